@@ -1,0 +1,76 @@
+"""What all kernels share: names for dtypes, the finalising mix, ragged ranges.
+
+Must never know what the numbers mean.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bool: TypeAlias = NDArray[np.bool_]
+U8: TypeAlias = NDArray[np.uint8]
+U32: TypeAlias = NDArray[np.uint32]
+U64: TypeAlias = NDArray[np.uint64]
+I64: TypeAlias = NDArray[np.int64]
+F64: TypeAlias = NDArray[np.float64]
+
+# How many elements a kernel works on at a time. Half a dozen buffers of 2^15 64-bit
+# numbers stay in a core's cache, and numpy's cost per call is small beside the work.
+CHUNK = 1 << 15
+
+# Two odd multipliers between shifts: a bijection of 64-bit numbers whose every output
+# bit depends on every input bit (the constants are those of Pelle Evensen's "moremur").
+_MIX_1 = np.uint64(0x3C79AC492BA7B653)
+_MIX_2 = np.uint64(0x1C69B3F74AC4AE35)
+_SHIFT_1 = np.uint64(27)
+_SHIFT_2 = np.uint64(33)
+
+
+def mix(numbers: U64) -> U64:
+    """A new array with every number scrambled, modulo 2^64 on purpose.
+
+    One number always gives one result, and two numbers never the same.
+
+    >>> mix(np.array([0, 1, 2], np.uint64)).tolist()
+    [0, 4324205816119988925, 10695776898829872221]
+    """
+    mixed = numbers >> _SHIFT_1
+    mixed ^= numbers
+    mixed *= _MIX_1
+    shifted = mixed >> _SHIFT_2
+    mixed ^= shifted
+    mixed *= _MIX_2
+    np.right_shift(mixed, _SHIFT_1, out=shifted)
+    mixed ^= shifted
+    return mixed
+
+
+def starts_of(lengths: I64) -> I64:
+    """Where each of a row of pieces begins, and at the end where the last one stops.
+
+    >>> starts_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    starts = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def owners(starts: I64) -> I64:
+    """For each element of a batch, the number of its document.
+
+    >>> owners(np.array([0, 2, 2, 5])).tolist()
+    [0, 0, 2, 2, 2]
+    """
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
+def ranges(begins: I64, lengths: I64) -> I64:
+    """The numbers of many ranges, one range after the other.
+
+    >>> ranges(np.array([5, 0]), np.array([3, 2])).tolist()
+    [5, 6, 7, 0, 1]
+    """
+    starts = starts_of(lengths)
+    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], lengths)

@@ -1,0 +1,120 @@
+"""Symbols in, one hash per k-gram or per token out: Karp-Rabin hashing by prefix sums.
+
+With B odd, ``P[i] = sum(c[j] * B^(j+1) for j < i)`` and the hash of symbols [a, b) is
+``(P[b] - P[a]) * B^-a``, all modulo 2^64 on purpose. The cost of a k-gram does not depend
+on k, and the same sums hash runs of any length. Equal runs have equal hashes wherever
+they stand; the low bits are weak (bit 0 is a parity), so callers mix, or take high bits.
+
+Must never look at what a symbol stands for.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from docindex.kernels.arrays import CHUNK, I64, U8, U64, starts_of
+
+# Odd, 5 modulo 8 (so that its powers take 2^62 values before they repeat), digits of no meaning.
+_BASE = 0x9E3779B97F4A7C15
+_INVERSE = pow(_BASE, -1, 1 << 64)
+
+
+@lru_cache(maxsize=2)
+def _powers(base: int, log2_length: int) -> U64:
+    """The first 2^log2_length powers of a base, by doubling."""
+    powers = np.ones(1 << log2_length, np.uint64)
+    for bit in range(log2_length):
+        half = 1 << bit
+        np.multiply(powers[:half], np.uint64(pow(base, half, 1 << 64)), out=powers[half : 2 * half])
+    powers.setflags(write=False)
+    return powers
+
+
+def powers(base: int, length: int) -> U64:
+    """At least `length` powers of a base modulo 2^64, starting with 1. Computed once.
+
+    >>> powers(3, 4)[:4].tolist()
+    [1, 3, 9, 27]
+    """
+    return _powers(base, max(16, (length - 1).bit_length()))
+
+
+def prefix(symbols: U8 | U64, out: U64 | None = None) -> U64:
+    """The prefix sums P of some symbols, one more than there are symbols.
+
+    >>> sums = prefix(np.frombuffer(b"aa", np.uint8))
+    >>> len(sums), int(sums[0])
+    (3, 0)
+    """
+    count = len(symbols)
+    sums = np.empty(count + 1, np.uint64) if out is None else out[: count + 1]
+    sums[0] = 0
+    # The multiplication by B, not B^0, spreads even a single symbol over all the high bits.
+    np.multiply(symbols, powers(_BASE, count + 1)[1 : count + 1], out=sums[1:])
+    np.cumsum(sums[1:], out=sums[1:])
+    return sums
+
+
+def rolling(sums: U64, k: int, out: U64 | None = None) -> U64:
+    """The hash of every k-gram under some prefix sums, one per place where a k-gram fits.
+
+    >>> hashes = rolling(prefix(np.frombuffer(b"abcabc", np.uint8)), 3)
+    >>> len(hashes), len(set(hashes.tolist())), bool(hashes[0] == hashes[3])
+    (4, 3, True)
+    """
+    count = max(0, len(sums) - k)
+    hashes = np.empty(count, np.uint64) if out is None else out[:count]
+    np.subtract(sums[k:], sums[:count], out=hashes)
+    hashes *= powers(_INVERSE, count)[:count]
+    return hashes
+
+
+def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
+    """The hash of every k-gram that lies within one document, and where each document's begin.
+
+    Symbols may be bytes, or 64-bit hashes of tokens. The cost does not depend on k.
+
+    >>> hashes, starts = grams(np.frombuffer(b"abcabc", np.uint8), np.array([0, 3, 5, 6]), 2)
+    >>> starts.tolist(), bool(hashes[0] == hashes[2])
+    ([0, 2, 3, 3], True)
+    """
+    counts = np.maximum(np.diff(starts) - (k - 1), 0)
+    places = max(0, len(symbols) - k + 1)
+    everywhere = np.empty(places, np.uint64)
+    for begin in range(0, places, CHUNK):
+        end = min(begin + CHUNK, places)
+        rolling(prefix(symbols[begin : end + k - 1]), k, out=everywhere[begin:end])
+    if len(starts) == 2:
+        return everywhere, starts_of(counts)
+    # The k-grams that cross from one document into the next are the last k-1 places of each.
+    inside = np.zeros(places + 1, np.int8)
+    some = counts > 0
+    inside[starts[:-1][some]] = 1
+    inside[starts[:-1][some] + counts[some]] -= 1
+    np.cumsum(inside, out=inside)
+    return everywhere[inside[:-1].view(bool)], starts_of(counts)
+
+
+def spans(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
+    """The hash of each of many runs of symbols, which stand in ascending order.
+
+    Cost: a few operations a run, however long it is, and one pass over the symbols.
+
+    >>> hashes = spans(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
+    >>> len(set(hashes.tolist())), bool(hashes[0] == hashes[2])
+    (2, True)
+    """
+    hashes = np.empty(len(begins), np.uint64)
+    first = 0
+    while first < len(begins):
+        # As many runs as begin within one chunk; the prefix sums reach to the last one's end.
+        offset = begins[first]
+        last = int(np.searchsorted(begins, offset + CHUNK))
+        sums = prefix(symbols[offset : ends[last - 1]])
+        here = begins[first:last] - offset
+        part = sums[ends[first:last] - offset]
+        part -= sums[here]
+        part *= powers(_INVERSE, CHUNK)[here]
+        hashes[first:last] = part
+        first = last
+    return hashes

@@ -1,0 +1,103 @@
+"""Shingle hashes in, the slots of a min-hash sketch out; two sketches in, a resemblance out.
+
+Fast similarity sketching (Dahlgaard, Knudsen and Thorup, 2017): in round i every shingle falls
+into one of t bins with a value i + u, u in [0, 1); a bin keeps its smallest. In the rounds t to
+2t - 1 all shingles of a round fall into one bin, so that none stays empty. A large set fills
+all bins in the first round, for the price of one hash a shingle, and a small one gets the
+accuracy of t independent permutations.
+
+A slot is the value as a 32-bit float, whose bits order as the value does: the sketch of a
+union is the slot-wise minimum, and 24 significant bits remain however small the minimum is.
+
+Must never give a different slot for the same set of shingles, in whatever order or batch.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from docindex.kernels.arrays import F64, I64, U32, U64, mix, owners
+
+# A key holds the round above the fraction. 2 * 4,096 rounds need 13 bits.
+_FRACTION_BITS = np.uint64(51)
+_NO_ROUND = np.uint64(64) - _FRACTION_BITS
+_ROUND = 0xA0761D6478BD642F  # odd; what a round adds to every hash before it is mixed again
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(2**32 - 1)
+
+NOTHING: Final = np.uint64(2**64 - 1)
+"""The key of a slot that nothing fell into: an empty document has no other."""
+EMPTY: Final = np.uint32(2**32 - 1)
+"""The slot that `NOTHING` becomes."""
+
+
+def keys(hashes: U64, starts: I64, count: int) -> U64:
+    """The exact values of each document's slots as 64-bit numbers, an array of documents x count.
+
+    Takes hashes that are mixed; repeats change nothing. The keys of a document that comes in
+    parts are the `np.minimum` of its parts' keys.
+
+    >>> whole = keys(np.array([3, 5], np.uint64), np.array([0, 2]), 16)
+    >>> parts = keys(np.array([3, 5], np.uint64), np.array([0, 1, 2]), 16)
+    >>> bool((whole[0] == np.minimum(parts[0], parts[1])).all())
+    True
+    """
+    filled = np.full((len(starts) - 1, count), NOTHING)
+    document = owners(starts)
+    still_open = np.flatnonzero(np.diff(starts))
+    look = 1
+    for number in range(2 * count):
+        # A round more than needed changes nothing, and looking for empty slots costs more than a
+        # round of a small document: so look ever more seldom. (Each time: twice the cost.)
+        if number == look:
+            still_open = still_open[(filled[still_open] == NOTHING).any(axis=1)]
+            goes_on = np.zeros(len(filled), bool)
+            goes_on[still_open] = True
+            thrown = goes_on[document]
+            hashes, document = hashes[thrown], document[thrown]
+            look = number + 1 + number // 4
+        if not len(hashes):
+            break
+        _throw(filled, hashes, document, number)
+    return filled
+
+
+def _throw(filled: U64, hashes: U64, document: I64, number: int) -> None:
+    """One round: every hash into its bin of its document, which keeps the smallest."""
+    count = filled.shape[1]
+    fallen = mix(hashes + np.uint64(number * _ROUND % 2**64)) if number else hashes
+    bins = document * count
+    if number < count:
+        # The bin from the low half, the value from the high bits: neither says anything of the other.
+        bins += (((fallen & _LOW_HALF) * np.uint64(count)) >> _HALF).view(np.int64)
+    else:
+        bins += number - count
+    values = (fallen >> _NO_ROUND) | (np.uint64(number) << _FRACTION_BITS)
+    np.minimum.at(filled.reshape(-1), bins, values)
+
+
+def slots(keys: U64) -> U32:
+    """Keys as they are stored: 32 bits that order as the keys do, equal for equal keys.
+
+    >>> slots(np.array([1 << 40, 1 << 51, NOTHING], np.uint64)).tolist()
+    [1308622848, 1400897536, 4294967295]
+    """
+    # By way of 53 bits, which a double holds exactly: how 64 are rounded to 24 depends on the compiler.
+    values = (keys >> np.uint64(11)).astype(np.float64).astype(np.float32)
+    return np.where(keys == NOTHING, EMPTY, values.view(np.uint32))
+
+
+def estimate(a: U32, b: U32) -> tuple[F64, F64]:
+    """The resemblance of each pair of sketches along the last axis, and its standard error.
+
+    The share of equal slots, which is unbiased. The error is that of a binomial with two hits and
+    two misses added, so that it is not 0 when all slots agree. Two empty documents are alike.
+
+    >>> resemblance, error = estimate(np.array([1, 2, 3, 4], np.uint32), np.array([1, 2, 3, 5], np.uint32))
+    >>> float(resemblance), round(float(error), 2)
+    (0.75, 0.17)
+    """
+    count = np.shape(a)[-1]
+    equal = np.count_nonzero(np.equal(a, b), axis=-1)
+    likely = (equal + 2) / (count + 4)
+    return np.asarray(equal / count), np.sqrt(likely * (1 - likely) / (count + 4))

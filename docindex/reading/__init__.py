@@ -1,0 +1,1 @@
+"""Front ends: a source in, the symbols that stand for it out."""

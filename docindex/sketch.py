@@ -1,0 +1,409 @@
+"""Texts and a recipe in; all that is stored of them out: fingerprints, slots, features, simhash.
+
+Short texts are worked on in batches, long ones in slices, so that memory is bounded by neither
+their number nor their length; what comes out does not depend on how they were cut. Must never
+keep a text, nor know where a sketch is stored.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docindex.kernels import minhash, samples
+from docindex.kernels.arrays import I64, U8, U32, U64, mix, starts_of
+from docindex.kernels.features import features
+from docindex.kernels.grams import grams
+from docindex.kernels.shingles import distinct, labelled, shingles, token_hashes, token_spans
+from docindex.kernels.simhash import ones, signs
+from docindex.kernels.winnow import NOTHING, fingerprints
+from docindex.reading.english import STOP_WORDS, stemmed
+from docindex.reading.text import PART, Reading, read, slices
+from docindex.recipe import Recipe
+
+Number = TypeVar("Number", np.uint64, np.int64)
+
+# Longer tokens are taken for several: a line of base64 is not one word. No word of a natural
+# language is longer than the first.
+_LONGEST_WORD = 64
+_LONGEST_LINE = 4096
+
+# A long document's different shingles are counted exactly up to this many (8 MB of them), above it
+# to within 0.1%, from those that are 0 modulo a power of two.
+_COUNTED = 1 << 20
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sketch:
+    """What is stored of one text."""
+
+    recipe: Recipe
+    symbols: int
+    """How many symbols the text has."""
+    hashes: U64
+    """The hashes of its fingerprints, uniform over 64 bits, in the order of their positions."""
+    positions: I64
+    """Where each fingerprint's k-gram begins, in symbols; ascending."""
+    shingles: int
+    """How many different shingles it has."""
+    slots: U32
+    """Its min-hash sketch."""
+    features: U64
+    """Its super-shingles."""
+    simhash: int
+    """64 bits, 0 to 2^64 - 1."""
+    min_s: U64
+    """Its MIN_s sketch, empty unless the recipe asks for one. So are the next two."""
+    mod_m: U64
+    level: U64
+    """Its L_i sketch."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sketches:
+    """What is stored of a batch of texts: arrays end to end, and where each text's part begins.
+
+    ``len(batch)`` texts; ``batch[0]`` is the `Sketch` of the first.
+    """
+
+    recipe: Recipe
+    symbols: I64
+    hashes: U64
+    positions: I64
+    starts: I64
+    shingles: I64
+    slots: U32
+    features: U64
+    simhashes: U64
+    min_s: tuple[U64, I64]
+    mod_m: tuple[U64, I64]
+    level: tuple[U64, I64]
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def __getitem__(self, number: int) -> Sketch:
+        if not 0 <= number < len(self):
+            raise IndexError(f"a batch of {len(self)} sketches has no number {number}")
+        begin, end = self.starts[number : number + 2]
+
+        def part(values: U64, starts: I64) -> U64:
+            return values[starts[number] : starts[number + 1]]
+
+        return Sketch(
+            recipe=self.recipe,
+            symbols=int(self.symbols[number]),
+            hashes=self.hashes[begin:end],
+            positions=self.positions[begin:end],
+            shingles=int(self.shingles[number]),
+            slots=self.slots[number],
+            features=self.features[number],
+            simhash=int(self.simhashes[number]),
+            min_s=part(*self.min_s),
+            mod_m=part(*self.mod_m),
+            level=part(*self.level),
+        )
+
+
+def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
+    """The sketches of any number of texts in their order, as many at a time as fit a batch.
+
+    >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
+    [3]
+    """
+    for batch in batches(texts):
+        yield _sketch_long(batch[0], recipe) if len(batch[0]) > PART else _sketch_batch(batch, recipe)
+
+
+def batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """Texts in their order, as many together as have `PART` characters; a longer one alone."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and size + len(text) > PART:
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text) + 1  # an empty text takes room as well
+    if batch:
+        yield batch
+
+
+def shingle_set(text: str, recipe: Recipe) -> U64:
+    """The different shingles of a text as sorted hashes: what resemblance and containment are about.
+
+    >>> len(shingle_set("a rose is a rose is a rose", Recipe(shingle=4)))
+    3
+    """
+    shingler, found = _Shingler(recipe), _Growing(np.uint64)
+    for piece in slices(text):
+        found.extend(shingler.add(_tokens(read([piece]), recipe)))
+    found.extend(shingler.end())
+    hashes = found.taken()
+    return _union(labelled(hashes, starts_of(np.array([len(hashes)]))) if recipe.bag else hashes)
+
+
+def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
+    """The fingerprints of one text alone: their hashes, uniform over 64 bits, and positions in symbols.
+
+    >>> hashes, positions = text_fingerprints("abcdefgh", Recipe(k=3, window=2))
+    >>> len(hashes) == len(positions) >= 3
+    True
+    """
+    winnower = _Winnower(recipe)
+    for piece in slices(text):
+        winnower.add(read([piece]).symbols)
+    return winnower.end()
+
+
+def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
+    """The sketches of a few short texts, all at once."""
+    reading = read(texts)
+    positions, hashes, _ = fingerprints(
+        reading.symbols, reading.starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
+    )
+    starts = np.searchsorted(positions, reading.starts)
+    positions -= np.repeat(reading.starts[:-1], np.diff(starts))
+    words = _words(reading)
+    found, found_starts = shingles(*_tokens(reading, recipe, words), recipe.shingle)
+    if recipe.bag:
+        found = labelled(found, found_starts)
+    slots = minhash.slots(minhash.keys(found, found_starts, recipe.slots))
+    empty = np.empty(0, np.uint64), np.zeros_like(reading.starts)
+    return Sketches(
+        recipe=recipe,
+        symbols=np.diff(reading.starts),
+        hashes=mix(hashes),
+        positions=positions,
+        starts=starts,
+        shingles=distinct(found, found_starts),
+        slots=slots,
+        features=features(slots, *recipe.features[:2]),
+        simhashes=signs(_balance(*_simhash_words(reading, recipe, words), before=empty[0])),
+        min_s=samples.min_s(found, found_starts, recipe.min_s) if recipe.min_s else empty,
+        mod_m=samples.mod_m(found, found_starts, recipe.mod_m) if recipe.mod_m else empty,
+        level=samples.l_i(found, found_starts, recipe.level)[:2] if recipe.level else empty,
+    )
+
+
+def _sketch_long(text: str, recipe: Recipe) -> Sketches:
+    """The sketch of one long text, slice by slice: what a batch of this one would give."""
+    winnower, shingler, counter = _Winnower(recipe), _Shingler(recipe), _Counter(recipe)
+    balance = np.zeros((1, 64), np.int64)
+    symbols = 0
+    last_word = np.empty(0, np.uint64)
+    bag = _Growing(np.uint64)
+    for piece in slices(text):
+        reading = read([piece])
+        symbols += len(reading.symbols)
+        winnower.add(reading.symbols)
+        words = _words(reading)
+        found = shingler.add(_tokens(reading, recipe, words))
+        (bag.extend if recipe.bag else counter.add)(found)
+        of_simhash, _ = _simhash_words(reading, recipe, words)
+        balance += _balance(of_simhash, starts_of(np.array([len(of_simhash)])), last_word)
+        last_word = of_simhash[-1:] if len(of_simhash) else last_word
+    (bag.extend if recipe.bag else counter.add)(shingler.end())
+    if recipe.bag:
+        # Only the whole document knows how often a shingle occurs: eight bytes for each.
+        hashes = bag.taken()
+        counter.add(labelled(hashes, starts_of(np.array([len(hashes)]))))
+    hashes, positions = winnower.end()
+    slots = minhash.slots(counter.keys)
+
+    def alone(values: U64) -> tuple[U64, I64]:
+        return values, starts_of(np.array([len(values)]))
+
+    return Sketches(
+        recipe=recipe,
+        symbols=np.array([symbols]),
+        hashes=hashes,
+        positions=positions,
+        starts=starts_of(np.array([len(hashes)])),
+        shingles=np.array([counter.size]),
+        slots=slots,
+        features=features(slots, *recipe.features[:2]),
+        simhashes=signs(balance),
+        min_s=alone(counter.min_s),
+        mod_m=alone(counter.mod_m),
+        level=alone(counter.level),
+    )
+
+
+class _Growing(Generic[Number]):
+    """An array that grows at its end where it lies: joining a list of pieces would take its memory twice."""
+
+    def __init__(self, dtype: type[Number]) -> None:
+        self._array: NDArray[Number] = np.empty(0, dtype)
+        self._size = 0
+
+    def extend(self, more: NDArray[Number]) -> None:
+        size = self._size + len(more)
+        if size > len(self._array):
+            self._array.resize(max(size, len(self._array) * 3 // 2), refcheck=False)
+        self._array[self._size : size] = more
+        self._size = size
+
+    def taken(self) -> NDArray[Number]:
+        """The array, for good: nothing can be added after."""
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
+class _Winnower:
+    """Fingerprints of one text that comes in slices."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._open = np.empty(0, np.uint8)
+        """Symbols whose windows are not all complete, from `_at` on."""
+        self._at = 0
+        self._carry = NOTHING
+        self._hashes = _Growing(np.uint64)
+        self._positions = _Growing(np.int64)
+
+    def add(self, symbols: U8) -> None:
+        self._open = np.concatenate([self._open, symbols])
+        self._winnow(closed=False)
+        done = max(0, len(self._open) - (self._recipe.guarantee - 1))
+        self._carry = self._carry.moved(done)
+        self._open = self._open[done:]
+        self._at += done
+
+    def end(self) -> tuple[U64, I64]:
+        # Once more, for a text so short that it never filled a window.
+        self._winnow(closed=True)
+        return self._hashes.taken(), self._positions.taken()
+
+    def _winnow(self, *, closed: bool) -> None:
+        recipe = self._recipe
+        positions, hashes, self._carry = fingerprints(
+            self._open,
+            starts_of(np.array([len(self._open)])),
+            recipe.k,
+            recipe.window,
+            robust=recipe.selector == "robust",
+            carry=self._carry,
+            closed=closed,
+        )
+        self._hashes.extend(mix(hashes))
+        self._positions.extend(positions + self._at)
+
+
+class _Shingler:
+    """Shingles of one text that comes in slices."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._q = recipe.shingle
+        self._open: U8 | U64 = np.empty(0, np.uint8) if recipe.token == "letter" else np.empty(0, np.uint64)
+        """The last tokens, fewer than a shingle's."""
+        self._found = False
+
+    def add(self, tokens: tuple[U8 | U64, I64]) -> U64:
+        together = np.concatenate([self._open, tokens[0]])
+        self._open = together[max(0, len(together) - (self._q - 1)) :]
+        if len(together) < self._q:
+            return np.empty(0, np.uint64)
+        self._found = True
+        return shingles(together, starts_of(np.array([len(together)])), self._q)[0]
+
+    def end(self) -> U64:
+        """The one shingle of a text that is shorter than a shingle."""
+        rest = self._open[:0] if self._found else self._open
+        return shingles(rest, starts_of(np.array([len(rest)])), self._q)[0]
+
+
+class _Counter:
+    """All that is known of a set of shingles that comes in pieces, in bounded memory."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        nothing = np.empty(0, np.uint64)
+        self.keys = minhash.keys(nothing, np.zeros(2, np.int64), recipe.slots)
+        self.min_s = self.mod_m = self._sample = nothing
+        self._level = 0
+
+    def add(self, hashes: U64) -> None:
+        recipe, starts = self._recipe, starts_of(np.array([len(hashes)]))
+        self.keys = np.minimum(self.keys, minhash.keys(hashes, starts, recipe.slots))
+        if recipe.min_s:
+            self.min_s = _union(self.min_s, samples.min_s(hashes, starts, recipe.min_s)[0])[: recipe.min_s]
+        if recipe.mod_m:
+            self.mod_m = _union(self.mod_m, samples.mod_m(hashes, starts, recipe.mod_m)[0])
+        self._sample = _union(self._sample, samples.mod_m(hashes, starts, 1 << self._level)[0])
+        while len(self._sample) > _COUNTED:
+            self._level += 1
+            self._sample = samples.coarsen(self._sample, self._level)
+
+    @property
+    def size(self) -> int:
+        """How many different shingles there are; an estimate above 2^20 of them."""
+        return len(self._sample) << self._level
+
+    @property
+    def level(self) -> U64:
+        if not self._recipe.level:
+            return self._sample[:0]
+        return samples.coarsen(
+            self._sample, int(samples.levels(np.array([self.size]), self._recipe.level)[0])
+        )
+
+
+def _union(*arrays: U64) -> U64:
+    """The different numbers in some arrays, sorted."""
+    together = np.sort(np.concatenate(arrays))
+    different: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
+    return different
+
+
+Words = tuple[I64, I64, U64]
+"""Where words begin and end among the symbols, and their hashes."""
+
+
+def _words(reading: Reading) -> Words:
+    begins, ends = token_spans(reading.words, len(reading.symbols), _LONGEST_WORD)
+    return begins, ends, token_hashes(reading.symbols, begins, ends)
+
+
+def _tokens(reading: Reading, recipe: Recipe, words: Words | None = None) -> tuple[U8 | U64, I64]:
+    """What shingles are made of, and where each text's begin."""
+    if recipe.token == "letter":
+        return reading.symbols, reading.starts
+    if recipe.token == "line":
+        begins, ends = token_spans(reading.lines, len(reading.symbols), _LONGEST_LINE)
+        return token_hashes(reading.symbols, begins, ends), np.searchsorted(begins, reading.starts)
+    begins, _, hashes = words or _words(reading)
+    return hashes, np.searchsorted(begins, reading.starts)
+
+
+def _simhash_words(reading: Reading, recipe: Recipe, words: Words) -> tuple[U64, I64]:
+    """The words that simhash sees, and where each text's begin."""
+    begins, ends, hashes = words
+    if recipe.stop_words == "english":
+        kept = ~np.isin(hashes, _stop_word_hashes())
+        begins, ends, hashes = begins[kept], ends[kept], hashes[kept]
+    if recipe.stemming == "english":
+        hashes = token_hashes(reading.symbols, begins, stemmed(reading.symbols, begins, ends))
+    return hashes, np.searchsorted(begins, reading.starts)
+
+
+@lru_cache(maxsize=1)
+def _stop_word_hashes() -> U64:
+    return _words(read([" ".join(STOP_WORDS)]))[2]
+
+
+def _balance(words: U64, starts: I64, before: U64) -> I64:
+    """For each text and bit, by how much the features with it outnumber those without it.
+
+    The features are the words and the pairs of neighbours, as often as they occur. `before` is the
+    word before the first text, if that is the rest of one.
+    """
+    paired_starts = np.append(0, starts[1:] + len(before))
+    pairs, pair_starts = grams(np.concatenate([before, words]), paired_starts, 2)
+    counts: I64 = np.diff(starts) + np.diff(pair_starts)
+    having: I64 = ones(words, starts) + ones(mix(pairs), pair_starts)
+    balance: I64 = 2 * having - counts[:, None]
+    return balance

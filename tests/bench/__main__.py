@@ -1,0 +1,24 @@
+"""``python -m tests.bench NAME``: measure one thing beside its peer, in one run.
+
+Figures are ratios of one run, for machines differ and are shared; each line has the target beside it.
+"""
+
+import argparse
+
+from tests.bench import kernels, memory, minhash
+
+BENCHES = {"kernels": kernels.run, "memory": memory.run, "minhash": minhash.run}
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("name", choices=BENCHES)
+    parser.add_argument("folders", nargs="*", help="text files to measure with (default: Python's own)")
+    parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="how often each side runs (default: %(default)s)"
+    )
+    BENCHES[(options := parser.parse_args()).name](options)
+
+
+main()

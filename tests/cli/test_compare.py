@@ -1,0 +1,77 @@
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import docindex
+from docindex.cli import main
+
+A = "The quick brown fox jumps over the lazy dog while the cat looks on and says nothing at all."
+B = A.replace("quick", "slow") + " Then it rains."
+
+
+@pytest.fixture
+def files(tmp_path):
+    paths = tmp_path / "a.txt", tmp_path / "b.txt"
+    for path, text in zip(paths, (A, B), strict=True):
+        path.write_text(text, "utf-8")
+    return paths
+
+
+def test_the_report_has_the_numbers_that_the_functions_give(files, capsys):
+    assert main(["compare", *map(str, files)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert f"resemblance          {docindex.resemblance(A, B):.3f}" in shown.out
+    assert f"A contained in B     {docindex.containment(A, B):.3f}   A = {files[0]}" in shown.out
+    assert f"B contained in A     {docindex.containment(B, A):.3f}   B = {files[1]}" in shown.out
+
+
+def test_json_has_all_the_numbers(files, capsys):
+    assert main(["compare", "--json", *map(str, files)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["resemblance"] == docindex.resemblance(A, B)
+    assert found["simhash_distance"] == docindex.distance(docindex.simhash(A), docindex.simhash(B))
+    assert 0 < found["shared_fingerprints"] <= found["fingerprints_of_a"] < found["fingerprints_of_b"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_text(files, capsys):
+    files[1].write_bytes(b"\xef\xbb\xbf" + A.encode())
+    main(["compare", *map(str, files)])
+    assert "resemblance          1.000" in capsys.readouterr().out
+
+
+def bad_files(folder):
+    (folder / "latin").write_bytes(b"caf\xe9")
+    os.mkfifo(folder / "pipe")
+    (folder / "folder").mkdir()
+    yield folder / "latin", "is not UTF-8: byte 0xe9 at offset 3; convert it"
+    yield folder / "pipe", "is not a regular file"
+    yield folder / "folder", "is not a regular file"
+    yield folder / "missing", "cannot be read: No such file"
+
+
+def test_a_file_that_cannot_be_used_gets_one_line_that_says_why(tmp_path, files, capsys):
+    for path, words in bad_files(tmp_path):
+        assert main(["compare", str(files[0]), str(path)]) == 1
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert re.fullmatch(f"docindex: {re.escape(str(path))} {words}.*\n", shown.err)
+
+
+def test_a_slip_in_the_call_is_code_2(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["compare", "only-one"])
+    assert caught.value.code == 2
+    assert "required: B" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early_is_no_error(files):
+    command = f'"{sys.executable}" -m docindex compare "{files[0]}" "{files[1]}" | true'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

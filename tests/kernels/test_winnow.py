@@ -1,0 +1,130 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docindex.kernels import winnow as kernel
+from docindex.kernels.grams import grams
+from docindex.kernels.selections import mod_p, n_smallest, safe_mod_p
+from docindex.kernels.winnow import HASH_BITS, NOTHING, fingerprints, winnow
+from tests import plain
+
+# Few different hashes, so that ties are everywhere; now and then many.
+documents = st.lists(
+    st.lists(st.integers(0, 3), max_size=40) | st.lists(st.integers(0, 2**HASH_BITS - 1), max_size=40),
+    max_size=5,
+)
+windows = st.integers(1, 12) | st.just(65_535)
+
+
+@given(documents, windows, st.booleans(), st.sampled_from([1, 3, 16, kernel.CHUNK]))
+def test_winnowing_selects_what_its_definition_selects_in_every_document_of_a_batch(
+    docs, window, robust, chunk
+):
+    hashes, starts = plain.batch(docs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "CHUNK", chunk)
+        places = winnow(hashes, starts, window, robust=robust)
+    expected = [
+        int(begin) + place
+        for begin, document in zip(starts, docs, strict=False)
+        for place in plain.winnow(document, window, robust=robust)
+    ]
+    assert places.tolist() == expected
+
+
+symbol_runs = st.text("ab", max_size=80) | st.text("abcdefgh", max_size=80) | st.just("a" * 80)
+
+
+@given(st.lists(symbol_runs, max_size=4), st.integers(1, 6), st.integers(1, 9), st.booleans())
+def test_fingerprints_are_the_winnowed_high_bits_of_the_grams(texts, k, window, robust):
+    symbols, starts = plain.batch([text.encode() for text in texts], np.uint8)
+    positions, hashes, _ = fingerprints(symbols, starts, k, window, robust=robust)
+    all_hashes, hash_starts = grams(symbols, starts, k)
+    order = all_hashes >> np.uint64(64 - HASH_BITS)
+    places = winnow(order, hash_starts, window, robust=robust)
+    document = np.searchsorted(hash_starts, places, "right") - 1
+    assert hashes.tolist() == order[places].tolist()
+    assert positions.tolist() == (places - hash_starts[document] + starts[document]).tolist()
+
+
+@given(
+    symbol_runs, st.lists(st.integers(0, 80), max_size=5), st.integers(1, 5), st.integers(1, 9), st.booleans()
+)
+def test_a_document_in_parts_has_the_fingerprints_of_the_whole(text, cuts, k, window, robust):
+    symbols = np.frombuffer(text.encode(), np.uint8)
+    found, carry, begin = [], NOTHING, 0
+    for cut in [*sorted(cuts), len(symbols)]:
+        end = min(cut, len(symbols))
+        part = symbols[begin:end]
+        closed = cut == len(symbols)
+        positions, hashes, carry = fingerprints(
+            part, np.array([0, len(part)]), k, window, robust=robust, carry=carry, closed=False
+        )
+        found += zip((positions + begin).tolist(), hashes.tolist(), strict=True)
+        again = max(begin, end - (k + window - 2))
+        carry, begin = carry.moved(again - begin), again
+        if closed:
+            break
+    rest = symbols[begin:]
+    positions, hashes, _ = fingerprints(rest, np.array([0, len(rest)]), k, window, robust=robust, carry=carry)
+    found += zip((positions + begin).tolist(), hashes.tolist(), strict=True)
+    positions, hashes, _ = fingerprints(symbols, np.array([0, len(symbols)]), k, window, robust=robust)
+    assert found == list(zip(positions.tolist(), hashes.tolist(), strict=True))
+
+
+@given(documents, windows, st.integers(0, 40))
+def test_a_greater_window_selects_a_subset_of_the_hashes_and_by_the_rightmost_rule_of_the_places(
+    docs, window, more
+):
+    hashes, starts = plain.batch(docs)
+    wider = min(window + more, 65_535)
+    for robust in (False, True):
+        narrow, wide = (winnow(hashes, starts, w, robust=robust) for w in (window, wider))
+        for begin, end in itertools.pairwise(starts):
+            of_narrow = set(hashes[narrow[(narrow >= begin) & (narrow < end)]].tolist())
+            of_wide = set(hashes[wide[(wide >= begin) & (wide < end)]].tolist())
+            assert of_wide <= of_narrow
+        assert robust or set(wide.tolist()) <= set(narrow.tolist())
+
+
+@given(documents, st.integers(1, 9))
+def test_robust_winnowing_selects_some_of_what_the_rightmost_rule_selects(docs, window):
+    hashes, starts = plain.batch(docs)
+    robust, rightmost = (set(winnow(hashes, starts, window, robust=rule).tolist()) for rule in (True, False))
+    assert robust <= rightmost
+
+
+def test_hashes_too_great_for_a_key_are_refused():
+    with pytest.raises(ValueError, match="47 bits"):
+        winnow(np.array([2**HASH_BITS], np.uint64), np.array([0, 1]), 4)
+
+
+def test_one_repeated_symbol_costs_one_fingerprint_a_window_and_bounded_time():
+    symbols = np.full(10_000_000, ord("0"), np.uint8)
+    positions, _, _ = fingerprints(symbols, np.array([0, len(symbols)]), 25, 26)
+    assert len(positions) == pytest.approx(len(symbols) / 26, abs=2)
+
+
+@given(documents, st.integers(1, 9), st.integers(1, 9))
+def test_mod_p_and_safe_mod_p_select_what_their_definitions_select(docs, p, window):
+    hashes, starts = plain.batch(docs)
+    assert mod_p(hashes, p).tolist() == [i for i, hash_ in enumerate(hashes.tolist()) if hash_ % p == 0]
+    expected = [
+        int(begin) + place
+        for begin, document in zip(starts, docs, strict=False)
+        for place in plain.safe_mod_p(document, p, window)
+    ]
+    assert safe_mod_p(hashes, starts, p, window).tolist() == expected
+
+
+@given(documents, st.integers(1, 9))
+def test_n_smallest_keeps_the_last_places_of_the_n_smallest_different_hashes(docs, n):
+    hashes, starts = plain.batch(docs)
+    expected = []
+    for begin, document in zip(starts, docs, strict=False):
+        last = {hash_: place for place, hash_ in enumerate(document)}
+        expected += sorted(int(begin) + last[hash_] for hash_ in sorted(last)[:n])
+    assert n_smallest(hashes, starts, n).tolist() == expected

@@ -1,0 +1,73 @@
+"""Whatever a text is made of there is an answer, and whatever is no text gets a clear error."""
+
+import pytest
+
+import docindex
+from docindex import Recipe
+
+HARD = {
+    "empty": "",
+    "lone surrogates": "\ud800 lone \udfff surrogates \udc80" * 20,
+    "NUL": "one\0two\0\0three" * 20,
+    "direction marks": "\u200fשלום\u200e hello \u202eolleh\u202c" * 20,
+    "nothing but marks": "\u0301\u0302\u0345\u20dd" * 500,
+    "nothing but punctuation": "?!... --- (*)" * 100,
+    "the last code points": "\U0010ffff\U000e0001\ufffe\uffff",
+    "long expansions": "\ufdfa\u3300" * 300,
+    "one long word": "x" * 600_000,
+    "a line of half a million words": "word " * 500_000,
+    "spaces": " " * 600_000,
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_every_text_has_an_answer_and_is_like_itself(name):
+    text = HARD[name]
+    found = docindex.fingerprints(text)
+    assert len(found.hashes) == len(found.positions) == len(found.offsets)
+    assert docindex.resemblance(text, text) == docindex.containment(text, text) == 1.0
+    assert docindex.distance(docindex.simhash(text), docindex.simhash(text)) == 0
+    assert docindex.sketch(text).symbols >= 0
+
+
+def test_ten_million_equal_characters_have_an_answer():
+    text = "0" * 10_000_000
+    assert len(docindex.fingerprints(text)) == pytest.approx(10_000_000 / 26, rel=0.001)
+    assert docindex.sketch(text).symbols == 10_000_000
+
+
+@pytest.mark.parametrize("what", [b"bytes", None, 5, ["a"]])
+def test_what_is_no_str_is_refused_by_name(what):
+    for ask in (docindex.fingerprints, docindex.sketch, docindex.simhash):
+        with pytest.raises(TypeError, match=f"must be str, not {type(what).__name__}"):
+            ask(what)
+    for ask in (docindex.resemblance, docindex.containment):
+        with pytest.raises(TypeError, match=f"must be str, not {type(what).__name__}"):
+            ask("a text", what)
+
+
+@pytest.mark.parametrize("value", [2**64, -(2**63) - 1])
+def test_a_simhash_of_more_than_64_bits_is_refused(value):
+    with pytest.raises(ValueError, match="64"):
+        docindex.distance(value, 0)
+
+
+@pytest.mark.parametrize("value", ["12", 1.5, None])
+def test_a_distance_of_what_is_no_whole_number_is_refused(value):
+    with pytest.raises(TypeError, match="int"):
+        docindex.distance(value, 0)
+
+
+def test_resemblance_and_containment_of_texts_without_a_shingle_are_0_or_1():
+    assert docindex.resemblance("", "?!") == docindex.containment("", "?!") == 1.0
+    assert (
+        docindex.resemblance("", "word")
+        == docindex.containment("", "word")
+        == docindex.containment("word", "")
+        == 0.0
+    )
+
+
+def test_texts_shorter_than_a_shingle_are_alike_when_they_are():
+    assert docindex.resemblance("Hello!", "hello") == 1.0
+    assert docindex.resemblance("hello", "world", Recipe(shingle=9)) == 0.0

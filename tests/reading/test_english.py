@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from docindex.kernels.arrays import starts_of
+from docindex.reading.english import STOP_WORDS, stemmed
+
+
+def stems(*words):
+    starts = starts_of(np.array([len(word) for word in words], np.int64))
+    symbols = np.frombuffer("".join(words).encode(), np.uint8)
+    return [
+        symbols[b:e].tobytes().decode()
+        for b, e in zip(starts, stemmed(symbols, starts[:-1], starts[1:]), strict=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("singular", "plural"),
+    [
+        ("copy", "copies"),
+        ("house", "houses"),
+        ("day", "days"),
+        ("text", "texts"),
+        ("tie", "ties"),
+        ("fly", "flies"),
+    ],
+)
+def test_a_word_and_its_plural_are_one(singular, plural):
+    assert len(set(stems(singular, plural))) == 1
+
+
+@pytest.mark.parametrize("word", ["glass", "corpus", "is", "s", "y", "shoes", "trees", "my", "boy"])
+def test_what_is_no_plural_or_no_plain_one_stays_as_it_is(word):
+    assert stems(word) == [word]
+
+
+def test_a_word_never_sees_its_neighbours():
+    assert stems("ie", "s", "a", "y", "ies") == ["ie", "s", "a", "y", "ie"]
+
+
+def test_stop_words_are_lower_case_and_each_stands_once():
+    assert sorted(set(STOP_WORDS)) == list(STOP_WORDS)
+    assert all(word.isascii() and word.islower() and word.isalpha() for word in STOP_WORDS)
