@@ -2,10 +2,19 @@
 
     DocIndexError           something about an index or a recipe, not about the call
       RecipeError           a stored recipe cannot be read (also a ValueError)
+      RecipeMismatch        the index was built with another recipe than the one asked for
+      UnreadableFile        a file that was to be compared or added cannot be read as text
+      NotAnIndex            the file is something else
+      SchemaTooNew          the file was made by a newer docindex
+      CorruptIndex          the file is damaged
+      Busy                  somebody else is writing, and did not finish in time
+      ReadOnly              a change was asked of an index that is open for reading only
+      DiskFull              there is no room for the change; the index is as before
+      Cancelled             `Index.cancel` stopped the work; what was committed stays
 
-A slip in a call (a window of 0, bytes where text is due) is a plain `ValueError` or
-`TypeError`. A message says what was found, what was expected, and what to do; the
-facts stand in attributes as well.
+A slip in a call (a window of 0, bytes where text is due, a key that is not there) is a plain
+`ValueError`, `TypeError` or `KeyError`. A message says what was found, what was expected, and
+what to do; the facts stand in attributes as well.
 """
 
 
@@ -15,3 +24,52 @@ class DocIndexError(Exception):
 
 class RecipeError(DocIndexError, ValueError):
     """A stored recipe is not one that this version can follow."""
+
+
+class RecipeMismatch(DocIndexError):
+    """An index has another recipe than the one asked for; `stored` and `wanted` are the two."""
+
+    def __init__(self, message: str, stored: object, wanted: object) -> None:
+        super().__init__(message)
+        self.stored = stored
+        self.wanted = wanted
+
+
+class FileError(DocIndexError):
+    """An error about one file; `path` names it."""
+
+    def __init__(self, message: str, path: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class UnreadableFile(FileError):
+    """A file cannot be read as text; the message says why."""
+
+
+class NotAnIndex(FileError):
+    """A file is not a docindex index."""
+
+
+class SchemaTooNew(FileError):
+    """A file was made by a newer docindex."""
+
+
+class CorruptIndex(FileError):
+    """A file is damaged: what was read cannot be right."""
+
+
+class Busy(FileError):
+    """Somebody else is writing and did not finish within the time-out."""
+
+
+class ReadOnly(FileError):
+    """A change was asked of an index that can only be read."""
+
+
+class DiskFull(FileError):
+    """There is no room for a change. The index is as it was before."""
+
+
+class Cancelled(FileError):
+    """`Index.cancel` was called while this was at work. What was committed before stays."""

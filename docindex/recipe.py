@@ -6,11 +6,21 @@ Must never be passed on as loose integers.
 
 import dataclasses
 import json
+import operator
 from typing import Any, Literal, Self, get_args, get_origin
 
 import xxhash
 
 from docindex.errors import RecipeError
+
+
+def _whole(value: object) -> int | None:
+    """A whole number of whatever type as an int; None for what is none, a bool too."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type] # it says so
+    except TypeError:
+        return None
+
 
 LIMITS = {
     "k": (1, 4096),
@@ -19,7 +29,7 @@ LIMITS = {
     "slots": (1, 4096),
     "min_s": (0, 1 << 20),
     "mod_m": (0, 1 << 32),
-    "level": (0, 1 << 20),
+    "level": (0, 1 << 18),
 }
 
 
@@ -45,7 +55,10 @@ class Recipe:
     shingle: int = 5
     """Tokens in a shingle."""
     bag: bool = False
-    """Whether a shingle's second, third ... occurrence counts (Broder's option A) or not (option B)."""
+    """Whether a shingle's second, third ... occurrence counts (Broder's option A) or not (option B).
+
+    A bag of a long text takes 64 bytes of memory for each shingle; a set takes the same for any length.
+    """
     slots: int = 128
     """Min-hash values in a sketch."""
     features: tuple[int, int, int] = (6, 14, 2)
@@ -65,24 +78,27 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise ValueError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+            value = _whole(getattr(self, name))
+            if value is None or not least <= value <= most:
+                raise ValueError(
+                    f"{name} must be a whole number from {least} to {most}, not {getattr(self, name)!r}"
+                )
+            object.__setattr__(self, name, value)
         for field in dataclasses.fields(self):
             choices, value = get_args(field.type), getattr(self, field.name)
-            if get_origin(field.type) is Literal and value not in choices:
+            if get_origin(field.type) is Literal and not (isinstance(value, str) and value in choices):
                 raise ValueError(f"{field.name} must be one of {', '.join(choices)}, not {value!r}")
-        if type(self.bag) is not bool:
+        if not isinstance(self.bag, bool):
             raise ValueError(f"bag must be True or False, not {self.bag!r}")
         object.__setattr__(self, "features", self._checked_features())
 
     def _checked_features(self) -> tuple[int, int, int]:
-        try:
-            k, s, r = self.features
-        except (TypeError, ValueError):
-            raise ValueError(f"features must be three numbers (k, s, r), not {self.features!r}") from None
-        if not all(type(number) is int and number >= 1 for number in (k, s, r)):
-            raise ValueError(f"features must be three whole numbers above 0, not {self.features!r}")
+        numbers = (
+            [_whole(number) for number in self.features] if isinstance(self.features, (tuple, list)) else []
+        )
+        if len(numbers) != 3 or any(number is None or number < 1 for number in numbers):
+            raise ValueError(f"features must be three whole numbers (k, s, r) above 0, not {self.features!r}")
+        k, s, r = (number or 0 for number in numbers)
         if r > k:
             raise ValueError(f"features ask for {r} equal groups of only {k}; r must not exceed k")
         if k * s > self.slots:
@@ -115,18 +131,18 @@ class Recipe:
         """The recipe that `to_json` wrote; `RecipeError` when it is not one this version can follow."""
         try:
             stored: Any = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise RecipeError(f"the stored recipe is not JSON ({error}); the file is damaged") from error
         if not isinstance(stored, dict):
-            raise RecipeError(f"the stored recipe is {stored!r}, not a JSON object; the file is damaged")
-        unknown = sorted(set(stored) - {field.name for field in dataclasses.fields(cls)})
-        if unknown:
+            raise RecipeError(f"the stored recipe is not a JSON object but a {type(stored).__name__}")
+        names = {field.name for field in dataclasses.fields(cls)}
+        if set(stored) != names:
+            unknown = ", ".join(sorted(set(stored) - names)[:5]) or "nothing"
+            missing = ", ".join(sorted(names - set(stored))) or "nothing"
             raise RecipeError(
-                f"the stored recipe has {', '.join(unknown)}, which this version does not know; "
+                f"the stored recipe has {unknown} that this version does not know, and lacks {missing}; "
                 "open the file with the docindex that made it, or a newer one"
             )
-        if isinstance(stored.get("features"), list):
-            stored["features"] = tuple(stored["features"])
         try:
             return cls(**stored)
         except ValueError as error:

@@ -6,11 +6,13 @@ keep a text, nor know where a sketch is stored.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from docindex.kernels import minhash, samples
@@ -21,18 +23,19 @@ from docindex.kernels.shingles import distinct, labelled, shingles, token_hashes
 from docindex.kernels.simhash import ones, signs
 from docindex.kernels.winnow import NOTHING, fingerprints
 from docindex.reading.english import STOP_WORDS, stemmed
-from docindex.reading.text import PART, Reading, read, slices
+from docindex.reading.text import PART, WHOLE, Reading, read, readings, slices
 from docindex.recipe import Recipe
 
+Item = TypeVar("Item")
 Number = TypeVar("Number", np.uint64, np.int64)
 
 # Longer tokens are taken for several: a line of base64 is not one word. No word of a natural
-# language is longer than the first.
-_LONGEST_WORD = 64
-_LONGEST_LINE = 4096
+# language is longer than the first; the second is as long a run as `grams.spans` hashes well.
+_LONGEST_WORD = WHOLE // 2
+_LONGEST_LINE = WHOLE
 
-# A long document's different shingles are counted exactly up to this many (8 MB of them), above it
-# to within 0.1%, from those that are 0 modulo a power of two.
+# A long document's different shingles are counted exactly up to this many (8 MB of them); above it
+# from those that are 0 modulo a power of two, with a standard error of 0.1 to 0.14%.
 _COUNTED = 1 << 20
 
 
@@ -44,17 +47,19 @@ class Sketch:
     symbols: int
     """How many symbols the text has."""
     hashes: U64
-    """The hashes of its fingerprints, uniform over 64 bits, in the order of their positions."""
+    """Its fingerprints' hashes in the order of their positions: 2^47 values spread evenly over 64 bits."""
     positions: I64
     """Where each fingerprint's k-gram begins, in symbols; ascending."""
     shingles: int
-    """How many different shingles it has."""
+    """How many different shingles it has; above 2^20 an estimate with a standard error of about 0.1%."""
     slots: U32
     """Its min-hash sketch."""
     features: U64
     """Its super-shingles."""
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
+    symbols_hash: bytes
+    """The xxh3-128 of its symbols: equal for texts that differ only in what does not count."""
     min_s: U64
     """Its MIN_s sketch, empty unless the recipe asks for one. So are the next two."""
     mod_m: U64
@@ -78,6 +83,7 @@ class Sketches:
     slots: U32
     features: U64
     simhashes: U64
+    symbols_hashes: list[bytes]
     min_s: tuple[U64, I64]
     mod_m: tuple[U64, I64]
     level: tuple[U64, I64]
@@ -102,6 +108,7 @@ class Sketches:
             slots=self.slots[number],
             features=self.features[number],
             simhash=int(self.simhashes[number]),
+            symbols_hash=self.symbols_hashes[number],
             min_s=part(*self.min_s),
             mod_m=part(*self.mod_m),
             level=part(*self.level),
@@ -114,20 +121,23 @@ def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
     >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
     [3]
     """
-    for batch in batches(texts):
+    for batch in batches(texts, lambda text: len(text) + recipe.slots):
         yield _sketch_long(batch[0], recipe) if len(batch[0]) > PART else _sketch_batch(batch, recipe)
 
 
-def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Texts in their order, as many together as have `PART` characters; a longer one alone."""
-    batch: list[str] = []
+def batches(items: Iterable[Item], weight: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Items in their order, as many together as weigh no more than `PART`; a heavier one alone.
+
+    A text weighs its characters and its slots: both are arrays in memory.
+    """
+    batch: list[Item] = []
     size = 0
-    for text in texts:
-        if batch and size + len(text) > PART:
+    for item in items:
+        if batch and size + weight(item) > PART:
             yield batch
             batch, size = [], 0
-        batch.append(text)
-        size += len(text) + 1  # an empty text takes room as well
+        batch.append(item)
+        size += weight(item)
     if batch:
         yield batch
 
@@ -138,10 +148,9 @@ def shingle_set(text: str, recipe: Recipe) -> U64:
     >>> len(shingle_set("a rose is a rose is a rose", Recipe(shingle=4)))
     3
     """
-    shingler, found = _Shingler(recipe), _Growing(np.uint64)
-    for piece in slices(text):
-        found.extend(shingler.add(_tokens(read([piece]), recipe)))
-    found.extend(shingler.end())
+    found = _Growing(np.uint64)
+    for hashes in _shingle_hashes(text, recipe):
+        found.extend(hashes)
     hashes = found.taken()
     return _union(labelled(hashes, starts_of(np.array([len(hashes)]))) if recipe.bag else hashes)
 
@@ -161,7 +170,7 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
 
 def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a few short texts, all at once."""
-    reading = read(texts)
+    reading = _read(texts, recipe)
     positions, hashes, _ = fingerprints(
         reading.symbols, reading.starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )
@@ -183,6 +192,10 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=signs(_balance(*_simhash_words(reading, recipe, words), before=empty[0])),
+        symbols_hashes=[
+            xxhash.xxh3_128_digest(reading.symbols[begin:end].data)
+            for begin, end in itertools.pairwise(reading.starts.tolist())
+        ],
         min_s=samples.min_s(found, found_starts, recipe.min_s) if recipe.min_s else empty,
         mod_m=samples.mod_m(found, found_starts, recipe.mod_m) if recipe.mod_m else empty,
         level=samples.l_i(found, found_starts, recipe.level)[:2] if recipe.level else empty,
@@ -191,26 +204,29 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
 
 def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     """The sketch of one long text, slice by slice: what a batch of this one would give."""
-    winnower, shingler, counter = _Winnower(recipe), _Shingler(recipe), _Counter(recipe)
-    balance = np.zeros((1, 64), np.int64)
-    symbols = 0
-    last_word = np.empty(0, np.uint64)
-    bag = _Growing(np.uint64)
-    for piece in slices(text):
-        reading = read([piece])
+    winnower = _Winnower(recipe)
+    symbols, hasher = 0, xxhash.xxh3_128()
+    balance, last_word = np.zeros((1, 64), np.int64), np.empty(0, np.uint64)
+    for reading in readings(text):
         symbols += len(reading.symbols)
+        hasher.update(reading.symbols.data)
         winnower.add(reading.symbols)
-        words = _words(reading)
-        found = shingler.add(_tokens(reading, recipe, words))
-        (bag.extend if recipe.bag else counter.add)(found)
-        of_simhash, _ = _simhash_words(reading, recipe, words)
-        balance += _balance(of_simhash, starts_of(np.array([len(of_simhash)])), last_word)
-        last_word = of_simhash[-1:] if len(of_simhash) else last_word
-    (bag.extend if recipe.bag else counter.add)(shingler.end())
+        words, _ = _simhash_words(reading, recipe, _words(reading))
+        balance += _balance(words, starts_of(np.array([len(words)])), last_word)
+        last_word = words[-1:] if len(words) else last_word
+
+    # A second reading for the shingles, which may be of other units than words.
+    counter = _Counter(recipe)
     if recipe.bag:
-        # Only the whole document knows how often a shingle occurs: eight bytes for each.
-        hashes = bag.taken()
-        counter.add(labelled(hashes, starts_of(np.array([len(hashes)]))))
+        # Only the whole document knows how often a shingle occurs: 64 bytes for each.
+        bag = _Growing(np.uint64)
+        for found in _shingle_hashes(text, recipe):
+            bag.extend(found)
+        whole = bag.taken()
+        counter.add(labelled(whole, starts_of(np.array([len(whole)]))))
+    else:
+        for found in _shingle_hashes(text, recipe):
+            counter.add(found)
     hashes, positions = winnower.end()
     slots = minhash.slots(counter.keys)
 
@@ -227,10 +243,19 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=signs(balance),
+        symbols_hashes=[hasher.digest()],
         min_s=alone(counter.min_s),
         mod_m=alone(counter.mod_m),
         level=alone(counter.level),
     )
+
+
+def _shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
+    """The shingles of a text of any length, in their order, slice by slice."""
+    shingler = _Shingler(recipe)
+    for reading in readings(text, lines=recipe.token == "line"):
+        yield shingler.add(_tokens(reading, recipe)[0])
+    yield shingler.end()
 
 
 class _Growing(Generic[Number]):
@@ -302,8 +327,8 @@ class _Shingler:
         """The last tokens, fewer than a shingle's."""
         self._found = False
 
-    def add(self, tokens: tuple[U8 | U64, I64]) -> U64:
-        together = np.concatenate([self._open, tokens[0]])
+    def add(self, tokens: U8 | U64) -> U64:
+        together = np.concatenate([self._open, tokens])
         self._open = together[max(0, len(together) - (self._q - 1)) :]
         if len(together) < self._q:
             return np.empty(0, np.uint64)
@@ -340,16 +365,15 @@ class _Counter:
 
     @property
     def size(self) -> int:
-        """How many different shingles there are; an estimate above 2^20 of them."""
-        return len(self._sample) << self._level
+        """How many different shingles there are; above 2^20 an estimate."""
+        return max(len(self._sample) << self._level, _COUNTED + 1) if self._level else len(self._sample)
 
     @property
     def level(self) -> U64:
         if not self._recipe.level:
             return self._sample[:0]
-        return samples.coarsen(
-            self._sample, int(samples.levels(np.array([self.size]), self._recipe.level)[0])
-        )
+        level = int(samples.levels(np.array([self.size]), self._recipe.level)[0])
+        return samples.coarsen(self._sample, max(level, self._level))
 
 
 def _union(*arrays: U64) -> U64:
@@ -357,6 +381,10 @@ def _union(*arrays: U64) -> U64:
     together = np.sort(np.concatenate(arrays))
     different: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
     return different
+
+
+def _read(texts: Sequence[str], recipe: Recipe) -> Reading:
+    return read(texts, lines=recipe.token == "line")
 
 
 Words = tuple[I64, I64, U64]

@@ -4,6 +4,7 @@ In: `str` and, if wanted, a `Recipe`. Out: exact answers. Must never touch a fil
 """
 
 import dataclasses
+import operator
 from functools import cached_property
 
 import numpy as np
@@ -16,15 +17,16 @@ from docindex.recipe import Recipe
 from docindex.sketch import Sketch, shingle_set, sketch_batches, text_fingerprints
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Fingerprints:
     """The fingerprints of one text, in the order of their positions."""
 
     hashes: U64
-    """Uniform over 64 bits; equal k-grams have equal hashes."""
+    """2^47 values spread evenly over 64 bits; equal k-grams have equal hashes."""
     positions: I64
     """Where each k-gram begins, counted in symbols."""
     text: str = dataclasses.field(repr=False)
+    """The text itself, which `offsets` is about."""
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -49,7 +51,7 @@ def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
     >>> found.positions.tolist(), found.offsets.tolist()
     ([1, 4, 7, 9, 10, 13, 16], [2, 6, 10, 13, 14, 20, 24])
     """
-    return Fingerprints(*text_fingerprints(_checked(text), recipe or Recipe()), text)
+    return Fingerprints(*text_fingerprints(_text(text), _recipe(recipe)), text)
 
 
 def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
@@ -59,7 +61,7 @@ def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
     >>> of_ada.shingles, len(of_ada.slots), len(of_ada.features)
     (2, 128, 6)
     """
-    (batch,) = sketch_batches([_checked(text)], recipe or Recipe())
+    (batch,) = sketch_batches([_text(text)], _recipe(recipe))
     return batch[0]
 
 
@@ -69,9 +71,7 @@ def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
     >>> resemblance("a rose is a rose is a rose", "a rose is a flower which is a rose", Recipe(shingle=2))
     0.5
     """
-    of_a, of_b, shared = _sets(a, b, recipe)
-    union = len(of_a) + len(of_b) - shared
-    return shared / union if union else 1.0
+    return shares(a, b, recipe)[0]
 
 
 def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
@@ -83,8 +83,22 @@ def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
     >>> containment(draft, final), round(containment(final, draft), 2)
     (1.0, 0.33)
     """
-    of_a, of_b, shared = _sets(a, b, recipe)
-    return shared / len(of_a) if len(of_a) else float(not len(of_b))
+    return shares(a, b, recipe)[1]
+
+
+def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, float]:
+    """The resemblance of two texts, the containment of `a` in `b`, and that of `b` in `a`: exact.
+
+    >>> shares("to be or not to be", "to be or not to be that is the question")
+    (0.3333333333333333, 1.0, 0.3333333333333333)
+    """
+    recipe = _recipe(recipe)
+    of_a, of_b = shingle_set(_text(a), recipe), shingle_set(_text(b), recipe)
+    if not (len(of_a) and len(of_b)):
+        alike = float(len(of_a) == len(of_b))
+        return alike, alike, alike
+    shared = len(np.intersect1d(of_a, of_b, assume_unique=True))
+    return shared / (len(of_a) + len(of_b) - shared), shared / len(of_a), shared / len(of_b)
 
 
 def simhash(text: str, recipe: Recipe | None = None) -> int:
@@ -105,17 +119,16 @@ def distance(x: int, y: int) -> int:
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)
     """
-    return int(hamming.distance(x, y))
+    return int(hamming.distance(operator.index(x), operator.index(y)))
 
 
-def _sets(a: str, b: str, recipe: Recipe | None) -> tuple[U64, U64, int]:
-    """Both shingle sets and how many shingles they share."""
-    recipe = recipe or Recipe()
-    of_a, of_b = shingle_set(_checked(a), recipe), shingle_set(_checked(b), recipe)
-    return of_a, of_b, len(np.intersect1d(of_a, of_b, assume_unique=True))
-
-
-def _checked(text: str) -> str:
+def _text(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"a text must be str, not {type(text).__name__}; decode bytes first")
     return text
+
+
+def _recipe(recipe: Recipe | None) -> Recipe:
+    if not (recipe is None or isinstance(recipe, Recipe)):
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
+    return recipe or Recipe()

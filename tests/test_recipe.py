@@ -1,6 +1,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,12 +13,13 @@ from docindex.recipe import LIMITS
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_number_out_of_its_limits_is_refused_with_the_limits(name):
     least, most = LIMITS[name]
-    for value in (least - 1, most + 1, "5", 2.0, True, None):
+    for value in (least - 1, most + 1, "5", 2.0, True, None, np.bool_(True)):
         with pytest.raises(ValueError, match=f"{name} must be a whole number from {least} to {most}"):
             Recipe(**{name: value})
     smallest_features = {"features": (1, 1, 1)} if name == "slots" else {}
     assert getattr(Recipe(**{name: least}, **smallest_features), name) == least
     assert getattr(Recipe(**{name: most}), name) == most
+    assert Recipe(**{name: np.int64(most)}) == Recipe(**{name: most})
 
 
 @pytest.mark.parametrize(
@@ -38,8 +40,9 @@ def test_an_unknown_choice_is_refused_with_the_choices(field, value):
 @pytest.mark.parametrize(
     ("features", "words"),
     [
-        ((6, 14), "three numbers"),
-        (5, "three numbers"),
+        ((6, 14), "three whole numbers"),
+        (5, "three whole numbers"),
+        ({6, 14, 2}, "three whole numbers"),
         ((0, 1, 1), "above 0"),
         ((2.0, 1, 1), "whole numbers"),
         ((2, 3, 3), "r must not exceed k"),
@@ -78,8 +81,10 @@ def test_the_id_of_the_default_recipe_stays_what_it_is():
     [
         ("{", "not JSON"),
         ("[1]", "not a JSON object"),
-        ('{"k": 0}', "k must be a whole number"),
-        ('{"colour": 1, "k": 5}', "colour, which this version does not know"),
+        ("[" * 100_000, "not JSON"),
+        ("1" * 5000, "not JSON"),
+        (Recipe().to_json().replace('"k":25', '"k":0'), "k must be a whole number"),
+        (Recipe().to_json().replace('"k":25', '"colour":1'), "has colour that .+ and lacks k"),
     ],
 )
 def test_a_stored_recipe_that_cannot_be_followed_says_why(text, words):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import docindex
@@ -17,7 +17,6 @@ room = importlib.import_module("docindex.sketch")  # in the package the function
 
 WORDS = ["a", "rose", "is", "a", "rose", "which", "flower", "die", "Größe", "薔薇", "ばら", "don't", "42"]
 words = st.sampled_from(WORDS)
-# Words of at most six letters between single separators: no slice of 16 characters cuts one.
 texts = (
     st.lists(words, max_size=60).map(" ".join) | st.lists(words, max_size=60).map("\n".join) | st.just("?!")
 )
@@ -53,13 +52,23 @@ def test_a_batch_has_the_sketches_its_texts_have_alone(batch, recipe):
         assert differing(found, docindex.sketch(text, recipe)) == []
 
 
-@given(texts, recipes)
-def test_a_text_read_in_slices_has_the_sketch_of_the_whole(text, recipe):
+long_texts = texts | st.lists(words, min_size=20, max_size=80).map(lambda found: "\t".join(found) + 200 * "x")
+
+
+@given(long_texts, recipes, st.integers(1, 60))
+@settings(max_examples=300)
+def test_a_text_read_in_slices_has_the_sketch_of_the_whole(text, recipe, part):
     whole = docindex.sketch(text, recipe)
+    shingles = room.shingle_set(text, recipe)
     with pytest.MonkeyPatch.context() as patch:
-        # A line of several words may be cut after one, which makes two of it.
-        patch.setattr(reading_room, "PART", 16 if recipe.token != "line" else max(1, len(text)))
+        patch.setattr(reading_room, "PART", part)
         assert differing(room._sketch_long(text, recipe)[0], whole) == []
+        assert room.shingle_set(text, recipe).tolist() == shingles.tolist()
+
+
+def test_a_text_longer_than_a_slice_is_sketched_slice_by_slice(monkeypatch):
+    monkeypatch.setattr(room, "_sketch_batch", None)
+    assert docindex.sketch("word " * 250_000).shingles == 1
 
 
 @given(texts, recipes)
@@ -118,7 +127,8 @@ def test_a_batch_has_no_sketch_beyond_its_last():
 
 def test_batches_keep_the_order_and_take_no_more_than_they_should(monkeypatch):
     monkeypatch.setattr(room, "PART", 10)
-    assert list(room.batches(["abc", "de", "", "fghijklmnop", "q"])) == [
+    weighed = room.batches(["abc", "de", "", "fghijklmnop", "q"], lambda text: 1 + len(text))
+    assert list(weighed) == [
         ["abc", "de", ""],
         ["fghijklmnop"],
         ["q"],

@@ -8,41 +8,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import docindex
+from docindex.errors import UnreadableFile
+from docindex.strings import shares
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
 
-class UnusableFileError(Exception):
-    """A file that cannot be read as text; the message names it and says what to do."""
-
-
 def register(commands: "Commands") -> None:
     """Add the command and its options."""
-    parser = commands.add_parser("compare", help="tell how much two text files share", description=__doc__)
-    parser.add_argument("a", metavar="A", type=Path)
-    parser.add_argument("b", metavar="B", type=Path)
+    about = "Tell how much two text files share."
+    parser = commands.add_parser("compare", help=about, description=about)
+    parser.add_argument("a", metavar="A", type=Path, help="a text file in UTF-8")
+    parser.add_argument("b", metavar="B", type=Path, help="another one")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Compare and report."""
+def run(options: argparse.Namespace) -> str:
+    """The report of one comparison."""
     a, b = _text(options.a), _text(options.b)
-    of_a, of_b = docindex.fingerprints(a), docindex.fingerprints(b)
+    resemblance, a_in_b, b_in_a = shares(a, b)
+    of_a, of_b = docindex.sketch(a), docindex.sketch(b)
     found = {
         "a": str(options.a),
         "b": str(options.b),
-        "resemblance": docindex.resemblance(a, b),
-        "containment_of_a_in_b": docindex.containment(a, b),
-        "containment_of_b_in_a": docindex.containment(b, a),
-        "fingerprints_of_a": len(of_a),
-        "fingerprints_of_b": len(of_b),
+        "resemblance": resemblance,
+        "containment_of_a_in_b": a_in_b,
+        "containment_of_b_in_a": b_in_a,
+        "fingerprints_of_a": len(of_a.hashes),
+        "fingerprints_of_b": len(of_b.hashes),
         "shared_fingerprints": len(np.intersect1d(of_a.hashes, of_b.hashes)),
-        "simhash_distance": docindex.distance(docindex.simhash(a), docindex.simhash(b)),
+        "simhash_distance": docindex.distance(of_a.simhash, of_b.simhash),
     }
-    print(json.dumps(found, indent=2) if options.json else _report(found))
-    return 0
+    return json.dumps(found, indent=2) if options.json else _report(found)
 
 
 def _report(found: dict[str, Any]) -> str:
@@ -62,12 +61,13 @@ def _text(path: Path) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         if path.exists() and not path.is_file():
-            raise UnusableFileError(f"{path} is not a regular file; name a text file")
-        return path.read_bytes().decode("utf-8-sig")
+            raise UnreadableFile(f"{path} is not a regular file; name a text file", str(path))
+        return path.read_bytes().decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        raise UnusableFileError(
+        raise UnreadableFile(
             f"{path} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}; "
-            "convert it to UTF-8 first"
+            "convert it to UTF-8 first",
+            str(path),
         ) from error
     except OSError as error:
-        raise UnusableFileError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise UnreadableFile(f"{path} cannot be read: {error.strerror or error}", str(path)) from error

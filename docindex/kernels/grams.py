@@ -5,6 +5,10 @@ With B odd, ``P[i] = sum(c[j] * B^(j+1) for j < i)`` and the hash of symbols [a,
 on k, and the same sums hash runs of any length. Equal runs have equal hashes wherever
 they stand; the low bits are weak (bit 0 is a parity), so callers mix, or take high bits.
 
+Modulo 2^64 some different runs of 1024 symbols and more have one hash whatever B is (Thue-Morse
+words), and of 256 differ in 20 bits only. So a k-gram of more than 64 symbols is hashed as the row
+of its mixed 64-symbol blocks, which costs a mix a block.
+
 Must never look at what a symbol stands for.
 """
 
@@ -12,11 +16,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from docindex.kernels.arrays import CHUNK, I64, U8, U64, starts_of
+from docindex.kernels.arrays import CHUNK, I64, U8, U64, mix, starts_of
 
 # Odd, 5 modulo 8 (so that its powers take 2^62 values before they repeat), digits of no meaning.
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
+_BLOCK = 64
 
 
 @lru_cache(maxsize=2)
@@ -64,15 +69,22 @@ def rolling(sums: U64, k: int, out: U64 | None = None) -> U64:
     """
     count = max(0, len(sums) - k)
     hashes = np.empty(count, np.uint64) if out is None else out[:count]
-    np.subtract(sums[k:], sums[:count], out=hashes)
-    hashes *= powers(_INVERSE, count)[:count]
+    if k <= _BLOCK:
+        np.subtract(sums[k:], sums[:count], out=hashes)
+        hashes *= powers(_INVERSE, count)[:count]
+        return hashes
+    whole = mix(rolling(sums, _BLOCK))
+    hashes[:] = rolling(sums, k % _BLOCK)[-count:] if k % _BLOCK else 0
+    for begin in range(0, k - _BLOCK + 1, _BLOCK):
+        hashes += whole[begin : begin + count]
+        hashes[:] = mix(hashes)
     return hashes
 
 
 def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
     """The hash of every k-gram that lies within one document, and where each document's begin.
 
-    Symbols may be bytes, or 64-bit hashes of tokens. The cost does not depend on k.
+    Symbols may be bytes, or 64-bit hashes of tokens. The cost does not depend on k up to 64.
 
     >>> hashes, starts = grams(np.frombuffer(b"abcabc", np.uint8), np.array([0, 3, 5, 6]), 2)
     >>> starts.tolist(), bool(hashes[0] == hashes[2])
@@ -98,7 +110,8 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
 def spans(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
     """The hash of each of many runs of symbols, which stand in ascending order.
 
-    Cost: a few operations a run, however long it is, and one pass over the symbols.
+    Cost: a few operations a run, however long it is, and one pass over the symbols. For runs of at
+    most 128 symbols: longer ones could be made to collide.
 
     >>> hashes = spans(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
     >>> len(set(hashes.tolist())), bool(hashes[0] == hashes[2])

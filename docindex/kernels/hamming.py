@@ -214,8 +214,9 @@ def designs(bits: int, distance: int, log2_count: float) -> list[Design]:
 class Tables:
     """The sorted tables of a design over some fingerprints, in memory.
 
-    Each table takes 12 bytes per fingerprint (16 beyond 2^32 of them). They are not compressed: that would
-    save a fifth of it, as ids stay what they are, and each search would have to read a part, in 60 us.
+    Each table takes 12 bytes per fingerprint (16 beyond 2^32 of them), and 8 are there once. They are
+    not compressed: that would save a fifth of it, as ids stay what they are, and each search would have
+    to read a part, in 60 us.
 
     For many queries against few fingerprints, as in the paper's batch mode, build the tables over the few.
 
@@ -228,12 +229,21 @@ class Tables:
         self.design = design
         numbers = self._fingerprints(values)
         self._count = len(numbers)
+        self._numbers = numbers
         self._tables = []
         for layout in design.layouts:
             permuted = layout.permute(numbers)
             order = np.argsort(permuted)
             ids = order.astype(np.min_scalar_type(self._count))
             self._tables.append((layout, permuted[order], ids))
+        # For each table the bits that its prefix compares.
+        single_bits = np.uint64(1) << np.arange(design.bits, dtype=np.uint64)
+        self._prefixes = [
+            np.bitwise_or.reduce(
+                single_bits[layout.permute(single_bits) >> np.uint64(design.bits - layout.prefix) > 0]
+            )
+            for layout in design.layouts
+        ]
 
     def near(self, query: int) -> tuple[I64, I64]:
         """The ids within the design's distance of the query, ascending, and their distances.
@@ -249,7 +259,7 @@ class Tables:
         """Every pair of a query and a fingerprint within the distance: query's place, id, distance.
 
         Exactly these pairs, each once, sorted by query and then by id. It takes the memory of one `PIECE`
-        beside the answer, which every table may find once more.
+        beside the answer.
 
         >>> tables = Tables([5, -1, 4], Design(64, 3, (4,)))
         >>> [found.tolist() for found in tables.near_many([7, 9, -2])]
@@ -270,7 +280,7 @@ class Tables:
         A key has room for 2^46 fingerprints: a piece of queries takes 17 of its 63 bits.
         """
         found_keys, found_distances = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for layout, values, ids in self._tables:
+        for number, (layout, values, ids) in enumerate(self._tables):
             permuted = layout.permute(queries)
             # Queries in the table's order search it four times as fast: neighbours share its cache lines.
             order = np.argsort(permuted)
@@ -281,10 +291,17 @@ class Tables:
             for at, owner in _candidates(begins, lengths):
                 distances = np.bitwise_count(values[at] ^ permuted[owner])
                 near = np.flatnonzero(distances <= self.design.distance)
-                found_keys.append(order[owner[near]] * self._count + ids[at[near]].astype(np.int64))
-                found_distances.append(distances[near].astype(np.int64))
-        keys, firsts = np.unique(np.concatenate(found_keys), return_index=True)
-        return keys, np.concatenate(found_distances)[firsts]
+                places, found = order[owner[near]], ids[at[near]].astype(np.int64)
+                # A pair is the business of the first table whose prefix it agrees on.
+                differing = queries[places] ^ self._numbers[found]
+                new = np.ones(len(near), bool)
+                for prefix in self._prefixes[:number]:
+                    new &= (differing & prefix) != 0
+                found_keys.append(places[new] * self._count + found[new])
+                found_distances.append(distances[near][new].astype(np.int64))
+        keys = np.concatenate(found_keys)
+        in_order = np.argsort(keys)
+        return keys[in_order], np.concatenate(found_distances)[in_order]
 
     def _fingerprints(self, values: ArrayLike) -> U64:
         numbers = as_bits(values)

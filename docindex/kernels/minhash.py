@@ -21,8 +21,9 @@ from docindex.kernels.arrays import F64, I64, U32, U64, mix, owners
 # A key holds the round above the fraction. 2 * 4,096 rounds need 13 bits.
 _FRACTION_BITS = np.uint64(51)
 _NO_ROUND = np.uint64(64) - _FRACTION_BITS
-_ROUND = 0xA0761D6478BD642F  # odd; what a round adds to every hash before it is mixed again
+_ROUND = np.uint64(0xA0761D6478BD642F)  # odd; what a round adds to every hash before it is mixed again
 _HALF = np.uint64(32)
+_AT_ONCE = 1 << 16  # hashes thrown in one call
 _LOW_HALF = np.uint64(2**32 - 1)
 
 NOTHING: Final = np.uint64(2**64 - 1)
@@ -45,35 +46,50 @@ def keys(hashes: U64, starts: I64, count: int) -> U64:
     filled = np.full((len(starts) - 1, count), NOTHING)
     document = owners(starts)
     still_open = np.flatnonzero(np.diff(starts))
-    look = 1
-    for number in range(2 * count):
-        # A round more than needed changes nothing, and looking for empty slots costs more than a
-        # round of a small document: so look ever more seldom. (Each time: twice the cost.)
-        if number == look:
-            still_open = still_open[(filled[still_open] == NOTHING).any(axis=1)]
-            goes_on = np.zeros(len(filled), bool)
-            goes_on[still_open] = True
-            thrown = goes_on[document]
-            hashes, document = hashes[thrown], document[thrown]
-            look = number + 1 + number // 4
-        if not len(hashes):
-            break
-        _throw(filled, hashes, document, number)
+    begin = 0
+    while begin < 2 * count and len(hashes):
+        # A round more than needed changes nothing, and looking for empty slots costs more than a round
+        # of a small document: so look ever more seldom, and throw all rounds up to then at once.
+        end = min(begin + 1 + begin // 4, begin + max(1, _AT_ONCE // len(hashes)), 2 * count)
+        _throw(filled, hashes, document, begin, end)
+        begin = end
+        still_open = still_open[(filled[still_open] == NOTHING).any(axis=1)]
+        goes_on = np.zeros(len(filled), bool)
+        goes_on[still_open] = True
+        thrown = goes_on[document]
+        hashes, document = _without_repeats(hashes[thrown], document[thrown], begin, count)
     return filled
 
 
-def _throw(filled: U64, hashes: U64, document: I64, number: int) -> None:
-    """One round: every hash into its bin of its document, which keeps the smallest."""
+def _without_repeats(hashes: U64, document: I64, rounds: int, count: int) -> tuple[U64, I64]:
+    """The same, each hash once in those documents that are suspect of repeating themselves.
+
+    So many different hashes would have filled all slots by now: but for one document in e^12 / count.
+    """
+    sizes = np.bincount(document)
+    suspect = (sizes * rounds > 12 * count)[document]
+    if not suspect.any():
+        return hashes, document
+    order = np.argsort(hashes[suspect], kind="stable")  # stable: each document's equal hashes stay together
+    repeating, of = hashes[suspect][order], document[suspect][order]
+    first = np.append(True, (repeating[1:] != repeating[:-1]) | (of[1:] != of[:-1]))
+    return np.concatenate([hashes[~suspect], repeating[first]]), np.concatenate(
+        [document[~suspect], of[first]]
+    )
+
+
+def _throw(filled: U64, hashes: U64, document: I64, begin: int, end: int) -> None:
+    """The rounds from `begin` up to `end`: every hash into a bin of its document, which keeps the least."""
     count = filled.shape[1]
-    fallen = mix(hashes + np.uint64(number * _ROUND % 2**64)) if number else hashes
-    bins = document * count
-    if number < count:
-        # The bin from the low half, the value from the high bits: neither says anything of the other.
-        bins += (((fallen & _LOW_HALF) * np.uint64(count)) >> _HALF).view(np.int64)
-    else:
-        bins += number - count
-    values = (fallen >> _NO_ROUND) | (np.uint64(number) << _FRACTION_BITS)
-    np.minimum.at(filled.reshape(-1), bins, values)
+    rounds = np.arange(begin, end, dtype=np.uint64)[:, None]
+    fallen = mix(hashes + rounds * _ROUND) if begin else hashes[None, :]
+    # The bin from the low half, the value from the high bits: neither says anything of the other.
+    bins = (((fallen & _LOW_HALF) * np.uint64(count)) >> _HALF).view(np.int64)
+    late = max(0, count - begin)
+    bins[late:] = rounds[late:].view(np.int64) - count
+    bins += document * count
+    values = (fallen >> _NO_ROUND) | (rounds << _FRACTION_BITS)
+    np.minimum.at(filled.reshape(-1), bins.reshape(-1), values.reshape(-1))
 
 
 def slots(keys: U64) -> U32:

@@ -10,12 +10,16 @@ A word is what stands between separators. Marks, joiners and direction signs are
 separators: they do not split a word. Letters of scripts written without spaces are words
 by themselves.
 
+Code points that Python's Unicode tables do not know yet are separators; texts in letters newer than
+those tables read differently under a newer Python.
+
 Must never be asked for more than one document's offsets at a time: those cost eight bytes a
 symbol, and only a person who wants to see a passage needs them.
 """
 
 import dataclasses
 import itertools
+import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
 
@@ -24,11 +28,23 @@ from numpy.typing import NDArray
 
 from docindex.kernels.arrays import I64, U8, ranges, starts_of
 
-PART = 1 << 19
+PART = 1 << 20
 """Characters of a long text that are read at a time; batches of short ones are cut to the same size."""
 
+WHOLE = 128
+"""Symbols of a unit that are never parted from each other, in multiples from its begin."""
 
-@dataclasses.dataclass(frozen=True, slots=True)
+_NOWHERE = np.empty(0, np.int64)
+
+# Characters a group of texts must have to be read apart from the others: the byte-only path saves
+# 7 ns a character, and a reading costs 60 microseconds.
+_WORTH_A_GROUP = 8192
+
+# How far from its end a slice is first searched for the last character that counts.
+_NEAR = 1024
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """A batch of texts as symbols."""
 
@@ -38,41 +54,64 @@ class Reading:
     words: I64
     """Where words begin in `symbols`, ascending."""
     lines: I64
-    """Where lines with a symbol in them begin in `symbols`, ascending."""
+    """Where lines with a symbol in them begin in `symbols`, ascending; none unless they were asked for."""
 
 
-def read(texts: Sequence[str]) -> Reading:
-    """The symbols of some texts, end to end.
+def read(texts: Sequence[str], *, lines: bool = False) -> Reading:
+    """The symbols of some texts, end to end; lines cost a third more.
 
     >>> reading = read(["Ada's Éclair", "", "2 ﬁelds"])
     >>> reading.symbols.tobytes(), reading.starts.tolist(), reading.words.tolist()
     (b'adaseclair2fields', [0, 10, 10, 17], [0, 3, 4, 10, 11])
     """
-    groups = itertools.groupby(texts, str.isascii)
-    readings = [_read_ascii(list(group)) if plain else _read_any(list(group)) for plain, group in groups]
-    return readings[0] if len(readings) == 1 else _joined(readings)
+    groups = [(plain, list(group)) for plain, group in itertools.groupby(texts, str.isascii)]
+    if len(groups) > 1 and sum(map(len, texts)) < _WORTH_A_GROUP * len(groups):
+        groups = [(False, list(texts))]
+    parts = [(_read_ascii if plain else _read_any)(group, lines) for plain, group in groups]
+    return parts[0] if len(parts) == 1 else _joined(parts)
 
 
 def slices(text: str) -> Iterator[str]:
-    """The text in pieces of at most `PART` characters, so that a long one need not be read at once.
-
-    A piece ends with a line, or else with a word, so that tokens stay whole; only where one of them
-    fills half a piece is it cut. A text of one piece is not copied.
+    """The text in pieces of at most `PART` characters; a text of one piece is not copied.
 
     >>> list(slices("short"))
     ['short']
     """
-    begin = 0
-    while len(text) - begin > PART:
-        end = begin + PART
-        for separator in ("\n", " "):
-            found = text.rfind(separator, begin + PART // 2, end)
-            if found >= 0:
-                end = found + 1
-                break
-        yield text[begin:end]
-        begin = end
-    yield text[begin:]
+    if len(text) <= PART:
+        yield text
+        return
+    for begin in range(0, len(text), PART):
+        yield text[begin : begin + PART]
+
+
+def readings(text: str, *, lines: bool = False) -> Iterator[Reading]:
+    """The readings of a text's slices, one after the other, for texts too long to be read at once.
+
+    Each ends with a word, or with a line if lines are asked for, so that they read as the whole does.
+    A word or line longer than `WHOLE` symbols may be parted after a multiple of so many.
+
+    >>> [(part.symbols.tobytes(), part.words.tolist()) for part in readings("a short text")]
+    [(b'ashorttext', [0, 1, 6])]
+    """
+    before = ""
+    rest = Reading(np.empty(0, np.uint8), _NOWHERE, _NOWHERE, _NOWHERE)  # begun, but perhaps not complete
+    for begin in range(0, max(1, len(text)), PART):
+        piece = text[begin : begin + PART]
+        # Read behind the last character that counts and what parts it from the slice, if anything.
+        known = len(read([before]).symbols)
+        new = read([before + piece], lines=lines)
+        symbols = np.concatenate([rest.symbols, new.symbols[known:]])
+        words = _continued(rest.words, new.words, known, len(rest.symbols), len(symbols))
+        line_begins = _continued(rest.lines, new.lines, known, len(rest.symbols), len(symbols) * lines)
+        before = _ending(before + piece)
+
+        units = line_begins if lines else words
+        end = len(symbols)
+        if begin + PART < len(text) and end:
+            end = int(units[-1]) + (end - int(units[-1])) // WHOLE * WHOLE
+        last_word, last_line = np.searchsorted(words, end), np.searchsorted(line_begins, end)
+        yield Reading(symbols[:end], np.array([0, end]), words[:last_word], line_begins[:last_line])
+        rest = Reading(symbols[end:], _NOWHERE, words[last_word:] - end, line_begins[last_line:] - end)
 
 
 def offsets(text: str, positions: I64) -> I64:
@@ -88,6 +127,10 @@ def offsets(text: str, positions: I64) -> I64:
         first, last = np.searchsorted(positions, [read_so_far, read_so_far + len(origins)])
         found.append(origins[positions[first:last] - read_so_far] + begin)
         read_so_far += len(origins)
+    if len(positions) and not 0 <= positions[0] <= positions[-1] < read_so_far:
+        raise IndexError(
+            f"the text has {read_so_far} symbols; there is none at {positions[0]} or {positions[-1]}"
+        )
     return np.concatenate(found)
 
 
@@ -110,6 +153,29 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     return lines, offsets - line_starts[lines - 1] + 1
 
 
+def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I64:
+    """Where units begin in what is left and what is new, of which some was known; the first always at 0."""
+    begins = np.concatenate([rest, new[np.searchsorted(new, known) :] - known + rest_size])
+    return begins if not size or (len(begins) and begins[0] == 0) else np.append(0, begins)
+
+
+def _ending(text: str) -> str:
+    """The last character that counts, and one that parts words or lines if there was one behind it."""
+    near = text[-_NEAR:]
+    entries = _entries_of(_codes(near))
+    if not (entries & _COUNT).any():
+        near = text
+        entries = _entries_of(_codes(near))
+    counting = np.flatnonzero(entries & _COUNT)
+    if not len(counting):
+        return ""
+    last = int(counting[-1])
+    behind = near[last + 1 :]
+    if "\n" in behind or "\r" in behind:
+        return near[last] + "\n"
+    return near[last] + (" " if (entries[last + 1 :] & _SEPARATES).any() else "")
+
+
 def _joined(readings: list[Reading]) -> Reading:
     """Several batches as one."""
     shifts = starts_of(np.array([len(reading.symbols) for reading in readings], np.int64))
@@ -128,15 +194,19 @@ def _joined(readings: list[Reading]) -> Reading:
     )
 
 
-# The byte-only path: what `bytes.translate` needs to know of ASCII.
-_KEPT = bytes(code for code in range(128) if chr(code).isalnum())
+# The byte-only path: what `bytes.translate` needs to know of ASCII, and of symbols that stand for more.
+_KEPT = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalnum())
 _LOWER = bytes(range(256)).lower()
 _DROPPED = bytes(set(range(256)) - set(_KEPT))
 _IS_KEPT = bytes(code in _KEPT for code in range(256))
 
 
-def _read_ascii(texts: list[str]) -> Reading:
-    source = "\n".join(texts).encode("ascii")
+def _read_ascii(texts: list[str], with_lines: bool) -> Reading:
+    return _read_bytes("\n".join(texts).encode("ascii"), texts, with_lines)
+
+
+def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
+    """The reading of texts whose characters are one byte each: letters, digits, symbols or separators."""
     kept = np.zeros(len(source) + 2, bool)
     kept[1:-1] = np.frombuffer(source.translate(_IS_KEPT), bool)
     edges = np.flatnonzero(kept[1:] != kept[:-1])
@@ -149,13 +219,12 @@ def _read_ascii(texts: list[str]) -> Reading:
         return before
 
     text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
-    codes = np.frombuffer(source, np.uint8)
-    breaks = np.flatnonzero((codes == _FEED) | (codes == _RETURN))
+    breaks = _breaks(np.frombuffer(source, np.uint8)) if with_lines else None
     return Reading(
         symbols=np.frombuffer(source.translate(_LOWER, _DROPPED), np.uint8),
         starts=symbols_before(text_begins),
         words=words[:-1],
-        lines=_line_starts(symbols_before(np.append(0, breaks)), words[-1]),
+        lines=words[:0] if breaks is None else _line_starts(symbols_before(np.append(0, breaks)), words[-1]),
     )
 
 
@@ -166,11 +235,13 @@ _COUNT = 0x1F00  # how many symbols: 18 at most, for U+FDFA
 _SEPARATES = 0x2000
 _ALONE = 0x4000
 _LOADED = 0x8000
+_UNCOMMON = _ALONE | _COUNT & ~0x0100  # more than one symbol, or a word by itself
 _COUNT_SHIFT = 8
 _CODES = 0x110000
 _entries = np.zeros(_CODES, np.uint16)
 _spelling_starts = np.zeros(_CODES, np.int32)
 _spellings = bytearray()  # the symbols of every code point that has more than one
+_loading = threading.Lock()
 
 _IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x34000))
 """CJK; what NFKD leaves of the compatibility ideographs lies in here, too."""
@@ -193,6 +264,13 @@ def _codes(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
 
 
+def _members(page: int, blocks: tuple[range, ...]) -> list[bool]:
+    """For each code point of a page whether it lies in one of some blocks."""
+    codes = np.arange(page << 8, (page + 1) << 8)
+    inside = [(codes >= block.start) & (codes < block.stop) for block in blocks]
+    return [bool(flag) for flag in np.any(inside, axis=0)]
+
+
 def _spell(char: str) -> bytes:
     """The symbols of one code point."""
     symbols = bytearray()
@@ -201,26 +279,30 @@ def _spell(char: str) -> bytes:
         if unicodedata.category(letter)[0] not in "LN":
             continue
         symbols.append(code if code < 0x80 else 0x80 | (code & 0x7F))
-        if any(code in block for block in _IDEOGRAPHS):
+        if code >= _IDEOGRAPHS[0].start and any(code in block for block in _IDEOGRAPHS):
             symbols.append(0x80 | (code >> 7 & 0x7F))
     return bytes(symbols)
 
 
 def _load(page: int) -> None:
-    """Fill in the entries of 256 code points. Done twice, by two threads, it does no harm."""
-    for code in range(page << 8, (page + 1) << 8):
-        char = chr(code)
-        symbols = _spell(char)
-        entry = _LOADED | len(symbols) << _COUNT_SHIFT
-        if symbols:
-            entry |= symbols[0]
-            entry |= _ALONE * any(code in block for block in _UNSPACED)
-        elif unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE:
-            entry |= _SEPARATES
-        if len(symbols) > 1:
-            _spelling_starts[code] = len(_spellings)
-            _spellings.extend(symbols)
-        _entries[code] = entry
+    """Fill in the entries of 256 code points, unless another thread has."""
+    with _loading:
+        alone = _members(page, _UNSPACED)
+        for code in range(page << 8, (page + 1) << 8):
+            if _entries[code]:
+                continue
+            char = chr(code)
+            symbols = _spell(char)
+            entry = _LOADED | len(symbols) << _COUNT_SHIFT
+            if symbols:
+                entry |= symbols[0]
+                entry |= _ALONE * alone[code & 0xFF]
+            elif unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE:
+                entry |= _SEPARATES
+            if len(symbols) > 1:
+                _spelling_starts[code] = len(_spellings)
+                _spellings.extend(symbols)
+            _entries[code] = entry  # last: who sees it may use the spelling
 
 
 def _entries_of(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
@@ -237,14 +319,19 @@ def _counts(entries: NDArray[np.uint16]) -> U8:
     return ((entries & _COUNT) >> _COUNT_SHIFT).astype(np.uint8)
 
 
-def _read_any(texts: list[str]) -> Reading:
+def _read_any(texts: list[str], with_lines: bool) -> Reading:
     codes = _codes("\n".join(texts))
     entries = _entries_of(codes)
+    kinds = int(np.bitwise_or.reduce(entries, initial=0))
+    if not (with_lines or kinds & _UNCOMMON) and (entries & (_COUNT | _SEPARATES)).all():
+        # One symbol for each letter and no marks, as most of Europe writes: half the cost of what follows.
+        source = np.where(entries & _SEPARATES, ord(" "), entries & _FIRST).astype(np.uint8).tobytes()
+        return _read_bytes(source, texts, with_lines)
     counts = _counts(entries)
     symbols_before = starts_of(counts.astype(np.int64))
     text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
     text_begins[-1] -= 1
-    breaks = np.flatnonzero((codes == _FEED) | (codes == _RETURN))
+    breaks = _breaks(codes) if with_lines else None
 
     solid = np.flatnonzero(entries & (_COUNT | _SEPARATES))  # what neither spells nor separates is not there
     spells = counts[solid] > 0
@@ -255,7 +342,9 @@ def _read_any(texts: list[str]) -> Reading:
         symbols=_spelled(codes, entries, counts, symbols_before),
         starts=symbols_before[text_begins],
         words=symbols_before[solid[begins_word]],
-        lines=_line_starts(symbols_before[np.append(0, breaks + 1)], symbols_before[-1]),
+        lines=symbols_before[:0]
+        if breaks is None
+        else _line_starts(symbols_before[np.append(0, breaks + 1)], symbols_before[-1]),
     )
 
 
@@ -271,6 +360,11 @@ def _spelled(codes: NDArray[np.uint32], entries: NDArray[np.uint16], counts: U8,
     spelled = spellings[ranges(_spelling_starts[codes[many]].astype(np.int64), lengths)]
     symbols[ranges(begins[many], lengths)] = spelled
     return symbols
+
+
+def _breaks(codes: U8 | NDArray[np.uint32]) -> I64:
+    """Where the characters that end a line stand."""
+    return np.flatnonzero((codes == _FEED) | (codes == _RETURN))
 
 
 def _line_starts(candidates: I64, size: np.int64) -> I64:

@@ -1,5 +1,6 @@
 """Real text that every machine with Python has: its library, other Pythons beside it, documentation."""
 
+import hashlib
 import sys
 import sysconfig
 from pathlib import Path
@@ -9,25 +10,44 @@ KINDS = {".py", ".pyi", ".txt", ".rst", ".md", ".html", ".c", ".h"}
 
 def texts(folders, megabytes):
     """Texts until there are so many megabytes of them; the same files again when there are too few."""
-    roots = [Path(folder) for folder in folders] or default_roots()
-    files = [
-        path for root in roots for path in sorted(root.rglob("*")) if path.suffix in KINDS and path.is_file()
-    ]
+    files = all_files(folders)
     found, size, repeats = [], 0, -1
     while size < megabytes * 1_000_000:
         repeats += 1
         for path in files:
-            # newline="" keeps line ends as they are: the C program gets the same text.
+            # As bytes, which keeps line ends as they are: the C program gets the same text.
             text = path.read_bytes().decode("utf-8", "replace")
             found.append(text)
             size += len(text)
             if size >= megabytes * 1_000_000:
                 break
-        if not size:
-            sys.exit(f"no text files in {', '.join(map(str, roots))}")
     again = f", the same {repeats + 1} times over" if repeats else ""
     print(f"corpus: {len(found):,} files, {size / 1e6:.0f} MB of text{again}")
     return found
+
+
+def distinct_files(folders, megabytes):
+    """Files of which no two are equal, until there are so many megabytes of them, or all there are."""
+    found, size = {}, 0
+    for path in all_files(folders):
+        data = path.read_bytes()
+        if found.setdefault(hashlib.sha256(data).digest(), path) is path:
+            size += len(data)
+        if size >= megabytes * 1_000_000:
+            break
+    return list(found.values())
+
+
+def all_files(folders):
+    """The text files in some folders; by default of Python alone, without what was installed into it."""
+    roots = [Path(folder) for folder in folders] or default_roots()
+    files = [
+        path for root in roots for path in sorted(root.rglob("*")) if path.suffix in KINDS and path.is_file()
+    ]
+    files = [path for path in files if path.stat().st_size and (folders or "site-packages" not in path.parts)]
+    if not files:
+        sys.exit(f"no text files in {', '.join(map(str, roots))}")
+    return files
 
 
 def default_roots():

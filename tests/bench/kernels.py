@@ -63,7 +63,7 @@ def run(options):
 
 
 def to_fingerprints(texts):
-    for batch in sketching.batches(texts):
+    for batch in sketching.batches(texts, lambda text: len(text) + RECIPE.slots):
         reading = read(batch)
         fingerprints(reading.symbols, reading.starts, RECIPE.k, RECIPE.window)
 

@@ -38,6 +38,31 @@ def test_json_has_all_the_numbers(files, capsys):
     assert 0 < found["shared_fingerprints"] <= found["fingerprints_of_a"] < found["fingerprints_of_b"]
 
 
+def test_an_offset_in_a_file_counts_its_byte_order_mark(files, capsys):
+    files[1].write_bytes(b"\xef\xbb\xbfab\xff")
+    assert main(["compare", *map(str, files)]) == 1
+    assert "byte 0xff at offset 5" in capsys.readouterr().err
+
+
+def test_a_name_that_the_terminal_cannot_show_is_shown_escaped(tmp_path, files):
+    odd = tmp_path / os.fsdecode(b"caf\xe9.txt")
+    odd.write_bytes(files[0].read_bytes())
+    command = [sys.executable, "-m", "docindex", "compare", str(odd), str(files[1])]
+    done = subprocess.run(
+        command, capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0
+    assert b"caf\\udce9.txt" in done.stdout
+    assert done.stderr == b""
+
+
+def test_a_full_disk_behind_stdout_is_one_line(files):
+    command = f'"{sys.executable}" -m docindex compare "{files[0]}" "{files[1]}" > /dev/full'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"docindex: .*No space left.*\n", done.stderr)
+
+
 def test_a_byte_order_mark_is_no_part_of_a_text(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbf" + A.encode())
     main(["compare", *map(str, files)])

@@ -26,13 +26,36 @@ def test_the_reading_of_every_code_point_stays_what_it_is_under_every_python():
     known = "".join(
         filter(lambda char: unicodedata.ucd_3_2_0.category(char) != "Cn", map(chr, range(0x110000)))
     )
-    assert digest(read([known]).symbols) == "07d0208cd7160a9a"
+    reading = read([known], lines=True)
+    assert (digest(reading.words), digest(reading.lines)) == ("35915608ef672521", "af5570f5a1810b7a")
+    assert digest(reading.symbols) == "07d0208cd7160a9a"
 
 
 def test_the_mix_and_the_kgram_hash_stay_what_they_are():
     assert digest(mix(np.arange(1000, dtype=np.uint64))) == "933d7c5caa2a48da"
     symbols = np.frombuffer(b"theanalyticalengine", np.uint8)
     assert digest(grams(symbols, np.array([0, len(symbols)]), 5)[0]) == "3b448b7c0891c818"
+
+
+def test_long_tokens_stop_words_and_stems_stay_what_they_are():
+    text = "The copies of " + 300 * "x" + "\n" + 300 * "y "
+    expected = {}
+    for name, recipe in (
+        ("word", Recipe(shingle=1, stop_words="english", stemming="english")),
+        ("line", Recipe(shingle=1, token="line")),
+        ("letter", Recipe(shingle=9, token="letter")),
+        ("bag", Recipe(shingle=1, bag=True)),
+        ("long k", Recipe(k=100)),
+    ):
+        sketch = docindex.sketch(text, recipe)
+        expected[name] = digest(sketch.slots), digest(np.uint64(sketch.simhash)), digest(sketch.hashes)
+    assert expected == {
+        "word": ("7d5a2d5b98eb0ea2", "ca176ee3e3ac5fbd", "5bcf56f96f16bac5"),
+        "line": ("430badbeb2a952b8", "74f196dda8facd24", "5bcf56f96f16bac5"),
+        "letter": ("b3afbc5da643d4c2", "74f196dda8facd24", "5bcf56f96f16bac5"),
+        "bag": ("78fb821864700449", "74f196dda8facd24", "5bcf56f96f16bac5"),
+        "long k": ("a2fbe6d9fe53ce3d", "74f196dda8facd24", "672654c0b1c9a26f"),
+    }
 
 
 def test_every_part_of_a_sketch_stays_what_it_is():

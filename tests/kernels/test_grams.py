@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels import grams as kernel
+from docindex.kernels.arrays import mix
 from docindex.kernels.grams import grams, powers, prefix, rolling, spans
 from tests import plain
 
@@ -13,6 +14,21 @@ texts = st.lists(st.binary(max_size=30), max_size=5)
 def hash_of(symbols):
     """The papers' sum of c_j * B^j, the first symbol lowest."""
     return sum(symbol * BASE ** (j + 1) for j, symbol in enumerate(symbols)) % 2**64
+
+
+def hash_of_any(symbols):
+    """Of more than 64 symbols: the rest, then block by block, mixed after each."""
+    if len(symbols) <= 64:
+        return hash_of(symbols)
+    whole = len(symbols) // 64 * 64
+    state = hash_of(symbols[whole:])
+    for begin in range(0, whole, 64):
+        state = mixed(state + mixed(hash_of(symbols[begin : begin + 64])))
+    return state
+
+
+def mixed(number):
+    return int(mix(np.array([number % 2**64], np.uint64))[0])
 
 
 def rolled(symbols, k, base, modulus):
@@ -42,24 +58,36 @@ def test_every_kgram_of_every_document_has_the_hash_of_its_definition(docs, k, c
     finally:
         kernel.CHUNK = before
     assert plain.parted(hashes, gram_starts) == [
-        [hash_of(doc[i : i + k]) for i in range(len(doc) - k + 1)] for doc in docs
+        [hash_of_any(doc[i : i + k]) for i in range(len(doc) - k + 1)] for doc in docs
     ]
 
 
 @given(st.binary(min_size=1, max_size=200), st.data())
 def test_the_prefix_sums_give_the_papers_rolling_hash_with_the_base_inverted(symbols, data):
     # H weighs the first symbol most, ours the last: with 1/B for B and a factor they are one.
-    k = data.draw(st.integers(1, len(symbols)))
+    k = data.draw(st.integers(1, min(64, len(symbols))))
     inverse, modulus = pow(BASE, -1, 2**64), 2**64
     ours = rolling(prefix(np.frombuffer(symbols, np.uint8)), k).tolist()
     assert ours == [value * BASE**k % modulus for value in rolled(symbols, k, inverse, modulus)]
     assert ours == [value * BASE ** (k + 1) % modulus for value in rolled_well(symbols, k, inverse, modulus)]
 
 
-@given(st.binary(min_size=1, max_size=4096 + 100))
-def test_a_kgram_of_4096_symbols_costs_and_means_what_a_short_one_does(symbols):
-    hashes, _ = grams(np.frombuffer(symbols, np.uint8), np.array([0, len(symbols)]), 4096)
-    assert hashes.tolist() == [hash_of(symbols[i : i + 4096]) for i in range(len(symbols) - 4095)]
+@given(st.binary(min_size=1, max_size=300) | st.binary(min_size=4096, max_size=4200))
+def test_a_kgram_of_more_than_64_symbols_is_the_row_of_its_mixed_blocks(symbols):
+    for k in (65, 128, 200, 4096):
+        hashes, _ = grams(np.frombuffer(symbols, np.uint8), np.array([0, len(symbols)]), k)
+        places = range(len(symbols) - k + 1)
+        assert hashes[::50].tolist() == [hash_of_any(symbols[i : i + k]) for i in places[::50]]
+
+
+def test_thue_morse_words_do_not_collide():
+    word = bytes(97 + number.bit_count() % 2 for number in range(4096))
+    other = word.translate(bytes.maketrans(b"ab", b"ba"))
+    for k in (64, 256, 1024, 4096):
+        one, two = (
+            grams(np.frombuffer(text[:k], np.uint8), np.array([0, k]), k)[0][0] for text in (word, other)
+        )
+        assert (int(one) ^ int(two)) >> 27
 
 
 @given(st.binary(max_size=100), st.lists(st.tuples(st.integers(0, 100), st.integers(0, 50)), max_size=8))

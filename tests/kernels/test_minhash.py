@@ -19,7 +19,9 @@ def plain_keys(hashes, count):
             break
         for hash_ in hashes:
             fallen = (
-                int(mix(np.array([(hash_ + number * _ROUND) % 2**64], np.uint64))[0]) if number else hash_
+                int(mix(np.array([(hash_ + number * int(_ROUND)) % 2**64], np.uint64))[0])
+                if number
+                else hash_
             )
             place = fallen % 2**32 * count >> 32 if number < count else number - count
             filled[place] = min(filled[place], number << 51 | fallen >> 13)
@@ -42,6 +44,12 @@ def test_neither_order_nor_repeats_change_a_sketch(doc, random):
     shuffled = doc * 2
     random.shuffle(shuffled)
     assert keys(*plain.batch([doc]), 64).tolist() == keys(*plain.batch([shuffled]), 64).tolist()
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.integers(40, 80))
+def test_many_repeats_of_few_hashes_give_the_sketch_of_the_few(few, times):
+    many = keys(*plain.batch([few, few * times, [7]]), 16)
+    assert many.tolist() == keys(*plain.batch([few, few, [7]]), 16).tolist()
 
 
 def test_empty_documents_are_alike_and_unlike_all_others():

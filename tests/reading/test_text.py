@@ -1,3 +1,4 @@
+import concurrent.futures
 import dataclasses
 import sys
 import unicodedata
@@ -8,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from docindex.reading import text as room
-from docindex.reading.text import lines_and_columns, offsets, read, slices
+from docindex.reading.text import lines_and_columns, offsets, read, readings, slices
 from tests import plain
 
 # Letters of many kinds, what joins and what parts them, and what no reader should trip over.
@@ -38,10 +39,10 @@ def test_symbols_and_offsets_are_those_of_the_definition(text):
 
 @given(st.lists(texts | ascii_texts, max_size=6))
 def test_a_batch_reads_as_its_texts_do_alone(batch):
-    together = read(batch)
+    together = read(batch, lines=True)
     for number, text in enumerate(batch):
         begin, end = together.starts[number : number + 2]
-        alone = read([text])
+        alone = read([text], lines=True)
         assert together.symbols[begin:end].tolist() == alone.symbols.tolist()
         for own, all_of in ((alone.words, together.words), (alone.lines, together.lines)):
             assert (all_of[(all_of >= begin) & (all_of < end)] - begin).tolist() == own.tolist()
@@ -49,7 +50,7 @@ def test_a_batch_reads_as_its_texts_do_alone(batch):
 
 @given(st.lists(ascii_texts, max_size=4))
 def test_the_byte_only_path_reads_as_the_path_for_all_of_unicode_does(batch):
-    assert same(room._read_ascii(batch), room._read_any(batch))
+    assert same(room._read_ascii(batch, True), room._read_any(batch, True))
 
 
 @given(texts, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
@@ -75,7 +76,12 @@ def test_ascii_words_are_runs_of_letters_and_digits(text):
 def test_a_line_begins_at_the_first_symbol_after_a_line_end(text):
     lines = ["".join(plain.words(line)) for line in text.replace("\r", "\n").split("\n")]
     expected = np.cumsum([0, *(len(line) for line in lines if line)])[:-1]
-    assert read([text]).lines.tolist() == expected.tolist()
+    assert read([text], lines=True).lines.tolist() == expected.tolist()
+
+
+def test_an_offset_is_only_given_for_a_symbol_that_is_there():
+    with pytest.raises(IndexError, match="has 2 symbols"):
+        offsets("ab", np.array([0, 2]))
 
 
 def words_of(text):
@@ -128,11 +134,38 @@ def test_lines_and_columns_are_those_an_editor_shows(text, part):
     assert list(zip(lines.tolist(), columns.tolist(), strict=True)) == expected
 
 
-def test_a_long_text_is_cut_after_a_line_or_else_after_a_word(monkeypatch):
-    monkeypatch.setattr(room, "PART", 12)
-    assert list(slices("one two\nthree four five sixseveneight")) == [
-        "one two\n",
-        "three four ",
-        "five sixseve",
-        "neight",
+@given(texts, st.integers(1, 9), st.booleans())
+@example("\u0301\u0302 \u0301", 1, True)
+@example("a\n" + 3 * "long-windedly " + "b", 4, True)
+def test_a_text_read_in_slices_has_the_symbols_words_and_lines_of_the_whole(text, part, lines):
+    whole = read([text], lines=lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room, "PART", part)
+        parts = list(readings(text, lines=lines))
+    starts = np.cumsum([0, *(len(found.symbols) for found in parts)])
+    assert b"".join(found.symbols.tobytes() for found in parts) == whole.symbols.tobytes()
+    for name in ("words", "lines"):
+        found = [getattr(found, name) + start for found, start in zip(parts, starts, strict=False)]
+        assert np.concatenate(found).tolist() == getattr(whole, name).tolist()
+
+
+def test_a_unit_of_several_slices_is_parted_after_a_multiple_of_its_symbols(monkeypatch):
+    monkeypatch.setattr(room, "PART", 100)
+    parts = list(readings("two " + 1000 * "x" + " end"))
+    assert [len(found.symbols) for found in parts if len(found.symbols)] == [
+        3,
+        *7 * [128],
+        1000 - 7 * 128 + 3,
     ]
+
+
+def test_several_threads_may_read_while_the_tables_are_being_filled(monkeypatch):
+    text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ"
+    expected = [symbol for symbol, _ in plain.symbols(text)]
+    for _ in range(5):
+        monkeypatch.setattr(room, "_entries", np.zeros(0x110000, np.uint16))
+        monkeypatch.setattr(room, "_spelling_starts", np.zeros(0x110000, np.int32))
+        monkeypatch.setattr(room, "_spellings", bytearray())
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            found = [threads.submit(read, [text]) for _ in range(4)]
+        assert all(reading.result().symbols.tolist() == expected for reading in found)
