@@ -1,8 +1,22 @@
 """docindex: which documents share text, where exactly, and how much."""
 
-from docindex.errors import DocIndexError, RecipeError
+from docindex.errors import (
+    Busy,
+    Cancelled,
+    CorruptIndex,
+    DiskFull,
+    DocIndexError,
+    NotAnIndex,
+    ReadOnly,
+    RecipeError,
+    RecipeMismatch,
+    SchemaTooNew,
+)
+from docindex.index import Index, open  # noqa: A004 - as in gzip.open: people write docindex.open
 from docindex.recipe import Recipe
 from docindex.sketch import Sketch
+from docindex.storage.contents import Document
+from docindex.storage.upkeep import Stats
 from docindex.strings import (
     Fingerprints,
     containment,
@@ -16,15 +30,27 @@ from docindex.strings import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Busy",
+    "Cancelled",
+    "CorruptIndex",
+    "DiskFull",
     "DocIndexError",
+    "Document",
     "Fingerprints",
+    "Index",
+    "NotAnIndex",
+    "ReadOnly",
     "Recipe",
     "RecipeError",
+    "RecipeMismatch",
+    "SchemaTooNew",
     "Sketch",
+    "Stats",
     "__version__",
     "containment",
     "distance",
     "fingerprints",
+    "open",
     "resemblance",
     "simhash",
     "sketch",

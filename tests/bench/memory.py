@@ -1,5 +1,6 @@
 """The greatest memory that one long document takes besides itself and what comes out of it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -25,15 +26,72 @@ print(memory.peak() - before - found.hashes.nbytes - found.positions.nbytes)
 """
 
 
+# One long document into an index, text and all.
+LONG_DOCUMENT = """
+import sys, tempfile
+import docindex
+from tests.bench import corpus, memory
+
+megabytes = int(sys.argv[1])
+piece = "".join(corpus.texts([], 5)).encode("ascii", "ignore").decode()
+text = (piece * (megabytes * 1_000_000 // len(piece) + 1))[: megabytes * 1_000_000]
+del piece
+with tempfile.TemporaryDirectory() as folder, docindex.open(folder + "/index") as index:
+    memory.reset_peak()
+    index.add("long", text)
+    print(memory.peak())
+"""
+
+# Many documents from a generator, with two workers; the peaks of this process and of the workers.
+MANY_DOCUMENTS = """
+import sys, tempfile
+import docindex
+from tests.bench import corpus, memory
+
+megabytes = int(sys.argv[1])
+
+def documents():
+    texts, size, number = corpus.texts([], 20), 0, 0
+    while size < megabytes * 1_000_000:
+        for text in texts:
+            size += len(text)
+            number += 1
+            yield str(number), f"{number} {text}"  # no two alike
+
+workers = set()
+with tempfile.TemporaryDirectory() as folder, docindex.open(folder + "/index") as index:
+    memory.reset_peak()
+    look = lambda *_: workers.update(memory.children_peaks().items())
+    index.add_many(documents(), workers=2, progress=look)
+    print(memory.peak(), max(peak for _, peak in workers))
+"""
+
+
 def run(options):
     if not Path("/proc/self/clear_refs").exists():
         sys.exit("only Linux tells what this measures")
     megabytes = max(options.megabytes, 500)
     for what in ("fingerprints, ascii", "all sketches, ascii", "all sketches, any text"):
-        child = [sys.executable, "-c", CHILD, what, str(megabytes)]
-        done = subprocess.run(child, capture_output=True, text=True, check=True)
-        took = int(done.stdout.split()[-1]) / MEGABYTE
+        (took,) = measured(CHILD, what, megabytes)
         print(f"{what}: {megabytes} MB in one document took {took:.0f} MB (target: under 300)")
+    (took,) = measured(LONG_DOCUMENT, 300)
+    print(f"one document of 300 MB added: {took:.0f} MB in all (target: under 600)")
+    writer, worker = measured(MANY_DOCUMENTS, 1000)
+    print(f"1 GB of documents added: the writer took {writer:.0f} MB (target: under 500)")
+    print(f"  and a worker {worker:.0f} MB (target: under 300)")
+
+
+def measured(program, *arguments):
+    """What a program prints last, in megabytes."""
+    child = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(child, stdout=subprocess.PIPE, text=True, check=True)
+    return [int(peak) / MEGABYTE for peak in done.stdout.splitlines()[-1].split()]
+
+
+def children_peaks():
+    """The peaks of this process's children by their numbers."""
+    listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return {child: peak(child) for child in listed}
 
 
 def reset_peak():
@@ -42,6 +100,7 @@ def reset_peak():
     return peak()
 
 
-def peak():
+def peak(process="self"):
     """The greatest resident size since `reset_peak`, in bytes."""
-    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[1])
+    status = Path(f"/proc/{process}/status").read_text()
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])

@@ -1,0 +1,348 @@
+"""The facade: what an index can be told and asked. Must never contain SQL or arithmetic."""
+
+import collections
+import concurrent.futures
+import contextlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import platformdirs
+
+from docindex.recipe import Recipe
+from docindex.sketch import Sketches, batches
+from docindex.storage import check, contents, postings, upkeep
+from docindex.storage.connection import MEMORY, Connection, Durability, Store
+from docindex.storage.contents import Document, Incoming
+from docindex.storage.migrate import prepare
+from docindex.storage.upkeep import Stats
+from docindex.workers import ENOUGH, Sketchers, default_workers
+
+Item = tuple[str, str] | tuple[str, str, Any]
+"""A key and a text, and if wanted what to store beside it."""
+Progress = Callable[[int, int], object]
+"""Called with how many documents and how many characters have been taken in."""
+
+# How much text `add_many` commits at a time: what a crash can cost, and what memory must hold.
+_COMMIT = 32_000_000
+# How much may be with the workers: a little more than they sketch while a commit is being written.
+_AHEAD = 32_000_000
+_KEYS_AT_A_TIME = 1000
+
+
+def open(  # noqa: A001 - as in gzip.open: people write docindex.open
+    path: str | os.PathLike[str] | None = None,
+    *,
+    recipe: Recipe | None = None,
+    readonly: bool = False,
+    durability: Durability = "full",
+    timeout_s: float = 10.0,
+) -> "Index":
+    """The index in a file, made if missing; without a path the user's own; or in ``":memory:"``.
+
+    An index keeps the recipe it was made with: another one is a `RecipeMismatch`. With durability
+    "normal" a commit survives a crash of the program but perhaps not of the machine, and costs no
+    flush of the disk. Who finds the file being written waits up to ``timeout_s``, then gets `Busy`.
+
+    >>> with open(":memory:") as index:
+    ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns.")
+    ...     len(index), index["ada.txt"].symbols
+    (1, 44)
+    """
+    if durability not in ("full", "normal"):
+        raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
+    if timeout_s < 0:
+        raise ValueError(f"timeout_s must be 0 or more seconds, not {timeout_s!r}")
+    if path is None:
+        folder = platformdirs.user_data_path("docindex", ensure_exists=True)
+        path = folder / "index.docindex"
+    path = os.fspath(path)
+    if readonly and path != MEMORY and not Path(path).exists():
+        raise FileNotFoundError(f"there is no index at {path}; open it without readonly=True to make one")
+    store = Store(path, readonly=readonly, durability=durability, timeout_s=timeout_s)
+    try:
+        return Index(store, prepare(store, recipe))
+    except BaseException:
+        store.close()
+        raise
+
+
+class Index:
+    """Documents, and which of them share text. Made by `docindex.open`; may be used by several threads."""
+
+    def __init__(self, store: Store, recipe: Recipe) -> None:
+        self._store = store
+        self.recipe = recipe
+        """The parameters the index was made with."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._store.path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice does no harm."""
+        self._store.close()
+
+    def cancel(self) -> None:
+        """Stop what other threads are doing with this index: they get `Cancelled`; commits made stay."""
+        self._store.cancel()
+
+    def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
+        """Store a text under a key, instead of what was there. The same text again is no work.
+
+        `meta` is anything JSON can say. When this returns, the document is in the file for good.
+        """
+        self.add_many([(key, text, meta)], workers=1, store_text=store_text)
+
+    def add_many(
+        self,
+        items: Iterable[Item],
+        *,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        store_text: bool = True,
+    ) -> int:
+        """Store many documents, given as (key, text) or (key, text, meta); gives how many there were.
+
+        Takes any number of them one after the other: a commit for every 32 million characters and
+        one at the end. Sketches are made in worker processes: as many as there are cores, up to
+        four, once there is enough work; ``workers=1`` keeps to this process. What comes out is the same. An
+        error in `items` or in `progress` leaves in what was committed before it.
+        """
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be 1 or more, not {workers!r}")
+        before = self._store.cancels()
+        taken = characters = out = uncommitted = 0
+        group: list[Incoming] = []
+        waiting: collections.deque[_Batch] = collections.deque()
+
+        def arrive() -> None:
+            """The oldest batch joins the group, which is committed when it is large."""
+            nonlocal taken, characters, out, uncommitted
+            batch = waiting.popleft()
+            group.extend(batch.arrived())
+            taken += len(batch.documents)
+            characters += batch.characters
+            uncommitted += batch.characters
+            out -= batch.characters
+            self._store.refuse_cancelled(before)
+            if progress is not None:
+                progress(taken, characters)
+            if uncommitted >= _COMMIT:
+                self._commit(group, store_text)
+                group.clear()
+                uncommitted = 0
+
+        with contextlib.ExitStack() as stack:
+            sketchers = stack.enter_context(Sketchers(self.recipe, workers or 1))
+            for documents in _in_batches(items, self.recipe):
+                batch = self._sketching(documents, sketchers)
+                waiting.append(batch)
+                out += batch.characters
+                # With workers, so much is handed out ahead that none waits while we write.
+                while waiting and (sketchers.alone or out > _AHEAD):
+                    arrive()
+                if workers is None and characters >= ENOUGH:
+                    workers = default_workers()
+                    sketchers = stack.enter_context(Sketchers(self.recipe, workers))
+            while waiting:
+                arrive()
+        self._commit(group, store_text)
+        return taken
+
+    def remove(self, key: str) -> None:
+        """Forget a document; `KeyError` if there is none under this key."""
+        with self._store.writing() as db:
+            if not (_can_be_stored(key) and contents.remove(db, key, self.recipe)):
+                raise KeyError(key)
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a document another key: its id, text and meta stay."""
+        _checked_key(new)
+        with self._store.writing() as db:
+            if old != new and contents.get(db, new) is not None:
+                raise ValueError(f"there is a document {new!r} already; remove it first")
+            if not (_can_be_stored(old) and contents.rename(db, old, new)):
+                raise KeyError(old)
+
+    def __getitem__(self, key: str) -> Document:
+        with self._store.reading() as db:
+            return self._document(db, key)
+
+    def __contains__(self, key: object) -> bool:
+        with self._store.reading() as db:
+            return _can_be_stored(key) and contents.get(db, str(key)) is not None
+
+    def __len__(self) -> int:
+        with self._store.reading() as db:
+            return contents.count(db)
+
+    def __iter__(self) -> Iterator[str]:
+        """All keys in their order. What is added or removed meanwhile may be in or not."""
+        last = None
+        while True:
+            with self._store.reading() as db:
+                keys = contents.keys_after(db, last, _KEYS_AT_A_TIME)
+            yield from keys
+            if not keys:
+                return
+            last = keys[-1]
+
+    def text(self, key: str) -> str | None:
+        """A document's text as it was given, or None where it was not to be kept."""
+        with self._store.reading() as db:
+            return contents.text_of(db, self._document(db, key).content)
+
+    def meta(self, key: str) -> Any:
+        """What was stored beside a document's text, or None."""
+        return self[key].meta
+
+    def check(self) -> list[str]:
+        """Everything that is wrong with the file, one sentence each; an empty list when it is healthy.
+
+        Reads all of it: SQLite's own structures, every checksum, every text, and whether the
+        inverted index says what the documents do.
+        """
+        before = self._store.cancels()
+        with self._store.reading() as db:
+            return check.findings(db, self.recipe, lambda: self._store.refuse_cancelled(before))
+
+    def optimize(self) -> None:
+        """Merge all there is to merge, forget what was removed, and give the space back.
+
+        Works in short commits and can be stopped at any time; the next call goes on.
+        """
+        before = self._store.cancels()
+        going_on = True
+        while going_on:
+            with self._store.writing() as db:
+                going_on = upkeep.merge_some(db)
+            self._store.refuse_cancelled(before)
+        with self._store.alone() as db:
+            upkeep.shrink(db)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """A copy of the index as it is now, in a new file, while others read and write."""
+        path = os.fspath(path)
+        if Path(path).exists():
+            raise FileExistsError(f"{path} is there already; name a new file")
+        upkeep.backup(self._store, path)
+
+    def stats(self) -> Stats:
+        """How much there is of everything, and what it costs."""
+        with self._store.reading() as db:
+            return upkeep.stats(db, self.recipe)
+
+    def export(self) -> Iterator[str]:
+        """All documents in the order of their keys, a line of JSON each, for `load`.
+
+        A text that was not kept is null; `load` will refuse it.
+        """
+        for key in self:
+            with contextlib.suppress(KeyError):  # removed meanwhile
+                document = self[key]
+                yield json.dumps({"key": key, "text": self.text(key), "meta": document.meta})
+
+    def load(self, lines: Iterable[str], *, progress: Progress | None = None) -> int:
+        """Add what `export` wrote; gives how many documents there were."""
+        return self.add_many(map(_item, lines), progress=progress)
+
+    def _document(self, db: Connection, key: str) -> Document:
+        document = contents.get(db, key) if _can_be_stored(key) else None
+        if document is None:
+            raise KeyError(key)
+        return document
+
+    def _sketching(self, documents: list[Incoming], sketchers: Sketchers) -> "_Batch":
+        """A batch on its way: those texts that the index does not know are being sketched."""
+        with self._store.reading() as db:
+            known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
+        new = list({d.hash: d for d in documents if d.hash not in known}.values())
+        return _Batch(documents, new, sketchers.submit([d.text for d in new]) if new else None)
+
+    def _commit(self, group: list[Incoming], store_text: bool) -> None:
+        if not group:
+            return
+        with self._store.writing() as db:
+            postings.add(db, contents.put(db, group, self.recipe, store_text=store_text))
+
+
+class _Batch:
+    """Documents that arrive together, once the sketches of the new ones among them do."""
+
+    def __init__(
+        self,
+        documents: list[Incoming],
+        new: list[Incoming],
+        sketches: "concurrent.futures.Future[Sketches] | None",
+    ) -> None:
+        self.documents = documents
+        self.characters = sum(len(document.text) for document in documents)
+        self._new = new
+        self._sketches = sketches
+
+    def arrived(self) -> list[Incoming]:
+        """The documents, the new ones with their sketches; waits for those."""
+        if self._sketches is not None:
+            sketches = self._sketches.result()
+            for number, document in enumerate(self._new):
+                document.sketches, document.number = sketches, number
+        return self.documents
+
+
+def _in_batches(items: Iterable[Item], recipe: Recipe) -> Iterator[list[Incoming]]:
+    return batches(map(_incoming, items), lambda document: len(document.text) + recipe.slots)
+
+
+def _incoming(item: Item) -> Incoming:
+    key, text, meta = item if len(item) == 3 else (*item, None)
+    _checked_key(key)
+    if not isinstance(text, str):
+        raise TypeError(f"the text of {key!r} must be str, not {type(text).__name__}; decode bytes first")
+    try:
+        return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+
+
+def _checked_key(key: str) -> None:
+    if not isinstance(key, str):
+        raise TypeError(f"a key must be str, not {type(key).__name__}")
+    if not _can_be_stored(key):
+        raise ValueError(
+            f"a key must be text without NUL and lone surrogates, not {key!r}; "
+            'write a file name that is not UTF-8 as os.fsencode(name).decode("utf-8", "backslashreplace")'
+        )
+
+
+def _can_be_stored(key: object) -> bool:
+    """Whether a key can be in a file at all; what cannot is asked for in vain, as in a dictionary."""
+    try:
+        return isinstance(key, str) and b"\0" not in key.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _item(line: str) -> Item:
+    try:
+        found = json.loads(line)
+        key, text, meta = found["key"], found["text"], found.get("meta")
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"not a line that export wrote: {line[:60]!r}") from error
+    if text is None:
+        raise ValueError(
+            f"the text of {key!r} was not kept by the index that exported it; add it from its source"
+        )
+    return key, text, meta

@@ -1,0 +1,185 @@
+"""An index in, everything that is wrong with it out.
+
+Reads all of it. Must never write, nor stop at the first finding.
+"""
+
+from collections.abc import Callable, Iterator
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex, DocIndexError
+from docindex.kernels.arrays import I64, U64, mix
+from docindex.kernels.features import features
+from docindex.recipe import Recipe
+from docindex.storage import contents, postings
+from docindex.storage.connection import rows, stream, value
+from docindex.storage.migrate import row_sum
+
+_MOST_FINDINGS = 100
+
+
+def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> list[str]:
+    """All findings, a sentence each; `go_on` is called between steps, and may raise to stop."""
+    looks = (
+        _structure,
+        _references,
+        _stored_recipe,
+        _documents,
+        _contents,
+        _samples,
+        _features,
+        _postings,
+        _texts,
+    )
+    found: list[str] = []
+    for look in looks:
+        go_on()
+        try:
+            for finding in look(db, recipe):
+                found.append(finding)
+                if len(found) >= _MOST_FINDINGS:
+                    return [*found, "and more: the check stopped here"]
+        except apsw.InterruptError:
+            raise
+        except (apsw.Error, DocIndexError) as error:
+            found.append(f"{_name(look)} cannot be read: {error}")
+    go_on()
+    return found
+
+
+def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    """SQLite's own structures."""
+    for (finding,) in stream(db, f"pragma integrity_check({_MOST_FINDINGS})"):
+        if finding != "ok":
+            yield f"SQLite: {finding}"
+
+
+def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    """Rows that point to others."""
+    for table, row, parent, _ in stream(db, "pragma foreign_key_check"):
+        yield f"row {row} of {table} points to a row of {parent} that is not there"
+    for (content,) in stream(db, "select content from dead where content in (select id from content)"):
+        yield f"content {content} is both there and dead"
+    counters = dict(rows(db, "select name, seq from sqlite_sequence"))
+    for table, column in (("content", "id"), ("document", "id"), ("segment", "id"), ("dead", "segment")):
+        greatest = value(db, f"select max({column}) from {table}")
+        counted = counters.get("segment" if table == "dead" else table, 0)
+        numbers = isinstance(counted, int) and isinstance(greatest, int)
+        if greatest is not None and not (numbers and greatest <= counted):
+            yield f"a {column} of {table} is beyond the counter: numbers could come back"
+
+
+def _stored_recipe(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
+    """The recipe."""
+    for text, stored in stream(db, "select json, sum from recipe"):
+        if row_sum(text) != stored or text != recipe.to_json():
+            yield "the recipe was changed"
+
+
+def _documents(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    """The documents."""
+    for *row, stored in stream(db, "select id, key, content, meta, added_at, sum from document"):
+        if row_sum(*row) != stored:
+            yield f"document {row[0]} ({row[1]!r}) was changed other than by docindex"
+
+
+def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
+    """The contents and their fingerprints."""
+    query = (
+        "select id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, simhash, "
+        "slots, parts, sum, exists (select 1 from document as d where d.content = c.id) from content as c"
+    )
+    for *row, stored, used in stream(db, query):
+        content, symbols, count = row[0], row[5], row[7]
+        if row_sum(*row) != stored:
+            yield f"content {content} was changed"
+        if not used:
+            yield f"content {content} belongs to no document"
+        _, positions = contents.fingerprints_of(db, content, recipe.window)
+        distances = np.diff(positions)
+        if len(positions) != count or (distances <= 0).any() or (distances > recipe.window).any():
+            yield f"the fingerprints of content {content} are not where winnowing leaves them"
+        elif (count > 0) != (symbols >= recipe.k) or (count and positions[-1] + recipe.k > symbols):
+            yield f"the fingerprints of content {content} do not fit its {symbols} symbols"
+    for *row, stored in stream(db, "select id, hashes, gaps, sum from fingerprint"):
+        if row_sum(*row) != stored:
+            yield f"the fingerprints of content {row[0] >> contents.PART_BITS} were changed"
+    for table in ("fingerprint", "text"):
+        unowned = f"select id >> {contents.PART_BITS} from {table} except select id from content"
+        for (content,) in stream(db, unowned):
+            yield f"a row of {table} belongs to content {content}, which is not there"
+
+
+def _samples(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
+    """The samples."""
+    for *row, stored in stream(db, "select content, min_s, mod_m, level, sum from sample"):
+        if row_sum(*row) != stored:
+            yield f"the samples of content {row[0]} were changed"
+    if recipe.min_s or recipe.mod_m or recipe.level:
+        for (content,) in stream(db, "select id from content except select content from sample"):
+            yield f"content {content} has no samples"
+
+
+def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
+    """The features."""
+    k, s, _ = recipe.features
+    expected = stored = 0
+    for content, data in stream(db, "select id, slots from content"):
+        if len(data) != 4 * recipe.slots:
+            yield f"content {content} has not {recipe.slots} slots"
+            continue
+        values = np.unique(features(np.frombuffer(data, "<u4").reshape(1, -1), k, s)[0])
+        expected += _total(values, np.full(len(values), content))
+    for feature, content in stream(db, "select value, content from feature"):
+        stored += _total(np.array([feature], np.int64).view(np.uint64), np.array([content]))
+    if (expected - stored) % 2**64:
+        yield "the features are not those of the contents' sketches"
+
+
+def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
+    """The inverted index."""
+    high_bits = np.uint64(64 - postings.HASH_BITS)
+    alive = np.array([content for (content,) in stream(db, "select id from content order by id")], np.int64)
+    dead = np.array([content for (content,) in stream(db, "select content from dead")], np.int64)
+    stored = in_segments = 0
+    for segment in postings.all_segments(db):
+        count = 0
+        for keys, blocks in postings.all_blocks(db, segment):
+            found = postings.postings_in(segment, keys)
+            count += len(keys)
+            in_segments += blocks
+            there = np.isin(found.contents, alive)
+            strangers = found.contents[~there & ~np.isin(found.contents, dead)]
+            if len(strangers):
+                yield f"segment {segment.id} has postings of content {strangers[0]}, which is not there"
+            stored += _total(found.hashes[there] >> high_bits, found.contents[there])
+        if segment.target is None and segment.moved is None and count != segment.postings:
+            yield f"segment {segment.id} has {count} postings, and should have {segment.postings}"
+    if in_segments != value(db, "select count(*) from posting"):
+        yield "there are blocks that belong to no segment"
+    expected = 0
+    for content in alive.tolist():
+        hashes, _ = contents.fingerprints_of(db, content, recipe.window)
+        prefixes = np.unique(hashes >> high_bits)
+        expected += _total(prefixes, np.full(len(prefixes), content))
+    if (expected - stored) % 2**64:
+        yield "the inverted index does not say what the documents' fingerprints say"
+
+
+def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    """The texts."""
+    for (content,) in stream(db, "select id from content"):
+        try:
+            contents.text_of(db, content)
+        except CorruptIndex as error:
+            yield str(error)
+
+
+def _total(values: U64, of_contents: I64) -> int:
+    """A sum that does not depend on the order, and that hardly two sets of pairs have in common."""
+    return int(mix(values ^ mix(of_contents.astype(np.uint64))).sum(dtype=np.uint64)) if len(values) else 0
+
+
+def _name(look: Callable[[apsw.Connection, Recipe], Iterator[str]]) -> str:
+    return (look.__doc__ or "").rstrip(".").lower()

@@ -1,0 +1,470 @@
+"""Documents and their contents in, rows out, and back: everything but the inverted index.
+
+The one room that writes the tables `document`, `content`, `fingerprint`, `feature`, `sample` and
+`text`. Must run inside a transaction that its caller opened.
+"""
+
+import dataclasses
+import itertools
+import json
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+import xxhash
+
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U64
+from docindex.kernels.features import features
+from docindex.reading.text import PART, slices
+from docindex.recipe import Recipe
+from docindex.sketch import Sketches, sketch_batches
+from docindex.storage.connection import counter, rows, stream, value
+from docindex.storage.migrate import row_sum
+
+HASH_BYTES = 6
+"""Of each fingerprint's hash the high 48 bits are stored."""
+HASH_SHIFT = np.uint64(64 - 8 * HASH_BYTES)
+
+_RAW, _DEFLATED = 0, 1
+
+# What belongs to a content may take several rows, so that a document of any size passes through in pieces.
+PART_BITS = 20
+FINGERPRINTS_A_PART = 1 << 16
+_PARTS = "id between ? and ?"
+_LONGEST_PART = 4 * PART
+_SLOT_BYTES = 4
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Document:
+    """What the index knows of one document; its text is asked for by `Index.text`."""
+
+    key: str
+    id: int
+    """Stays with the key as long as the document is there; what other tables may point to."""
+    meta: Any
+    """What the host stored beside the text, or None."""
+    added_at: float
+    """When this text came under this key: seconds since 1970, UTC."""
+    content: int
+    """Documents with the same text have the same content."""
+    characters: int
+    symbols: int
+    fingerprints: int
+    shingles: int
+    simhash: int
+    """64 bits, 0 to 2^64 - 1."""
+
+
+@dataclasses.dataclass(slots=True)
+class Incoming:
+    """A document on its way in."""
+
+    key: str
+    text: str
+    meta: str | None
+    hash: bytes
+    sketches: Sketches | None = None
+    """The batch in which its text was sketched, if the index did not know it; and which one it is there."""
+    number: int = 0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Postings:
+    """What the inverted index must take in: hashes of some contents, end to end, which it may overwrite."""
+
+    hashes: U64
+    contents: I64
+    """The contents, ascending."""
+    counts: I64
+    """How many hashes each has."""
+
+
+def text_hash(text: str) -> bytes:
+    """The xxh3-128 of a text in UTF-8, without a second copy of a long one."""
+    hasher = xxhash.xxh3_128()
+    for piece in slices(text):
+        hasher.update(piece.encode("utf-8", "surrogatepass"))
+    return hasher.digest()
+
+
+def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[bytes, int]:
+    """Those of some text hashes that the file has, and their contents."""
+    wanted = tuple(set(hashes))
+    if not wanted:
+        return {}
+    found = rows(
+        db,
+        "select c.hash, c.id from carray(?) as wanted join content as c on c.hash = wanted.value "
+        "where c.reading = ?",
+        (apsw.carray(wanted), reading),
+    )
+    return dict(found)
+
+
+def put(db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, store_text: bool) -> Postings:
+    """Store documents: new ones, other texts under known keys, other meta; the rest costs nothing.
+
+    A text that `known` does not have should come with its sketch; one that somebody has removed since
+    it was asked for is sketched here. Gives the postings of the new contents. Contents that no
+    document has any more are dropped.
+    """
+    incoming = list({document.key: document for document in incoming}.values())  # of one key the last
+    ids = known(db, (document.hash for document in incoming), recipe.reading)
+    new: dict[bytes, Incoming] = {}
+    for document in incoming:
+        if document.hash not in ids and (document.hash not in new or document.sketches is not None):
+            new[document.hash] = document
+    first = counter(db, "content") + 1
+    numbers = range(first, first + len(new))
+    ids.update(zip(new, numbers, strict=True))
+    postings = _put_contents(db, list(new.values()), numbers, recipe)
+    if store_text:
+        _put_texts(db, {ids[document.hash]: document.text for document in incoming})
+    replaced = _put_documents(db, incoming, ids)
+    drop_unused(db, replaced, recipe)
+    return postings
+
+
+def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
+    """Forget a document, and its content if no other has it; False if the key is not there."""
+    content = value(db, "delete from document where key = ? returning content", (key,))
+    if content is None:
+        return False
+    drop_unused(db, [content], recipe)
+    return True
+
+
+def rename(db: apsw.Connection, old: str, new: str) -> bool:
+    """Give a document another key; False if the old one is not there."""
+    found = rows(db, "select id, content, meta, added_at from document where key = ?", (old,))
+    for number, *rest in found:
+        db.execute(
+            "update document set key = ?, sum = ? where id = ?", (new, row_sum(number, new, *rest), number)
+        )
+    return bool(found)
+
+
+def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
+    """Forget those of some contents that no document has. Their postings stay until a merge meets them."""
+    k, s, _ = recipe.features
+    newest = counter(db, "segment")
+    for content in set(contents):
+        if value(db, "select 1 from document where content = ? limit 1", (content,)):
+            continue
+        data = value(db, "select slots from content where id = ?", (content,))
+        if data is None or len(data) != _SLOT_BYTES * recipe.slots:
+            raise CorruptIndex(
+                f"content {content} has no slots, or not {recipe.slots}; index again", db.filename
+            )
+        slots = np.frombuffer(data, "<u4").reshape(1, -1)
+        values = features(slots, k, s)[0].view(np.int64).tolist()
+        db.executemany(
+            "delete from feature where value = ? and content = ?", [(feature, content) for feature in values]
+        )
+        for table in ("fingerprint", "text"):
+            db.execute(f"delete from {table} where {_PARTS}", _parts(content))
+        db.execute("delete from sample where content = ?", (content,))
+        db.execute("delete from content where id = ?", (content,))
+        db.execute("insert into dead values (?, ?)", (content, newest))
+
+
+def get(db: apsw.Connection, key: str) -> Document | None:
+    """A document, or None."""
+    found = rows(
+        db,
+        "select d.key, d.id, d.meta, d.added_at, d.content, d.sum, c.characters, c.symbols, c.fingerprints, "
+        "c.shingles, c.simhash from document as d join content as c on c.id = d.content where d.key = ?",
+        (key,),
+    )
+    if not found:
+        return None
+    stored_key, number, meta, added_at, content, stored_sum, *sizes = found[0]
+    if row_sum(number, stored_key, content, meta, added_at) != stored_sum:
+        raise CorruptIndex(f"document {number} ({stored_key!r}) is damaged; add it again", db.filename)
+    characters, symbols, fingerprints, shingles, simhash = sizes
+    return Document(
+        key=key,
+        id=number,
+        meta=from_json(meta),
+        added_at=added_at / 1_000_000,
+        content=content,
+        characters=characters,
+        symbols=symbols,
+        fingerprints=fingerprints,
+        shingles=shingles,
+        simhash=simhash % (1 << 64),
+    )
+
+
+def count(db: apsw.Connection) -> int:
+    """How many documents there are."""
+    return int(value(db, "select count(*) from document"))
+
+
+def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
+    """The next keys behind one, in their order; from the first for None."""
+    after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
+    return [row[0] for row in rows(db, f"select key from document {after} order by key limit ?1", bound)]
+
+
+def text_of(db: apsw.Connection, content: int) -> str | None:
+    """A content's text, or None where it is not kept; checked against the hash it came in with."""
+    pieces = []
+    hasher = xxhash.xxh3_128()
+    for codec, data in stream(
+        db, f"select codec, data from text where {_PARTS} order by id", _parts(content)
+    ):
+        try:
+            source = _inflated(data) if codec == _DEFLATED else data
+            hasher.update(source)
+            pieces.append(source.decode("utf-8", "surrogatepass"))
+        except (zlib.error, UnicodeDecodeError) as error:
+            raise _damaged_text(db, content) from error
+    found = rows(db, "select hash, parts from content where id = ?", (content,))
+    if not found or len(pieces) != found[0][1] or (pieces and hasher.digest() != found[0][0]):
+        raise _damaged_text(db, content)
+    return "".join(pieces) if pieces else None
+
+
+def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
+    """A content's fingerprints: hashes of which the low 16 bits are 0, and positions in symbols."""
+    found = rows(db, f"select hashes, gaps from fingerprint where {_PARTS} order by id", _parts(content))
+    hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
+    if not found or len(hashes) * _gap_size(window) != len(gaps) * HASH_BYTES or len(hashes) % HASH_BYTES:
+        raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
+    positions = np.cumsum(np.frombuffer(gaps, _gap_type(window)), dtype=np.int64)
+    return unpacked(hashes, HASH_BYTES) << HASH_SHIFT, positions
+
+
+def packed(numbers: U64, width: int) -> bytes:
+    r"""The low bytes of each number, so many of them.
+
+    >>> packed(np.array([1, 256], np.uint64), 2)
+    b'\x01\x00\x00\x01'
+    """
+    octets = numbers.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
+    return octets[:, :width].tobytes()
+
+
+def unpacked(data: bytes, width: int) -> U64:
+    r"""What `packed` was given; the length must be a multiple of the width.
+
+    >>> unpacked(b"\x01\x00\x00\x01", 2).tolist()
+    [1, 256]
+    """
+    octets = np.zeros((len(data) // width, 8), np.uint8)
+    octets[:, :width] = np.frombuffer(data, np.uint8).reshape(-1, width)
+    return octets.view("<u8").reshape(-1).astype(np.uint64, copy=False)
+
+
+def to_json(meta: Any) -> str | None:
+    """What a host stores beside a text, as text; `TypeError` or `ValueError` for what JSON cannot say."""
+    return None if meta is None else json.dumps(meta, allow_nan=False, separators=(",", ":"))
+
+
+def from_json(meta: str | None) -> Any:
+    """The opposite."""
+    return None if meta is None else json.loads(meta)
+
+
+def _parts(content: int) -> tuple[int, int]:
+    """The first and the last id that parts of a content may have."""
+    return content << PART_BITS, (content + 1 << PART_BITS) - 1
+
+
+def _damaged_text(db: apsw.Connection, content: int) -> CorruptIndex:
+    return CorruptIndex(
+        f"the text of content {content} is damaged; restore a backup, or add it again", db.filename
+    )
+
+
+def _gap_size(window: int) -> int:
+    return 1 if window < 256 else 2
+
+
+def _gap_type(window: int) -> str:
+    return f"<u{_gap_size(window)}"
+
+
+def _put_contents(
+    db: apsw.Connection, new: Sequence[Incoming], numbers: Sequence[int], recipe: Recipe
+) -> Postings:
+    columns: dict[int, _Columns] = {}
+    for document in new:
+        if document.sketches is None:
+            (document.sketches,) = sketch_batches([document.text], recipe)
+        if id(document.sketches) not in columns:
+            columns[id(document.sketches)] = _Columns(document.sketches, recipe)
+    sources = [(columns[id(d.sketches)], d, content) for d, content in zip(new, numbers, strict=True)]
+    db.executemany(
+        f"insert into content values ({', '.join('?' * 12)})",
+        (source.content(document, content, recipe) for source, document, content in sources),
+    )
+    if recipe.min_s or recipe.mod_m or recipe.level:
+        db.executemany(
+            "insert into sample values (?, ?, ?, ?, ?)",
+            (source.sample(document, content) for source, document, content in sources),
+        )
+    db.executemany(
+        "insert into fingerprint values (?, ?, ?, ?)",
+        itertools.chain.from_iterable(
+            source.forward(document, content) for source, document, content in sources
+        ),
+    )
+    if sources:
+        values = np.concatenate(
+            [source.sketches.features[document.number] for source, document, _ in sources]
+        )
+        _put_features(db, values, np.repeat(np.array(numbers, np.int64), recipe.features[0]))
+    hashes = [source.hashes(document) for source, document, _ in sources]
+    for document in new:
+        document.sketches = None  # of a long document that is a lot of memory, which sorting needs
+    whole = len(hashes) == 1 and hashes[0].flags.writeable
+    together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
+    return Postings(together, np.array(numbers, np.int64), np.array([len(own) for own in hashes], np.int64))
+
+
+class _Columns:
+    """The values of a batch's rows, made for all of them at once: numpy's price per call is that of a row."""
+
+    def __init__(self, sketches: Sketches, recipe: Recipe) -> None:
+        self.sketches = sketches
+        self._starts = sketches.starts.tolist()
+        self._gap_type = np.dtype(_gap_type(recipe.window))
+        # Of a long document one part at a time, when it is written.
+        self._packed = self._forward(0, len(sketches.hashes)) if len(sketches) > 1 else None
+        self._slots = sketches.slots.astype("<u4").tobytes()
+        self._slots_size = _SLOT_BYTES * recipe.slots
+        self._symbols = sketches.symbols.tolist()
+        self._shingles = sketches.shingles.tolist()
+        self._simhashes = sketches.simhashes.view(np.int64).tolist()
+
+    def content(self, document: Incoming, content: int, recipe: Recipe) -> tuple[object, ...]:
+        """A row of `content`; its text comes later."""
+        number = document.number
+        row = (
+            content,
+            document.hash,
+            recipe.reading,
+            self.sketches.symbols_hashes[number],
+            len(document.text),
+            self._symbols[number],
+            self._shingles[number],
+            self._starts[number + 1] - self._starts[number],
+            self._simhashes[number],
+            self._slots[number * self._slots_size : (number + 1) * self._slots_size],
+            0,
+        )
+        return (*row, row_sum(*row))
+
+    def sample(self, document: Incoming, content: int) -> tuple[object, ...]:
+        """A row of `sample`."""
+        sketch = self.sketches[document.number]
+        samples = (sketch.min_s, sketch.mod_m, sketch.level)
+        row = (content, *(values.astype("<u8").tobytes() for values in samples))
+        return (*row, row_sum(*row))
+
+    def hashes(self, document: Incoming) -> U64:
+        """A text's hashes, whole."""
+        return self.sketches.hashes[self._starts[document.number] : self._starts[document.number + 1]]
+
+    def forward(self, document: Incoming, content: int) -> Iterator[tuple[object, ...]]:
+        """The rows of `fingerprint`: one at least."""
+        begin, end = self._starts[document.number : document.number + 2]
+        for part, first in enumerate(range(begin, max(end, begin + 1), FINGERPRINTS_A_PART)):
+            last = min(first + FINGERPRINTS_A_PART, end)
+            if self._packed is None:
+                hashes, gaps = self._forward(first, last)
+            else:
+                size = self._gap_type.itemsize
+                hashes = self._packed[0][HASH_BYTES * first : HASH_BYTES * last]
+                gaps = self._packed[1][size * first : size * last]
+            row = (content << PART_BITS | part, hashes, gaps)
+            yield (*row, row_sum(*row))
+
+    def _forward(self, first: int, last: int) -> tuple[bytes, bytes]:
+        """Hashes and gaps as they are stored."""
+        positions = self.sketches.positions[first:last]
+        gaps = np.diff(positions, prepend=self.sketches.positions[first - 1 : first] if first else 0)
+        # Each text's first position is counted from 0.
+        begins = self.sketches.starts[:-1][np.diff(self.sketches.starts) > 0]
+        begins = begins[(begins >= first) & (begins < last)] - first
+        gaps[begins] = positions[begins]
+        hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
+        return hashes, gaps.astype(self._gap_type).tobytes()
+
+
+def _inflated(data: bytes) -> bytes:
+    """What `_deflated` was given, if it is no longer than that can be."""
+    inflate = zlib.decompressobj()
+    source = inflate.decompress(data, _LONGEST_PART)
+    if not inflate.eof:
+        raise zlib.error("longer than a part of a text can be")
+    return source
+
+
+def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
+    # In the order of the tree they go into; equal features of one content are one row.
+    order = np.argsort(values)
+    rows = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
+    db.executemany("insert or ignore into feature values (?, ?)", rows)
+
+
+def _put_texts(db: apsw.Connection, texts: dict[int, str]) -> None:
+    wanted = apsw.carray(np.array(list(texts), np.int64))
+    without = rows(
+        db,
+        "select c.id, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
+        "c.fingerprints, c.simhash, c.slots from carray(?) as wanted "
+        "join content as c on c.id = wanted.value where c.parts = 0",
+        (wanted,),
+    )
+    for row in sorted(without):
+        content, parts = row[0], 0
+        for parts, piece in enumerate(slices(texts[content]), 1):
+            number = content << PART_BITS | (parts - 1)
+            db.execute("insert into text values (?, ?, ?)", (number, *_deflated(piece)))
+        row = (*row, parts)
+        db.execute("update content set parts = ?, sum = ? where id = ?", (parts, row_sum(*row), content))
+
+
+def _deflated(text: str) -> tuple[int, bytes]:
+    """A codec and the text in it, whichever is shorter."""
+    source = text.encode("utf-8", "surrogatepass")
+    data = zlib.compress(source, 1)
+    return (_DEFLATED, data) if len(data) < len(source) else (_RAW, source)
+
+
+def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[bytes, int]) -> list[int]:
+    """Write what changed; gives the contents that documents had before."""
+    now = time.time_ns() // 1000
+    found = rows(
+        db,
+        "select d.key, d.id, d.content, d.meta, d.added_at from carray(?) as wanted "
+        "join document as d on d.key = wanted.value",
+        (apsw.carray(tuple(document.key for document in incoming)),),
+    )
+    stored = {key: rest for key, *rest in found}
+    next_id = counter(db, "document") + 1
+    added, changed, replaced = [], [], []
+    for document in incoming:
+        content = ids[document.hash]
+        if document.key not in stored:
+            row = (next_id, document.key, content, document.meta, now)
+            next_id += 1
+            added.append((*row, row_sum(*row)))
+            continue
+        number, old_content, old_meta, added_at = stored[document.key]
+        if (old_content, old_meta) != (content, document.meta):
+            row = (number, document.key, content, document.meta, added_at if old_content == content else now)
+            changed.append((*row[2:], row_sum(*row), number))
+        if old_content != content:
+            replaced.append(old_content)
+    db.executemany("insert into document values (?, ?, ?, ?, ?, ?)", added)
+    db.executemany("update document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed)
+    return replaced

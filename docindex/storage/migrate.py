@@ -1,0 +1,125 @@
+"""An opened file in, one with the newest schema and a recipe out, or a clear error.
+
+The scripts in `schema/` are numbered; `user_version` says which the file has had. Must never
+change a script that was released, nor a file that is not ours.
+"""
+
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+import apsw
+import xxhash
+
+from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew
+from docindex.recipe import Recipe
+from docindex.storage.connection import Store, rows, value
+
+APPLICATION_ID = 0x64_6F_63_69  # "doci"
+
+
+def prepare(store: Store, wanted: Recipe | None) -> Recipe:
+    """The recipe of an index that is there, or is made now with the one that is wanted.
+
+    Safe when several processes open a new file at once: one makes it, the others wait.
+    """
+    if not store.readonly:
+        with store.alone() as db:
+            # In one reading, for another process may be making the index at this moment.
+            db.execute("begin")
+            version, tables = _version(db, store.path), _tables(db)
+            db.execute("rollback")
+            if not tables:
+                # Before the first table: a file keeps its mode.
+                store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
+            if version < len(_scripts()):
+                _migrate(store, wanted or Recipe())
+    with store.reading() as db:
+        version = _version(db, store.path)
+        if version < len(_scripts()):
+            raise NotAnIndex(
+                f"{store.path} is not a docindex index yet; open it for writing once", store.path
+            )
+        recipe = _recipe(db, store.path)
+    if wanted is not None and wanted != recipe:
+        raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
+    return recipe
+
+
+def row_sum(*values: object) -> int:
+    """The checksum of a row: xxh3-64 of its values in their order, read signed.
+
+    Of the values as Python writes them, blobs by their length; then of the blobs.
+    """
+    blobs: list[bytes] = []
+    shown: list[object] = []
+    for item in values:
+        if isinstance(item, bytes):
+            blobs.append(item)
+            shown.append(len(item))
+        else:
+            shown.append(item)
+    head = repr(shown).encode("utf-8", "surrogatepass")
+    return signed(xxhash.xxh3_64_intdigest(b"".join((head, *blobs))))
+
+
+def signed(bits: int) -> int:
+    """64 bits as SQLite stores them."""
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def _migrate(store: Store, recipe: Recipe) -> None:
+    with store.writing() as db:
+        version = _version(db, store.path)  # again: another process may have been faster
+        for script in _scripts()[version:]:
+            db.execute(script).fetchall()
+        if version == 0:
+            db.execute(f"pragma application_id = {APPLICATION_ID}")
+            text = recipe.to_json()
+            db.execute("insert into recipe values (1, ?, ?)", (text, row_sum(text)))
+        db.execute(f"pragma user_version = {len(_scripts())}")
+
+
+def _version(db: apsw.Connection, path: str) -> int:
+    """The number of scripts the file has had: 0 for an empty one; an error for what is not ours."""
+    application, version, tables = db.pragma("application_id"), db.pragma("user_version"), _tables(db)
+    if application == APPLICATION_ID:
+        if version > len(_scripts()):
+            raise SchemaTooNew(
+                f"{path} has schema {version}, this docindex knows {len(_scripts())}; "
+                "open it with the docindex that made it, or a newer one",
+                path,
+            )
+        return int(version)
+    if tables or application:
+        raise NotAnIndex(f"{path} is an SQLite file, but not a docindex index; name another file", path)
+    return 0
+
+
+def _tables(db: apsw.Connection) -> int:
+    return int(value(db, "select count(*) from sqlite_schema"))
+
+
+def _recipe(db: apsw.Connection, path: str) -> Recipe:
+    found = rows(db, "select json, sum from recipe")
+    if len(found) != 1 or row_sum(found[0][0]) != found[0][1]:
+        raise CorruptIndex(f"the recipe in {path} is damaged; restore a backup, or index again", path)
+    return Recipe.from_json(found[0][0])
+
+
+def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:
+    differing = ", ".join(
+        f"{name}={getattr(stored, name)!r} where {name}={getattr(wanted, name)!r} is wanted"
+        for name in type(stored).__dataclass_fields__
+        if getattr(stored, name) != getattr(wanted, name)
+    )
+    return f"{path} was built with {differing}; open it without a recipe, or make a new index"
+
+
+@lru_cache(maxsize=1)
+def _scripts() -> list[str]:
+    """The scripts in their order: inside an installed package, or beside it in a checkout."""
+    inside = resources.files("docindex") / "schema"
+    folder = inside if inside.is_dir() else Path(__file__).parents[2] / "schema"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(folder / name).read_text("utf-8") for name in names]

@@ -1,0 +1,123 @@
+"""The file as a whole: merged, shrunk, copied and counted."""
+
+import contextlib
+import dataclasses
+from pathlib import Path
+
+import apsw
+
+from docindex.kernels.selections import winnowing_density
+from docindex.recipe import Recipe
+from docindex.storage import postings
+from docindex.storage.connection import Store, rows, value
+
+# What one commit of `optimize` merges: half a second's work, and as much lost to a crash.
+_MERGED_AT_A_TIME = 4_000_000
+_PAGES_AT_A_TIME = 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stats:
+    """How much there is of everything in an index."""
+
+    documents: int
+    contents: int
+    """Different texts."""
+    characters: int
+    """Of all different texts."""
+    symbols: int
+    fingerprints: int
+    postings: int
+    segments: int
+    dead: int
+    """Contents that are gone but still have postings; `Index.optimize` forgets them."""
+    density: float
+    """Fingerprints for each k-gram, as measured."""
+    expected_density: float
+    """The same for random text, 2 / (window + 1)."""
+    bytes: dict[str, int]
+    """Of the file, by table (indexes and all), with what is free as "free"."""
+    file_bytes: int
+
+
+def merge_some(db: apsw.Connection) -> bool:
+    """Merge a bounded stretch of everything into one segment; False when that is done."""
+    return postings.merge(db, _MERGED_AT_A_TIME, everything=True)
+
+
+def shrink(db: apsw.Connection) -> None:
+    """Give free pages back to the file system. Needs room for a copy of the file meanwhile."""
+    if db.pragma("freelist_count"):
+        db.execute("pragma temp_store = file")  # the copy of all there is would not fit in memory
+        db.execute("vacuum")
+        db.execute("pragma temp_store = memory")
+    _tidy_journal(db)
+
+
+def backup(store: Store, path: str) -> None:
+    """Copy the index into a new file, which appears under its name when it is complete."""
+    part = path + ".part"
+    _discard(part)
+    copy = Store(part, readonly=False, durability="full", timeout_s=0)
+    try:
+        with store.reading() as source, copy.alone() as target:
+            with target.backup("main", source, "main") as work:
+                while not work.done:
+                    work.step(_PAGES_AT_A_TIME)
+            _tidy_journal(target)
+        copy.close()
+        Path(part).replace(path)
+    finally:
+        copy.close()
+        _discard(part)
+
+
+def _discard(path: str) -> None:
+    """Remove a file and what SQLite keeps beside it."""
+    for end in ("", "-wal", "-shm"):
+        Path(path + end).unlink(missing_ok=True)
+
+
+def _tidy_journal(db: apsw.Connection) -> None:
+    """Move the write-ahead journal into the file, unless somebody is reading from it: then later."""
+    timeout = db.pragma("busy_timeout")
+    db.pragma("busy_timeout", 0)  # to wait for readers would keep writers out
+    with contextlib.suppress(apsw.BusyError):
+        db.execute("pragma wal_checkpoint(truncate)").fetchall()
+    db.pragma("busy_timeout", timeout)
+
+
+def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
+    """Counts of one commit's state; reads the sizes of all contents, not their fingerprints."""
+    documents = value(db, "select count(*) from document")
+    ((contents, characters, symbols, fingerprints, places),) = rows(
+        db,
+        "select count(*), total(characters), total(symbols), total(fingerprints), total(max(symbols - ?, 0)) "
+        "from content",
+        (recipe.k - 1,),
+    )
+    sizes = dict(
+        rows(
+            db,
+            "select coalesce(s.tbl_name, d.name), sum(d.pgsize) from dbstat as d "
+            "left join sqlite_schema as s using (name) group by 1",
+        )
+    )
+    page_size = db.pragma("page_size")
+    pages = db.pragma("page_count")
+    sizes["free"] = page_size * db.pragma("freelist_count")
+    segments = postings.all_segments(db)
+    return Stats(
+        documents=documents,
+        contents=contents,
+        characters=int(characters),
+        symbols=int(symbols),
+        fingerprints=int(fingerprints),
+        postings=sum(segment.postings for segment in segments if segment.target is None),
+        segments=len(segments),
+        dead=value(db, "select count(*) from dead"),
+        density=fingerprints / places if places else 0.0,
+        expected_density=winnowing_density(recipe.window),
+        bytes=sizes,
+        file_bytes=page_size * pages,
+    )

@@ -1,0 +1,1 @@
+"""The file: what it promises, and what happens when it is damaged."""

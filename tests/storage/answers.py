@@ -1,0 +1,51 @@
+"""All that two indexes must agree on when they hold the same documents, whatever their histories."""
+
+import numpy as np
+
+from docindex.storage import contents, postings
+
+_SKETCH = (
+    "select d.key, d.meta, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
+    "c.fingerprints, c.simhash, c.slots, s.min_s, s.mod_m, s.level "
+    "from document as d join content as c on c.id = d.content "
+    "left join sample as s on s.content = c.id order by d.key"
+)
+_FEATURES = (
+    "select d.key, f.value from document as d join feature as f on f.content = d.content order by 1, 2"
+)
+
+
+def answers(index, hashes=None):
+    """Sketches, features, texts and metas by key, and where some hashes (all its own) are found."""
+    with index._store.reading() as db:
+        keys = {}
+        for key, content in db.execute("select key, content from document"):
+            keys.setdefault(content, []).append(key)
+        if hashes is None:
+            hashes = all_hashes(index)
+        which, found = postings.look_up(db, hashes)
+        prefixes = hashes >> np.uint64(64 - postings.HASH_BITS)
+        pairs = {
+            (prefix, key)
+            for prefix, content in zip(prefixes[which].tolist(), found.tolist(), strict=True)
+            for key in keys.get(content, [])  # dead contents have none
+        }
+        return {
+            "sketches": db.execute(_SKETCH).fetchall(),
+            "features": db.execute(_FEATURES).fetchall(),
+            "fingerprints": {
+                key: [part.tolist() for part in contents.fingerprints_of(db, content, index.recipe.window)]
+                for content in keys
+                for key in keys[content]
+            },
+            "texts": {key: index.text(key) for key in index},
+            "found": pairs,
+        }
+
+
+def all_hashes(index):
+    """The fingerprints of all documents, ascending."""
+    with index._store.reading() as db:
+        numbers = [number for (number,) in db.execute("select id from content")]
+        hashes = [contents.fingerprints_of(db, number, index.recipe.window)[0] for number in numbers]
+    return np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))

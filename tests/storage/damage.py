@@ -1,0 +1,509 @@
+"""A small index, damaged in every way: bytes of the file, and rows through SQL.
+
+``python -m tests.storage.damage 2000`` tries so many changes, each on a fresh copy, and says what
+went wrong. Each copy is read by a child process with little memory and time, so that a crash, a
+hang and a blow-up are seen, too.
+"""
+
+import collections
+import contextlib
+import functools
+import itertools
+import json
+import random
+import re
+import resource
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+import docindex
+from docindex import Recipe
+from docindex.storage import contents, postings
+from tests.storage.texts import noise, prose
+
+RECIPE = Recipe(k=8, window=6, shingle=3, slots=16, features=(4, 4, 2), min_s=8, mod_m=3, level=8)
+SEED = 20_261
+_SECONDS = 10
+_MEMORY = 400 << 20
+
+# --- the index, and what it answers when it is whole
+
+
+def build(path):
+    """An index of every kind of row: replaced and removed documents, segments, a merge under way."""
+    rng = random.Random(SEED)
+    kept = {name: getattr(postings, name) for name in ("_BLOCK", "_LEAST", "_MERGED_AT_LEAST")}
+    per_posting, postings._MERGED_PER_POSTING = postings._MERGED_PER_POSTING, 0
+    postings._BLOCK, postings._LEAST, postings._MERGED_AT_LEAST = 32, 64, 60
+    try:
+        with docindex.open(path, recipe=RECIPE) as index:
+            first = prose(rng, 900)
+            index.add_many(
+                [
+                    ("big", first, {"author": "Ada", "pages": [1, 2, None]}),
+                    ("excerpt", prose(rng, 40) + first[500:1500]),
+                    ("copy", first),
+                    ("noise", noise(rng, 300), "raw"),
+                    ("empty", ""),
+                    ("gone", prose(rng, 300)),
+                    ("naïve/漢字\n", "Größe 漢字 \ud800 \0 end", {"ü": 1.5}),
+                ],
+                workers=1,
+            )
+            index.add("not kept", prose(rng, 120), store_text=False)
+            index.add("changed", prose(rng, 200))
+            for number in range(5):
+                index.add(f"note {number}", prose(rng, 60 + 10 * number), meta=number)
+            index.add("changed", prose(rng, 210), meta=["again"])
+            index.remove("gone")
+            index.remove("note 1")
+            index.add("last", first[100:900])
+            index.add("late", prose(rng, 100))
+            stats = index.stats()
+            with index._store.reading() as db:
+                under_way = db.execute("select count(*) from segment where moved > 0").get
+            assert min(under_way, stats.segments - 3, stats.dead) >= 1, (under_way, stats)
+            assert index.check() == []
+    finally:
+        for name, value in kept.items():
+            setattr(postings, name, value)
+        postings._MERGED_PER_POSTING = per_posting
+    assert not Path(f"{path}-wal").exists()
+
+
+def questions(expected):
+    """Everything that is asked of an index, by name; `expected` says for which keys and hashes."""
+    asked = {
+        "keys": list,
+        "len": len,
+        "stats": _stats,
+        "look_up": functools.partial(_candidates, expected=expected),
+        "export": lambda index: list(index.export()),
+    }
+    for key in expected["asked keys"]:
+        asked[f"text of {key!r}"] = functools.partial(_text, key=key)
+        asked[f"document {key!r}"] = functools.partial(_document, key=key)
+        asked[f"{key!r} in"] = functools.partial(_has, key=key)
+    return asked
+
+
+def _text(index, key):
+    return index.text(key)
+
+
+def _has(index, key):
+    return key in index
+
+
+def _document(index, key):
+    return repr(index[key])
+
+
+def _stats(index):
+    found = index.stats()
+    # Free pages and bytes may differ for reasons that are no fault; so may what is dead.
+    return [
+        found.documents,
+        found.contents,
+        found.characters,
+        found.symbols,
+        found.fingerprints,
+        found.density,
+    ]
+
+
+def _candidates(index, expected):
+    with index._store.reading() as db:
+        hashes, found = postings.look_up(db, np.array(expected["hashes"], np.uint64))
+    # Whoever asks skips dead contents.
+    alive = ~np.isin(found, expected["dead"])
+    return sorted(set(zip(hashes[alive].tolist(), found[alive].tolist(), strict=True)))
+
+
+def expected_of(path):
+    """What the whole index answers."""
+    with docindex.open(path, readonly=True) as index:
+        with index._store.reading() as db:
+            numbers = [row[0] for row in db.execute("select id from content")]
+            hashes = np.unique(
+                np.concatenate([contents.fingerprints_of(db, number, RECIPE.window)[0] for number in numbers])
+            )
+            dead = [row[0] for row in db.execute("select content from dead")]
+        expected = {"asked keys": [*index, "never there"], "hashes": hashes.tolist(), "dead": dead}
+        expected["answers"] = {name: _outcome(ask, index) for name, ask in questions(expected).items()}
+    return expected
+
+
+def _outcome(ask, index):
+    """An answer as JSON, or the name of the error: docindex's own, or the KeyError for no such key."""
+    try:
+        return json.dumps(ask(index))
+    except docindex.DocIndexError as error:
+        return error
+    except KeyError as error:
+        raised_in = traceback.extract_tb(error.__traceback__)[-1].name
+        return "KeyError" if raised_in in {"_document", "remove", "rename"} else error
+    except BaseException as error:
+        return error
+
+
+# --- the changes
+
+
+def byte_changes(count, size, page_size, rng):
+    """(name, offset, new bytes) of so many changes; the first hit every page once."""
+    pages = list(range(size // page_size))
+    rng.shuffle(pages)
+    for number in range(count):
+        page = pages[number] if number < len(pages) else rng.choice(pages)
+        offset = page * page_size + (
+            rng.randrange(page_size) if page or rng.random() < 0.5 else rng.randrange(100)
+        )
+        if number % 4 == 3:
+            offset -= offset % 64
+            yield f"bytes {offset} to {offset + 64} zeroed", offset, bytes(64)
+        elif number % 4 == 2:
+            length = rng.randrange(2, 40)
+            yield f"{length} bytes at {offset} random", offset, rng.randbytes(length)
+        else:
+            yield f"a byte flipped at {offset}", offset, None
+
+
+def row_changes(count, rng, path):
+    """(name, statements) of so many changes of rows, every table, column and kind in turn."""
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    kinds = collections.defaultdict(list)
+    for table, columns in _tables(db).items():
+        without_rowid = table == "feature"
+        names = columns if without_rowid else ["rowid", *columns]
+        rows = db.execute(f"select {', '.join(names)} from {table}").fetchall()
+        for row in rows:
+            values = dict(zip(names, row, strict=True))
+            if without_rowid:
+                where, which = "where value = ? and content = ?", [values["value"], values["content"]]
+            else:
+                where, which = "where rowid = ?", [values["rowid"]]
+            at = f"{table} {which}"
+            kinds[table, "", "deleted"].append((f"{at} deleted", f"delete from {table} {where}", which))
+            duplicate = dict(zip(columns, [values[column] for column in columns], strict=True))
+            for shift in (1, 7, 1 << 20, 1 << 33):
+                again = dict(duplicate)
+                pk = columns[0]
+                if isinstance(again[pk], int):
+                    again[pk] = max(r[names.index(pk)] for r in rows) + shift
+                for column in ("hash", "key"):  # else a unique index says no
+                    if column in again:
+                        again[column] = (
+                            again[column] + again[column][:1] if again[column] else rng.randbytes(3).hex()
+                        )
+                marks = ", ".join("?" * len(columns))
+                kinds[table, "", "duplicated"].append(
+                    (
+                        f"{at} duplicated, {pk} + {shift}",
+                        f"insert into {table} ({', '.join(columns)}) values ({marks})",
+                        list(again.values()),
+                    )
+                )
+            for column in columns:
+                for kind, value in _other_values(values[column], rng):
+                    kinds[table, column, kind].append(
+                        (
+                            f"{column} of {at}: {kind} ({str(value)[:40]!r})",
+                            f"update {table} set {column} = ? {where}",
+                            [value, *which],
+                        )
+                    )
+    db.close()
+    queues = list(kinds.values())
+    for queue in queues:
+        rng.shuffle(queue)
+    rng.shuffle(queues)
+    turns = (change for turn in itertools.zip_longest(*queues) for change in turn if change is not None)
+    return itertools.islice(turns, count)
+
+
+def _tables(db):
+    """All tables and their columns."""
+    names = [name for (name,) in db.execute("select name from sqlite_schema where type = 'table' order by 1")]
+    columns = "select name from pragma_table_info(?) order by cid"
+    return {table: [name for (name,) in db.execute(columns, (table,))] for table in names}
+
+
+def _other_values(value, rng):
+    """Other values for a column, and what was done; also of other types, as a damaged row's head gives."""
+    match value:
+        case int():
+            yield "plus 1", value + 1 if value < 2**63 - 1 else value - 1
+            yield "minus 1", value - 1 if value > -(2**63) else value + 1
+            yield "a bit flipped", _signed(value ^ (1 << rng.randrange(64)))
+            yield "a low bit flipped", value ^ (1 << rng.randrange(6))
+            for other in (0, -1, 33, 2**31, 2**40, 2**63 - 1, -(2**63)):
+                if other != value:
+                    yield f"now {other}", other
+            yield "now text", "x"
+            yield "now a blob", b"\1\2\3"
+            yield "now null", None
+        case str():
+            place = rng.randrange(len(value) or 1)
+            yield (
+                "a character changed",
+                value[:place] + chr(ord((value or "a")[place]) ^ 1) + value[place + 1 :],
+            )
+            yield "shorter", value[:-1] or "?"
+            yield "longer", value + "x"
+            yield "emptied", "" if value else "?"
+            yield "now a blob", value.encode() + b"\xff"
+            yield "now a number", 5
+            yield "now null", None
+        case bytes():
+            place = rng.randrange(len(value) or 1)
+            if value:
+                yield "a byte flipped", _flipped(value, place, rng)
+                yield "a byte shorter", value[:-1]
+                yield "half as long", value[: len(value) // 2]
+                yield "emptied", b""
+            yield "a byte longer", value + rng.randbytes(1)
+            yield "doubled", value + value or b"?"
+            yield "now text", "x" * len(value)
+            yield "now a number", 5
+            yield "now null", None
+        case None:
+            yield "now 0", 0
+            yield "now 1", 1
+            yield "now a large number", 2**40
+            yield "now text", '{"a"'
+
+
+def _flipped(data, place, rng):
+    return data[:place] + bytes([data[place] ^ (1 << rng.randrange(8))]) + data[place + 1 :]
+
+
+def _signed(bits):
+    bits %= 1 << 64
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def change_row(path, statement, values):
+    """Run a statement as if the tables were neither STRICT nor had constraints; False if it cannot be."""
+    # A damaged head of a row gives other types and nulls where the schema allows none.
+    db = apsw.Connection(str(path))
+    db.pragma("foreign_keys", False)
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    db.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+    schema = db.execute(
+        "select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite_%'"
+    ).fetchall()
+    for name, sql in schema:
+        sql = sql.replace(") strict, without rowid", ") without rowid").replace(") strict", ")")
+        sql = sql.replace(" not null", "").replace(" check (id = 1)", "")
+        db.execute("update sqlite_schema set sql = ? where name = ?", (sql, name))
+    db.close()
+    db = apsw.Connection(str(path))
+    db.pragma("foreign_keys", False)
+    try:
+        db.execute(statement, values)
+    except (apsw.ConstraintError, apsw.MismatchError):
+        return False
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        db.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+        for name, sql in schema:
+            db.execute("update sqlite_schema set sql = ? where name = ?", (sql, name))
+        db.close()
+    return True
+
+
+# --- the child, which reads the copies
+
+
+def serve(expected_path):
+    """Paths in, one a line; for each a line of JSON out: what went wrong, and what was said."""
+    expected = json.loads(Path(expected_path).read_text())
+    with Path("/proc/self/statm").open() as statm:
+        used = int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, used + _MEMORY))
+    for line in sys.stdin:
+        problems, said = [], collections.Counter()
+        for readonly in (True, False):
+            _try(json.loads(line), readonly, expected, problems, said)
+        sys.stdout.write(json.dumps([problems, said]) + "\n")
+        sys.stdout.flush()
+
+
+def _try(path, readonly, expected, problems, said):
+    def fault(what, error):
+        frames = [
+            frame for frame in traceback.extract_tb(error.__traceback__) if "docindex/" in frame.filename
+        ]
+        at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}" if frames else "?"
+        problems.append(f"{type(error).__name__} at {at} | {what}: {str(error)[:120]}")
+
+    index = _outcome(lambda _: _opened.append(docindex.open(path, readonly=readonly, timeout_s=0)), None)
+    if isinstance(index, docindex.DocIndexError):
+        said[type(index).__name__] += 1
+        return
+    if isinstance(index, BaseException):
+        fault("open", index)
+        return
+    with _opened.pop() as index:
+        findings = _outcome(docindex.Index.check, index)
+        if isinstance(findings, BaseException) and not isinstance(findings, docindex.DocIndexError):
+            fault("check", findings)
+        named = findings != "[]"
+        wrong = False
+        for name, ask in questions(expected).items():
+            answer = _outcome(ask, index)
+            if isinstance(answer, docindex.DocIndexError):
+                said[type(answer).__name__] += 1
+            elif isinstance(answer, BaseException):
+                fault(name, answer)
+            elif answer != expected["answers"][name]:
+                wrong = True
+                if not named:
+                    problems.append(
+                        f"wrong answer, unnamed | {name}: {answer[:80]} not {expected['answers'][name][:80]}"
+                    )
+            else:
+                continue
+            if findings == "[]":
+                said["error that check does not name"] += not wrong
+        said["named, wrong" if named and wrong else "named" if named else "right"] += 1
+        if not readonly:
+            for name, change in CHANGES.items():
+                answer = _outcome(change, index)
+                if isinstance(answer, BaseException) and not isinstance(answer, docindex.DocIndexError):
+                    fault(name, answer)
+
+
+_opened = []
+
+# To take a document away that shares its text with another leaves an index that could have been made so.
+HOSTS_OWN_CHANGE = re.compile(r"document \[\d+\] deleted")
+
+CHANGES = {
+    "add": lambda index: index.add("new", prose(random.Random(1), 300)),
+    "add a known text": lambda index: index.add("new too", index.text("big") or ""),
+    "replace": lambda index: index.add("excerpt", "another text now"),
+    "rename": lambda index: index.rename("copy", "renamed"),
+    "remove": lambda index: index.remove("last"),
+    "optimize": lambda index: index.optimize(),
+    "check after changes": lambda index: index.check(),
+}
+
+
+class Reader:
+    """The child process, started again when it dies."""
+
+    def __init__(self, expected_path):
+        self._expected_path = expected_path
+        self._process = None
+
+    def read(self, path):
+        """What went wrong with one copy, and what was said."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    f"from tests.storage.damage import serve; serve({str(self._expected_path)!r})",
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        self._process.stdin.write(json.dumps(str(path)).encode() + b"\n")
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], _SECONDS)
+        line = self._process.stdout.readline() if ready else b""
+        if line:
+            return json.loads(line)
+        code = self._process.poll() if not ready else self._process.wait()
+        problem = f"hang: no answer in {_SECONDS} s |" if code is None else f"crash: code {code} |"
+        self.close()
+        return [problem], {}
+
+    def close(self):
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process.stdin.close()
+            self._process.stdout.close()
+            self._process = None
+
+
+def run(count, folder, seed=SEED):
+    """Try so many changes; gives (change, problem) for what went wrong, and how often what was said."""
+    whole = Path(folder) / "whole"
+    build(whole)
+    rng = random.Random(seed)
+    expected = Path(folder) / "expected"
+    expected.write_text(json.dumps(expected_of(whole)))
+    source = whole.read_bytes()
+    found, said, tried = [], collections.Counter(), 0
+    reader = Reader(expected)
+    with contextlib.closing(reader):
+        problems, words = reader.read(whole)  # the whole one: no word of complaint
+        assert (problems, words) == ([], {"right": 2}), (problems, words)
+        # Reading for change leaves another file.
+        whole.write_bytes(source)
+
+        def look(name, path):
+            problems, words = reader.read(path)
+            if HOSTS_OWN_CHANGE.match(name):
+                problems = [problem for problem in problems if not problem.startswith("wrong answer")]
+            found.extend((name, problem) for problem in problems)
+            said.update(words)
+            for end in ("", "-wal", "-shm", "-journal"):
+                Path(f"{path}{end}").unlink(missing_ok=True)
+
+        for name, offset, data in byte_changes(count // 2, len(source), 8192, rng):
+            data = data or bytes([source[offset] ^ (1 << rng.randrange(8))])
+            if source[offset : offset + len(data)] == data:
+                continue
+            copy = Path(folder) / f"copy{tried}"
+            changed = bytearray(source)
+            changed[offset : offset + len(data)] = data
+            copy.write_bytes(changed[: len(source)])
+            look(name, copy)
+            tried += 1
+        for name, statement, values in row_changes(2 * count, rng, whole):
+            copy = Path(folder) / f"copy{tried}"
+            copy.write_bytes(source)
+            if not change_row(copy, statement, values):
+                continue
+            look(name, copy)
+            tried += 1
+            if tried >= count:
+                break
+    return found, said, tried
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        found, said, tried = run(count, folder, seed)
+    kinds = collections.defaultdict(list)
+    for name, problem in found:
+        head, _, rest = problem.partition("|")
+        kinds[
+            head.strip() if not head.startswith("wrong") else f"{head}| {rest.split(':')[0].split(' ')[1]}"
+        ].append(f"{name} ->{rest}")
+    for kind, cases in sorted(kinds.items(), key=lambda item: -len(item[1])):
+        print(f"{len(cases):5} {kind}")
+        for case in cases[:: max(1, len(cases) // 4)][:4]:
+            print(f"          {case[:230]}")
+    print(f"{tried} changes, {time.monotonic() - began:.0f} s, {len(found)} problems; said: {dict(said)}")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""A damaged file gives a named error or the right answer, and what is wrong is named by `check`."""
+
+import tracemalloc
+import zlib
+
+import apsw
+import pytest
+
+import docindex
+from tests.storage import damage
+
+
+def test_every_kind_of_damage_is_a_named_error_or_a_right_answer_or_named_by_check(tmp_path):
+    found, said, tried = damage.run(150, tmp_path)
+    assert found == []
+    assert tried == 150
+    # The changes bite: not all of them fall into unused bytes.
+    assert said["named"] > 50
+
+
+def test_a_text_that_would_unpack_to_far_more_than_it_was_is_named_without_unpacking_it(tmp_path):
+    path = str(tmp_path / "index")
+    with docindex.open(path) as index:
+        index.add("a", "some text, again and again " * 20)
+    db = apsw.Connection(path)
+    db.execute("update text set data = ?", (zlib.compress(bytes(100_000_000), 1),))
+    db.close()
+    with docindex.open(path) as index:
+        tracemalloc.start()
+        try:
+            with pytest.raises(docindex.CorruptIndex, match="text"):
+                index.text("a")
+            assert tracemalloc.get_traced_memory()[1] < 20_000_000
+        finally:
+            tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        # Work that would never end, or take hours.
+        "update dead set segment = 1 << 40",
+        "update segment set block_bits = 32, hash_bits = 32",
+        "update segment set moved = -(1 << 62), target = null",
+        "update segment set last = (1 << 31) + first",
+        "update segment set id = id + (1 << 31)",
+        "update segment set target = id",
+        "update segment set target = (select max(id) from segment)",
+    ],
+)
+def test_numbers_that_are_out_of_all_proportion_are_named_at_once(statement, tmp_path):
+    path = tmp_path / "whole"
+    damage.build(path)
+    expected = tmp_path / "expected"
+    expected.write_text(damage.json.dumps(damage.expected_of(path)))
+    assert damage.change_row(path, statement, [])
+    reader = damage.Reader(expected)
+    try:
+        problems, said = reader.read(path)
+    finally:
+        reader.close()
+    assert problems == []
+    assert said.get("right", 0) < 2  # `check` or an error names it

@@ -1,0 +1,105 @@
+"""A file of every released schema opens, reads and checks clean, as long as docindex lives."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import docindex
+from docindex import Recipe
+from docindex.storage import contents, postings
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"
+RECIPE = Recipe(k=8, window=6, shingle=3, slots=16, features=(4, 4, 2), min_s=8, mod_m=3, level=8)
+TEXTS = {
+    "Größe 漢字": ("Größe 漢字, in two scripts", {"ü": [1, None]}),
+    "ada": (" ".join(f"The Analytical Engine weaves pattern {n}," for n in range(80)), {"author": "Ada"}),
+    "copy": (" ".join(f"The Analytical Engine weaves pattern {n}," for n in range(80)), None),
+    "empty": ("", None),
+    "excerpt": (
+        "It begins otherwise. "
+        + " ".join(f"The Analytical Engine weaves pattern {n}," for n in range(20, 40)),
+        1,
+    ),
+    "not kept": (None, None),
+    "raw": ("short", "x"),
+}
+
+
+def make(path):
+    """The file as it was made when the schema was new; a new schema gets a function and a file of its own.
+
+    Until schema 1 is released: ``rm tests/golden/schema-1.docindex``, then ``make(GOLDEN)``.
+    """
+    with docindex.open(path, recipe=RECIPE) as index:
+        index.add("gone", "what was here before it was removed " * 20)
+        index.add("ada", "what was here before it was replaced " * 20)
+        for key, (text, meta) in TEXTS.items():
+            if text is None:
+                index.add(key, "a text of which the index knows the fingerprints only", store_text=False)
+            else:
+                index.add(key, text, meta=meta)
+        index.remove("gone")
+
+
+@pytest.fixture(params=[True, False])
+def index(request, tmp_path):
+    """A copy of the file, open for reading or for writing."""
+    shutil.copy(GOLDEN, tmp_path / "index")
+    with docindex.open(tmp_path / "index", readonly=request.param) as opened:
+        yield opened
+
+
+def test_a_file_of_schema_1_opens_and_checks_clean(index):
+    assert index.recipe == RECIPE
+    assert index.check() == []
+
+
+def test_a_file_of_schema_1_says_what_was_put_in(index):
+    assert list(index) == sorted(TEXTS)
+    assert {key: (index.text(key), index.meta(key)) for key in index} == TEXTS
+    stats = index.stats()
+    assert (stats.documents, stats.contents, stats.dead > 0) == (7, 6, True)
+
+
+def test_the_sketches_in_a_file_of_schema_1_are_what_texts_still_give(index):
+    with docindex.open(":memory:", recipe=RECIPE) as fresh:
+        fresh.add_many([(key, text, meta) for key, (text, meta) in TEXTS.items() if text is not None])
+        for key in fresh:
+            old, new = index[key], fresh[key]
+            assert (old.symbols, old.fingerprints, old.shingles, old.simhash) == (
+                *(new.symbols, new.fingerprints, new.shingles, new.simhash),
+            )
+            rows = []
+            for opened, document in ((index, old), (fresh, new)):
+                with opened._store.reading() as db:
+                    hashes, positions = contents.fingerprints_of(db, document.content, RECIPE.window)
+                    hits = postings.look_up(db, np.unique(hashes))
+                    rows.append(
+                        (
+                            *(hashes.tolist(), positions.tolist(), int((hits[1] == document.content).sum())),
+                            db.execute(
+                                "select hash, symbols_hash, slots from content where id = ?",
+                                (document.content,),
+                            ).fetchone(),
+                            db.execute(
+                                "select min_s, mod_m, level from sample where content = ?",
+                                (document.content,),
+                            ).fetchone(),
+                            db.execute(
+                                "select value from feature where content = ? order by 1", (document.content,)
+                            ).fetchall(),
+                        )
+                    )
+            assert rows[0] == rows[1]
+
+
+def test_a_file_of_schema_1_can_be_changed(tmp_path):
+    shutil.copy(GOLDEN, tmp_path / "index")
+    with docindex.open(tmp_path / "index") as index:
+        index.add("new", "a new text")
+        index.remove("ada")
+        index.optimize()
+        assert index.check() == []
+        assert index.text("copy") == TEXTS["copy"][0]
