@@ -1,0 +1,152 @@
+"""``python -m tests.crash.program PATH DURABILITY SEED``: a program that changes an index until it is killed.
+
+Before each call it writes a line saying which, and a line after the call has returned, so whoever
+reads its output knows at any moment what the index must hold: `after` is what a call makes of it.
+Merges go on at almost every moment: the numbers that keep them rare are shrunk.
+"""
+
+import importlib
+import itertools
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+import docindex
+from docindex import index as facade
+from docindex.storage import contents as stored
+from docindex.storage import postings, upkeep
+
+COMMIT = 4_000
+"""Characters of text in a commit of `add_many` here."""
+BATCH = 1_000
+
+_WORDS = [
+    f"{a}{b}{c}" for a, b, c in itertools.product(("kra", "tol", "mi", "sen"), "aeiou", ("b", "nd", "x"))
+]
+
+
+def text_of(number):
+    """A text of a few hundred to a few thousand characters, always the same for a number."""
+    rng = random.Random(number)
+    words = rng.choices(_WORDS, k=rng.randrange(20, 700)) if number % 40 else []
+    return " ".join([*words, f"№ {number}"])
+
+
+def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, which undoes it
+    """Make commits of `add_many` short, and merges long in commits and frequent."""
+    setattr(facade, "_COMMIT", COMMIT)
+    # (Not `from docindex import sketch`: that is the function.)
+    setattr(importlib.import_module("docindex.sketch"), "PART", BATCH)
+    # Texts and fingerprints of many rows.
+    setattr(importlib.import_module("docindex.reading.text"), "PART", BATCH)
+    setattr(stored, "FINGERPRINTS_A_PART", 20)
+    for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
+        assert hasattr(postings, name)
+        setattr(postings, name, value)
+    setattr(upkeep, "_MERGED_AT_A_TIME", 500)
+
+
+def after(state, call, upto=None):
+    """What a call makes of a state, which maps a key to the number of its text and its meta."""
+    verb, *rest = call
+    state = dict(state)
+    if verb == "add":
+        key, number, meta = rest
+        state[key] = (number, meta)
+    elif verb == "add_many":
+        state.update((key, (number, meta)) for key, number, meta in rest[0][:upto])
+    elif verb == "remove":
+        del state[rest[0]]
+    elif verb == "rename":
+        state[rest[1]] = state.pop(rest[0])
+    return state
+
+
+def calls(rng, keys):
+    """Calls without end, sensible for an index with these keys, which they keep at a few dozen."""
+    keys = set(keys)
+    while True:
+        some = rng.choice(sorted(keys)) if keys else None
+        verb = rng.choices(
+            ("add", "replace", "copy", "remove", "rename", "add_many", "optimize", "backup"),
+            (6, 4, 2, 1 + len(keys) // 8, 2, 3, 1, 1),
+        )[0]
+        new = f"{rng.choice('abcé')}/{rng.randrange(500)}"
+        if verb in ("add", "copy") or some is None:
+            keys.add(new)
+            # A copy has a text of the few that many documents have.
+            yield (
+                "add",
+                new,
+                rng.randrange(5 if verb == "copy" else 10**6),
+                rng.choice((None, [1, {"x": "ü"}])),
+            )
+        elif verb == "replace":
+            yield "add", some, rng.randrange(10**6), None
+        elif verb == "remove":
+            keys.discard(some)
+            yield "remove", some
+        elif verb == "rename" and new not in keys:
+            keys.discard(some)
+            keys.add(new)
+            yield "rename", some, new
+        elif verb == "add_many":
+            documents = [
+                (f"many/{rng.randrange(60)}", rng.randrange(10**6), None) for _ in range(rng.randrange(2, 25))
+            ]
+            keys.update(key for key, _, _ in documents)
+            yield "add_many", documents
+        elif verb in ("optimize", "backup"):
+            yield (verb,)
+
+
+def do(index, call):
+    verb, *rest = call
+    match verb:
+        case "add":
+            key, number, meta = rest
+            index.add(key, text_of(number), meta=meta, store_text=True)
+        case "add_many":
+            index.add_many(((key, text_of(number), meta) for key, number, meta in rest[0]), workers=1)
+        case "remove":
+            index.remove(*rest)
+        case "rename":
+            index.rename(*rest)
+        case "optimize":
+            index.optimize()
+        case "backup":
+            Path(f"{index.path}.backup").unlink(missing_ok=True)
+            index.backup(f"{index.path}.backup")
+
+
+def say(*what):
+    os.write(1, json.dumps(what).encode() + b"\n")  # at once: what was said outlives the program
+
+
+def announce_commits(say):
+    """Say before each commit of `add_many` how many documents are in it."""
+    commit = facade.Index._commit
+
+    def announced(index, group, *rest):
+        say("commit", len(group))
+        commit(index, group, *rest)
+
+    facade.Index._commit = announced
+
+
+def main(path, durability, seed):
+    shrink()
+    announce_commits(say)
+    say("begin", ["open"])
+    with docindex.open(path, durability=durability) as index:
+        say("end", ["open"])
+        for call in calls(random.Random(int(seed)), index):
+            say("begin", call)
+            do(index, call)
+            say("end", call)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

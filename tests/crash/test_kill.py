@@ -1,0 +1,41 @@
+"""A killed writer loses nothing that had returned. The long form: ``python -m tests.crash.kill 300``."""
+
+import itertools
+import random
+
+import pytest
+
+import docindex
+from tests.crash import kill, program
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_killed_writer_loses_nothing_that_had_returned_and_leaves_nothing_half_done(tmp_path, seed):
+    met = kill.kills(tmp_path, 6, seed)
+    assert met["open"] == 1  # the first kill is while the file is made
+    assert sum(met[verb] for verb in kill.VERBS) > 0
+
+
+def test_the_writer_that_is_killed_says_what_the_index_then_holds(monkeypatch):
+    """Else the kills would show nothing: the program's own account is held against an index, call by call."""
+    program.shrink(monkeypatch.setattr)
+    state = {}
+    with docindex.open(":memory:") as index:
+        for call in itertools.islice(program.calls(random.Random(1), ()), 300):
+            if call[0] != "backup":
+                program.do(index, call)
+                state = program.after(state, call)
+                assert kill.contents(index) == kill.expected(state)
+        assert index.check() == []
+
+
+def test_the_writer_that_is_killed_announces_the_commits_of_add_many(monkeypatch):
+    program.shrink(monkeypatch.setattr)
+    monkeypatch.setattr(docindex.Index, "_commit", docindex.Index._commit)  # to have it back
+    sizes, held = [], []
+    with docindex.open(":memory:") as index:
+        program.announce_commits(lambda _, size: (held.append(len(index)), sizes.append(size)))
+        program.do(index, ("add_many", [(f"{number}", number, None) for number in range(1, 31)]))
+        assert len(sizes) > 3
+        assert held == [0, *itertools.accumulate(sizes)][:-1]
+        assert len(index) == sum(sizes) == 30

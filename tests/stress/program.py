@@ -1,0 +1,227 @@
+"""Readers and writers on one file, each in its own process; every answer must be one commit's state.
+
+The documents come in groups: each commit of a writer gives all documents of a group texts of one
+version, so that a reader who sees two versions in one group has seen half a commit. Beside that the
+writers add, rename and remove single documents, and optimize.
+"""
+
+import collections
+import contextlib
+import json
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+import docindex
+from docindex import Recipe
+from docindex.storage import contents, postings
+from tests.storage.texts import prose
+
+RECIPE = Recipe(k=12, window=8, slots=16, features=(4, 4, 2))
+GROUPS, MEMBERS = 4, 6
+READERS, WRITERS = 4, 2
+
+
+def text_of(group, member, version):
+    """The text that a version gives a document: begins alike, so that documents share fingerprints."""
+    return f"version {version} of {group}/{member} " + prose(random.Random(version * 31 + member % 3), 150)
+
+
+def items(group, version):
+    """What one commit writes."""
+    return [(f"{group}/{member}", text_of(group, member, version), version) for member in range(MEMBERS)]
+
+
+def write(path, seconds, number, timeout_s=10.0):
+    """Change a group in each commit, and now and then other things; gives how often what was done."""
+    rng, counts = random.Random(number), collections.Counter()
+    loose = f"loose {number}"
+    until = time.monotonic() + seconds
+    with docindex.open(path, durability="normal", timeout_s=timeout_s) as index:
+        while time.monotonic() < until:
+            counts["commits"] += 1
+            version = number * 1_000_000 + counts["commits"]
+            what = rng.random()
+            with _busy_after(timeout_s, counts):
+                if what < 0.7:
+                    index.add_many(items(rng.randrange(GROUPS), version), workers=1)
+                elif what < 0.8:
+                    index.add(
+                        loose, text_of("loose", 0, version), meta=version, store_text=rng.random() < 0.5
+                    )
+                elif what < 0.87 and loose in index:
+                    index.rename(loose, f"{loose} renamed")
+                    index.remove(f"{loose} renamed")
+                elif what < 0.9:
+                    index.optimize()
+                    counts["optimizations"] += 1
+                else:
+                    index.add(f"pile {version}", prose(rng, 60))
+                    counts["piled"] += 1
+    return counts
+
+
+def read(path, seconds, number, timeout_s=10.0):
+    """Look at groups in one transaction and through public calls; gives how often what was seen."""
+    rng, counts = random.Random(number), collections.Counter()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        # A file is opened again now and then: that is when journals are tidied up.
+        with docindex.open(path, readonly=number % 2 == 1, timeout_s=timeout_s) as index:
+            for _ in range(rng.randrange(1, 60)):
+                with _busy_after(timeout_s, counts):
+                    look(index, rng, counts)
+    return counts
+
+
+def look(index, rng, counts):
+    """One look at the index; an AssertionError if it is not one commit's state."""
+    counts["looks"] += 1
+    group = rng.randrange(GROUPS)
+    version = _look_in_one_transaction(index, group, deep=rng.random() < 0.3)
+    # Later answers are of the same commit or of later ones: never of half a one.
+    text = index.text(f"{group}/0")
+    assert text == text_of(group, 0, int(text.split()[1])), text[:60]
+    document = index[f"{group}/1"]
+    assert document.characters == len(text_of(group, 1, document.meta)), document
+    assert document.id > 0
+    if rng.random() < 0.1:
+        keys = list(index)
+        assert keys == sorted(set(keys)), "an iteration gives each key once, in order"
+        assert {f"{group}/{member}" for group in range(GROUPS) for member in range(MEMBERS)} <= set(keys)
+        stats = index.stats()
+        assert stats.documents >= GROUPS * MEMBERS
+        counts["iterations"] += 1
+    if rng.random() < 0.03:
+        assert index.check() == []
+        counts["checks"] += 1
+    return version
+
+
+def _look_in_one_transaction(index, group, *, deep):
+    with index._store.reading() as db:
+        documents = [contents.get(db, f"{group}/{member}") for member in range(MEMBERS)]
+        versions = {document.meta for document in documents}
+        assert len(versions) == 1, f"half a commit: {versions}"
+        (version,) = versions
+        for member, document in enumerate(documents):
+            assert contents.text_of(db, document.content) == text_of(group, member, version)
+        if not deep:
+            return version
+        # The inverted index is of the same commit: each document is found by all its fingerprints.
+        for document in documents:
+            hashes, _ = contents.fingerprints_of(db, document.content, index.recipe.window)
+            hashes = np.unique(hashes)
+            which, found = postings.look_up(db, hashes)
+            mine = which[found == document.content]
+            assert mine.tolist() == list(range(len(hashes))), "a fingerprint is not in the inverted index"
+        everybody = {content for (content,) in db.execute("select id from content")}
+        dead = {content for (content,) in db.execute("select content from dead")}
+        assert set(found.tolist()) <= everybody | dead
+    return version
+
+
+@contextlib.contextmanager
+def _busy_after(timeout_s, counts):
+    began = time.monotonic()
+    try:
+        yield
+    except docindex.Busy:
+        waited = time.monotonic() - began
+        assert waited >= 0.9 * timeout_s, f"busy after {waited:.2f} s, which is before the time-out"
+        counts["busy"] += 1
+
+
+def run(folder, seconds, *, timeout_s=10.0):
+    """Let them all work for some seconds; gives how often what was done, an error if anything was wrong."""
+    path = str(Path(folder) / "index")
+    with docindex.open(path, recipe=RECIPE) as index:
+        index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)
+    command = (
+        "import sys, json; from tests.stress import program; print(json.dumps(program.{}({!r}, {}, {}, {})))"
+    )
+    roles = [("write", number) for number in range(1, WRITERS + 1)]
+    roles += [("read", number) for number in range(READERS)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", command.format(role, path, seconds, number, timeout_s)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for role, number in roles
+    ]
+    counts, errors = collections.Counter(), []
+    for (role, number), process in zip(roles, processes, strict=True):
+        try:
+            out, error = process.communicate(timeout=seconds + 60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, error = process.communicate()
+            error = f"hang\n{error}"
+        if process.returncode or error:
+            errors.append(f"{role} {number} ended with {process.returncode}: {error}")
+        else:
+            counts.update(json.loads(out))
+    assert not errors, "\n".join(errors)
+    with docindex.open(path) as index:
+        assert index.check() == []
+        for group in range(GROUPS):
+            _look_in_one_transaction(index, group, deep=True)
+        index.optimize()
+        assert index.check() == []
+        assert index.stats().dead == 0
+    assert [entry.name for entry in Path(folder).iterdir()] == ["index"]
+    return counts
+
+
+def threads(index, seconds):
+    """One `Index` in the hands of two writing and three reading threads."""
+    counts, errors = collections.Counter(), []
+    until = time.monotonic() + seconds
+    index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)
+
+    def guarded(work):
+        try:
+            while time.monotonic() < until and not errors:
+                work()
+        except BaseException as error:
+            errors.append(error)
+
+    def writer(number):
+        rng = random.Random(number)
+
+        def work():
+            counts["commits"] += 1
+            version = number * 1_000_000 + counts["commits"]
+            if rng.random() < 0.9:
+                index.add_many(items(rng.randrange(GROUPS), version), workers=1)
+            elif rng.random() < 0.5:
+                index.optimize()
+            else:
+                index.add(f"loose {number}", str(version))
+                index.remove(f"loose {number}")
+
+        return work
+
+    def reader(number):
+        rng = random.Random(number)
+        return lambda: look(index, rng, counts)
+
+    workers = [
+        threading.Thread(target=guarded, args=(make(number),))
+        for make, number in [(writer, 1), (writer, 2), (reader, 3), (reader, 4), (reader, 5)]
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    if errors:
+        raise errors[0]
+    assert index.check() == []
+    return counts

@@ -1,0 +1,94 @@
+"""The short form of the stress program; the long one is ``python -m tests.stress 30``."""
+
+import random
+import threading
+import time
+
+import pytest
+
+import docindex
+from docindex import Recipe
+from tests.storage.texts import prose
+from tests.stress import program
+
+
+def test_readers_and_writers_in_many_processes_see_whole_commits_only(tmp_path):
+    counts = program.run(tmp_path, 3.0)
+    assert counts["commits"] > 20
+    assert counts["looks"] > 50
+
+
+@pytest.mark.parametrize("path", ["index", ":memory:"])
+def test_threads_that_share_one_index_see_whole_commits_only(path, tmp_path):
+    where = path if path == ":memory:" else tmp_path / path
+    with docindex.open(where, recipe=program.RECIPE, durability="normal") as index:
+        counts = program.threads(index, 1.0)
+    assert counts["commits"] > 3
+    assert counts["looks"] > 3
+
+
+def test_a_reading_thread_does_not_wait_for_a_writing_one(tmp_path):
+    """A window that lists documents stays alive while a worker fills the index."""
+    texts = [prose(random.Random(seed), 4000) for seed in range(60)]
+    with docindex.open(tmp_path / "index", recipe=Recipe(), durability="normal") as index:
+        index.add("first", texts[0])
+        filling = threading.Thread(
+            target=lambda: [
+                index.add_many([(f"{n}/{m}", f"{n} {text}") for m, text in enumerate(texts)], workers=1)
+                for n in range(4)
+            ]
+        )
+        filling.start()
+        waits = []
+        while filling.is_alive():
+            began = time.monotonic()
+            assert index["first"].key == "first"
+            assert len(index) % 60 == 1  # whole commits
+            waits.append(time.monotonic() - began)
+        filling.join()
+        assert len(index) == 241
+    assert len(waits) > 20
+    # What it waits for is Python's own lock, never the other's transaction.
+    assert sorted(waits)[len(waits) // 2] < 0.1
+
+
+def test_an_index_is_written_by_one_thread_after_the_other(tmp_path):
+    with docindex.open(tmp_path / "index", durability="normal") as index:
+        threads = [
+            threading.Thread(target=lambda n=n: [index.add(f"{n} {m}", f"text {n} {m}") for m in range(20)])
+            for n in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(index) == 120
+        assert index.check() == []
+
+
+def test_an_index_closed_by_one_thread_is_closed_for_the_others_without_harm(tmp_path):
+    """Others get the error of a closed index or end their work; nothing hangs, nothing crashes."""
+    for turn in range(10):
+        index = docindex.open(tmp_path / "index", recipe=program.RECIPE, durability="normal")
+        errors = []
+
+        def work(read, index=index, errors=errors):
+            try:
+                for n in range(10_000):
+                    list(index) if read else index.add(f"{n % 7}", f"text {n} " * 20)
+            except Exception as raised:
+                errors.append(raised)
+
+        threads = [threading.Thread(target=work, args=(read,)) for read in (True, True, False)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.01 * turn)
+        index.close()
+        for thread in threads:
+            thread.join(20)
+        assert not any(thread.is_alive() for thread in threads)
+        assert len(errors) == 3
+        for error in errors:
+            assert isinstance(error, docindex.Cancelled) or "is closed" in str(error), repr(error)
+    with docindex.open(tmp_path / "index") as index:
+        assert index.check() == []
