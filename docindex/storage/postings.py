@@ -127,12 +127,15 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
     while budget > 0:
         segments = all_segments(db)
         under_way = [segment for segment in segments if segment.moved is not None]
-        if not under_way:
-            sources = _all_if_worthwhile(db, segments) if everything else _alike(segments)
-            if not sources:
-                break
+        if everything:
+            sources = [] if under_way else _all_if_worthwhile(db, segments)
+        else:
+            sources = _alike(segments)  # also beside a large merge, or small segments would pile up meanwhile
+        if sources:
             _begin(db, sources)
             continue
+        if not under_way:
+            break
         # The smallest first: it frees most segments for the work.
         target = min(under_way, key=lambda segment: segment.postings)
         budget -= _move(db, target, _sources(segments, target), min(budget, _AT_ONCE))
@@ -277,7 +280,7 @@ def _alike(segments: Iterable[Segment]) -> list[Segment]:
     """Segments of like size, if there are enough of them to be merged: the smallest such."""
     levels: dict[int, list[Segment]] = {}
     for segment in segments:
-        if segment.target is None:
+        if segment.target is None and segment.moved is None:
             size = max(segment.postings, _LEAST) / _LEAST
             levels.setdefault(math.floor(math.log(size, _FANOUT)), []).append(segment)
     return next((levels[level] for level in sorted(levels) if len(levels[level]) >= _FANOUT), [])

@@ -39,6 +39,11 @@ def test_labels_keep_a_bag_apart_from_a_set_and_count_what_it_has_in_common(docs
     assert [[len(a & b) for a in own] for b in own] == [[len(a & b) for a in bags] for b in bags]
 
 
+def test_occurrences_of_neighbouring_hashes_do_not_meet():
+    hashes, starts = plain.batch([[5, 5, 5, 6, 6, 7]])
+    assert len(set(labelled(hashes, starts).tolist())) == 6
+
+
 @given(token_lists)
 def test_distinct_counts_the_different_hashes_of_each_document(docs):
     tokens, starts = plain.batch(docs)

@@ -29,9 +29,32 @@ def test_a_word_and_its_plural_are_one(singular, plural):
     assert len(set(stems(singular, plural))) == 1
 
 
-@pytest.mark.parametrize("word", ["glass", "corpus", "is", "s", "y", "shoes", "trees", "my", "boy"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "glass",
+        "corpus",
+        "is",
+        "s",
+        "y",
+        "shoes",
+        "trees",
+        "vertebraes",
+        "my",
+        "day",
+        "key",
+        "boy",
+        "guy",
+        "skiy",
+    ],
+)
 def test_what_is_no_plural_or_no_plain_one_stays_as_it_is(word):
     assert stems(word) == [word]
+
+
+@pytest.mark.parametrize("word", ["abaies", "abeies"])
+def test_an_ending_that_is_no_plural_of_y_only_loses_its_s(word):
+    assert stems(word) == [word[:-1]]
 
 
 def test_a_word_never_sees_its_neighbours():

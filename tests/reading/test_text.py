@@ -95,6 +95,9 @@ def test_letters_of_scripts_without_spaces_are_words_and_marks_part_none():
     assert words_of("ABC漢def") == ["ABC", "漢", "def"]
     assert words_of("cafe\u0301s\u00ad\u200dx \u200fנעים") == ["cafe\u0301s\u00ad\u200dx", "נעים"]
     assert words_of("한국어 글") == ["한국어", "글"]
+    assert words_of("กข ကခ កខ") == ["ก", "ข", "က", "ခ", "ក", "ខ"]
+    assert words_of("\uf900\u4e00") == ["\uf900", "\u4e00"]
+    assert words_of("カタカナ ab\u20ddc") == ["カタカナ", "ab\u20ddc"]
     assert words_of("one\u200btwo") == ["one", "two"]
 
 
