@@ -127,10 +127,12 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
     while budget > 0:
         segments = all_segments(db)
         under_way = [segment for segment in segments if segment.moved is not None]
-        if everything:
-            sources = [] if under_way else _all_if_worthwhile(db, segments)
-        else:
+        if not everything:
             sources = _alike(segments)  # also beside a large merge, or small segments would pile up meanwhile
+        elif under_way:
+            sources = []
+        else:
+            sources = _all_if_worthwhile(db, segments)
         if sources:
             _begin(db, sources)
             continue
