@@ -13,13 +13,13 @@ from typing import Any, Self
 import platformdirs
 
 from docindex.recipe import Recipe
-from docindex.sketch import Sketches, batches
+from docindex.sketch import batches
 from docindex.storage import check, contents, postings, upkeep
 from docindex.storage.connection import MEMORY, Connection, Durability, Store
 from docindex.storage.contents import Document, Incoming
 from docindex.storage.migrate import prepare
 from docindex.storage.upkeep import Stats
-from docindex.workers import ENOUGH, Sketchers, default_workers
+from docindex.workers import ENOUGH, Made, Sketchers, default_workers
 
 Item = tuple[str, str] | tuple[str, str, Any]
 """A key and a text, and if wanted what to store beside it."""
@@ -59,7 +59,11 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     if path is None:
         folder = platformdirs.user_data_path("docindex", ensure_exists=True)
         path = folder / "index.docindex"
-    path = os.fspath(path)
+    path = os.fsdecode(path)
+    if path != MEMORY:
+        path = str(
+            Path(path).absolute()
+        )  # connections are made later, too, when the working folder may be another
     if readonly and path != MEMORY and not Path(path).exists():
         raise FileNotFoundError(f"there is no index at {path}; open it without readonly=True to make one")
     store = Store(path, readonly=readonly, durability=durability, timeout_s=timeout_s)
@@ -148,7 +152,7 @@ class Index:
         with contextlib.ExitStack() as stack:
             sketchers = stack.enter_context(Sketchers(self.recipe, workers or 1))
             for documents in _in_batches(items, self.recipe):
-                batch = self._sketching(documents, sketchers)
+                batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
                 # With workers, so much is handed out ahead that none waits while we write.
@@ -265,12 +269,12 @@ class Index:
             raise KeyError(key)
         return document
 
-    def _sketching(self, documents: list[Incoming], sketchers: Sketchers) -> "_Batch":
+    def _sketching(self, documents: list[Incoming], sketchers: Sketchers, keep: bool) -> "_Batch":
         """A batch on its way: those texts that the index does not know are being sketched."""
         with self._store.reading() as db:
             known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
         new = list({d.hash: d for d in documents if d.hash not in known}.values())
-        return _Batch(documents, new, sketchers.submit([d.text for d in new]) if new else None)
+        return _Batch(documents, new, sketchers.submit([d.text for d in new], keep=keep) if new else None)
 
     def _commit(self, group: list[Incoming], store_text: bool) -> None:
         if not group:
@@ -286,19 +290,20 @@ class _Batch:
         self,
         documents: list[Incoming],
         new: list[Incoming],
-        sketches: "concurrent.futures.Future[Sketches] | None",
+        made: "concurrent.futures.Future[Made] | None",
     ) -> None:
         self.documents = documents
         self.characters = sum(len(document.text) for document in documents)
         self._new = new
-        self._sketches = sketches
+        self._made = made
 
     def arrived(self) -> list[Incoming]:
         """The documents, the new ones with their sketches; waits for those."""
-        if self._sketches is not None:
-            sketches = self._sketches.result()
+        if self._made is not None:
+            made = self._made.result()
             for number, document in enumerate(self._new):
-                document.sketches, document.number = sketches, number
+                document.sketches, document.number = made.sketches, number
+                document.parts = made.parts[number] if made.parts else None
         return self.documents
 
 

@@ -1,4 +1,4 @@
-"""Texts in, their sketches out, made by other processes of this machine.
+"""Texts in; out what is stored of them, made by other processes of this machine.
 
 A worker is a plain Python process that reads texts from a pipe and writes arrays back: no fork
 (a host may have threads), no import of the host's main module, nothing pickled. Must never
@@ -8,6 +8,7 @@ touch a file of an index.
 import concurrent.futures
 import contextlib
 import dataclasses
+import itertools
 import math
 import os
 import queue
@@ -24,6 +25,7 @@ import numpy as np
 from docindex.errors import DocIndexError
 from docindex.recipe import Recipe
 from docindex.sketch import Sketches, sketch_batches
+from docindex.storage.texts import Parts, parts_of
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +41,15 @@ _PIPE_BYTES = 1 << 20  # half a batch: fewer turns of waiting for each other
 _VERY_LONG = 16_000_000
 ENOUGH = 16_000_000
 """Characters of text that make it worth while to start workers."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """What has been made of a batch of texts."""
+
+    sketches: Sketches
+    parts: list[Parts]
+    """The texts as they are stored; empty if that is still to be done."""
 
 
 class Sketchers:
@@ -78,23 +89,24 @@ class Sketchers:
         """Whether there are no workers: then every batch is made when it is submitted."""
         return not self._processes
 
-    def submit(self, texts: Sequence[str]) -> "concurrent.futures.Future[Sketches]":
-        """The sketches of one batch, some time later; here and now if there are no workers.
+    def submit(self, texts: Sequence[str], *, keep: bool) -> "concurrent.futures.Future[Made]":
+        """What is stored of one batch, some time later; here and now if there are no workers.
 
         Also of a very long text: a worker would hold it twice.
         """
         if self._processes and sum(map(len, texts)) < _VERY_LONG:
-            return self._threads.submit(self._ask, texts)
-        done: concurrent.futures.Future[Sketches] = concurrent.futures.Future()
-        done.set_result(sketched(texts, self._recipe))
+            return self._threads.submit(self._ask, texts, keep)
+        done: concurrent.futures.Future[Made] = concurrent.futures.Future()
+        # The texts themselves only when they are written: they may be known, or of no use.
+        done.set_result(Made(sketched(texts, self._recipe), []))
         return done
 
-    def _ask(self, texts: Sequence[str]) -> Sketches:
+    def _ask(self, texts: Sequence[str], keep: bool) -> "Made":
         process = self._idle.get()
         requests, replies = _pipes(process)
         try:
-            _send_texts(requests, texts)
-            return _receive_sketches(replies, self._recipe)
+            _send_texts(requests, texts, keep)
+            return Made(_receive_sketches(replies, self._recipe), _receive_parts(replies))
         except (OSError, ValueError) as error:
             raise DocIndexError(
                 f"a worker process ended with code {process.wait()}; what was committed stays: "
@@ -143,28 +155,43 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     recipe = Recipe.from_json(requests.readline().decode())
-    while (texts := _receive_texts(requests)) is not None:
+    while requests.peek(1):  # type: ignore[union-attr] # standard input is buffered: nothing at its end
+        keep = bool(_receive(requests)[0])
+        texts = _receive_texts(requests)
         _send_sketches(replies, sketched(texts, recipe))
+        _send_parts(replies, [parts_of(text) for text in texts] if keep else [])
+        replies.flush()
 
 
-def _send_texts(stream: IO[bytes], texts: Sequence[str]) -> None:
+def _send_texts(stream: IO[bytes], texts: Sequence[str], keep: bool) -> None:
+    _send(stream, np.array([keep]))
     sources = [text.encode("utf-8", "surrogatepass") for text in texts]
     _send(stream, np.array([len(source) for source in sources], np.int64))
     stream.writelines(sources)
     stream.flush()
 
 
-def _receive_texts(stream: IO[bytes]) -> list[str] | None:
-    if not stream.peek(1):  # type: ignore[attr-defined] # the buffer of standard input has it
-        return None
+def _receive_texts(stream: IO[bytes]) -> list[str]:
     lengths = _receive(stream).tolist()
     return [stream.read(length).decode("utf-8", "surrogatepass") for length in lengths]
+
+
+def _send_parts(stream: IO[bytes], texts: list[Parts]) -> None:
+    _send(stream, np.array([len(parts) for parts in texts], np.int64))
+    parts = list(itertools.chain.from_iterable(texts))
+    _send(stream, np.array([(codec, len(data)) for codec, data in parts], np.int64).reshape(-1, 2))
+    stream.writelines(data for _, data in parts)
+
+
+def _receive_parts(stream: IO[bytes]) -> list[Parts]:
+    counts = _receive(stream).tolist()
+    parts = iter([(codec, stream.read(length)) for codec, length in _receive(stream).tolist()])
+    return [list(itertools.islice(parts, count)) for count in counts]
 
 
 def _send_sketches(stream: IO[bytes], batch: Sketches) -> None:
     for array in _arrays(batch):
         _send(stream, array)
-    stream.flush()
 
 
 def _receive_sketches(stream: IO[bytes], recipe: Recipe) -> Sketches:

@@ -7,6 +7,7 @@ import pytest
 import docindex
 from docindex import DocIndexError, Recipe
 from docindex import workers as room
+from docindex.storage.texts import parts_of
 from docindex.workers import Sketchers
 
 sketching = importlib.import_module("docindex.sketch")
@@ -26,8 +27,10 @@ def same(a, b):
 def test_a_worker_makes_the_sketches_that_this_process_makes():
     (expected,) = sketching.sketch_batches(TEXTS, RECIPE)
     with Sketchers(RECIPE, 2) as sketchers:
-        found = [sketchers.submit(TEXTS) for _ in range(5)]
-        assert all(same(sketches.result(), expected) for sketches in found)
+        found = [sketchers.submit(TEXTS, keep=bool(number % 2)) for number in range(5)]
+        assert all(same(made.result().sketches, expected) for made in found)
+        assert found[0].result().parts == []
+        assert found[1].result().parts == [parts_of(text) for text in TEXTS]
 
 
 def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, monkeypatch):
@@ -35,7 +38,7 @@ def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, 
     (tmp_path / "docindex" / "__init__.py").write_text("raise RuntimeError('another one')")
     monkeypatch.chdir(tmp_path)
     with Sketchers(RECIPE, 2) as sketchers:
-        assert len(sketchers.submit(TEXTS).result()) == len(TEXTS)
+        assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
 
 
 def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):

@@ -8,7 +8,6 @@ import dataclasses
 import itertools
 import json
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -19,23 +18,21 @@ import xxhash
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
-from docindex.reading.text import PART, slices
+from docindex.reading.text import slices
 from docindex.recipe import Recipe
 from docindex.sketch import Sketches, sketch_batches
 from docindex.storage.connection import counter, rows, stream, value
 from docindex.storage.migrate import row_sum
+from docindex.storage.texts import Parts, parts_of, source_of
 
 HASH_BYTES = 6
 """Of each fingerprint's hash the high 48 bits are stored."""
 HASH_SHIFT = np.uint64(64 - 8 * HASH_BYTES)
 
-_RAW, _DEFLATED = 0, 1
-
 # What belongs to a content may take several rows, so that a document of any size passes through in pieces.
 PART_BITS = 20
 FINGERPRINTS_A_PART = 1 << 16
 _PARTS = "id between ? and ?"
-_LONGEST_PART = 4 * PART
 _SLOT_BYTES = 4
 
 
@@ -71,6 +68,8 @@ class Incoming:
     sketches: Sketches | None = None
     """The batch in which its text was sketched, if the index did not know it; and which one it is there."""
     number: int = 0
+    parts: Parts | None = None
+    """Its text as it is stored, if that has been made already."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +123,7 @@ def put(db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, st
     ids.update(zip(new, numbers, strict=True))
     postings = _put_contents(db, list(new.values()), numbers, recipe)
     if store_text:
-        _put_texts(db, {ids[document.hash]: document.text for document in incoming})
+        _put_texts(db, {ids[document.hash]: document for document in incoming})
     replaced = _put_documents(db, incoming, ids)
     drop_unused(db, replaced, recipe)
     return postings
@@ -220,10 +219,10 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
         db, f"select codec, data from text where {_PARTS} order by id", _parts(content)
     ):
         try:
-            source = _inflated(data) if codec == _DEFLATED else data
+            source = source_of(codec, data)
             hasher.update(source)
             pieces.append(source.decode("utf-8", "surrogatepass"))
-        except (zlib.error, UnicodeDecodeError) as error:
+        except ValueError as error:
             raise _damaged_text(db, content) from error
     found = rows(db, "select hash, parts from content where id = ?", (content,))
     if not found or len(pieces) != found[0][1] or (pieces and hasher.digest() != found[0][0]):
@@ -399,15 +398,6 @@ class _Columns:
         return hashes, gaps.astype(self._gap_type).tobytes()
 
 
-def _inflated(data: bytes) -> bytes:
-    """What `_deflated` was given, if it is no longer than that can be."""
-    inflate = zlib.decompressobj()
-    source = inflate.decompress(data, _LONGEST_PART)
-    if not inflate.eof:
-        raise zlib.error("longer than a part of a text can be")
-    return source
-
-
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     # In the order of the tree they go into; equal features of one content are one row.
     order = np.argsort(values)
@@ -415,8 +405,8 @@ def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     db.executemany("insert or ignore into feature values (?, ?)", rows)
 
 
-def _put_texts(db: apsw.Connection, texts: dict[int, str]) -> None:
-    wanted = apsw.carray(np.array(list(texts), np.int64))
+def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
+    wanted = apsw.carray(np.array(list(documents), np.int64))
     without = rows(
         db,
         "select c.id, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
@@ -425,19 +415,12 @@ def _put_texts(db: apsw.Connection, texts: dict[int, str]) -> None:
         (wanted,),
     )
     for row in sorted(without):
-        content, parts = row[0], 0
-        for parts, piece in enumerate(slices(texts[content]), 1):
-            number = content << PART_BITS | (parts - 1)
-            db.execute("insert into text values (?, ?, ?)", (number, *_deflated(piece)))
-        row = (*row, parts)
-        db.execute("update content set parts = ?, sum = ? where id = ?", (parts, row_sum(*row), content))
-
-
-def _deflated(text: str) -> tuple[int, bytes]:
-    """A codec and the text in it, whichever is shorter."""
-    source = text.encode("utf-8", "surrogatepass")
-    data = zlib.compress(source, 1)
-    return (_DEFLATED, data) if len(data) < len(source) else (_RAW, source)
+        content = row[0]
+        parts = documents[content].parts or parts_of(documents[content].text)
+        numbered = enumerate(parts, content << PART_BITS)
+        db.executemany("insert into text values (?, ?, ?)", ((number, *part) for number, part in numbered))
+        row = (*row, len(parts))
+        db.execute("update content set parts = ?, sum = ? where id = ?", (len(parts), row_sum(*row), content))
 
 
 def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[bytes, int]) -> list[int]:
