@@ -268,7 +268,8 @@ class _Growing(Generic[Number]):
     def extend(self, more: NDArray[Number]) -> None:
         size = self._size + len(more)
         if size > len(self._array):
-            self._array.resize(max(size, len(self._array) * 3 // 2), refcheck=False)
+            # In small steps, for numpy writes zeros to all that is added.
+            self._array.resize(max(size, len(self._array) * 9 // 8), refcheck=False)
         self._array[self._size : size] = more
         self._size = size
 

@@ -159,7 +159,7 @@ def serve() -> None:
         keep = bool(_receive(requests)[0])
         texts = _receive_texts(requests)
         _send_sketches(replies, sketched(texts, recipe))
-        _send_parts(replies, [parts_of(text) for text in texts] if keep else [])
+        _send_parts(replies, [list(parts_of(text)) for text in texts] if keep else [])
         replies.flush()
 
 

@@ -30,7 +30,7 @@ def test_a_worker_makes_the_sketches_that_this_process_makes():
         found = [sketchers.submit(TEXTS, keep=bool(number % 2)) for number in range(5)]
         assert all(same(made.result().sketches, expected) for made in found)
         assert found[0].result().parts == []
-        assert found[1].result().parts == [parts_of(text) for text in TEXTS]
+        assert found[1].result().parts == [list(parts_of(text)) for text in TEXTS]
 
 
 def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, monkeypatch):

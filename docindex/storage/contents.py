@@ -416,11 +416,14 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
     )
     for row in sorted(without):
         content = row[0]
-        parts = documents[content].parts or parts_of(documents[content].text)
-        numbered = enumerate(parts, content << PART_BITS)
-        db.executemany("insert into text values (?, ?, ?)", ((number, *part) for number, part in numbered))
-        row = (*row, len(parts))
-        db.execute("update content set parts = ?, sum = ? where id = ?", (len(parts), row_sum(*row), content))
+        count = 0
+        # One by one: all parts of a long text together are a lot of memory.
+        for part in documents[content].parts or parts_of(documents[content].text):
+            db.execute("insert into text values (?, ?, ?)", (content << PART_BITS | count, *part))
+            count += 1
+        db.execute(
+            "update content set parts = ?, sum = ? where id = ?", (count, row_sum(*row, count), content)
+        )
 
 
 def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[bytes, int]) -> list[int]:

@@ -1,6 +1,7 @@
 """A text in, the parts that are stored of it out, and back. Pure: knows codecs, not tables."""
 
 import zlib
+from collections.abc import Iterator
 
 from docindex.reading.text import PART, slices
 
@@ -13,21 +14,21 @@ Parts = list[tuple[int, bytes]]
 _LONGEST = 4 * PART
 
 
-def parts_of(text: str) -> Parts:
+def parts_of(text: str) -> Iterator[tuple[int, bytes]]:
     """A text in parts of so many characters, each deflated if that makes it shorter; one at least.
 
-    >>> parts_of("short")
+    >>> list(parts_of("short"))
     [(0, b'short')]
     >>> [(codec, len(data) < 200) for codec, data in parts_of("long " * 1000)]
     [(1, True)]
     """
-    return [_part(piece) for piece in slices(text)]
+    return map(_part, slices(text))
 
 
 def source_of(codec: int, data: bytes) -> bytes:
     """The UTF-8 of a part; `ValueError` for what `parts_of` cannot have made.
 
-    >>> source_of(*parts_of("long " * 1000)[0]).decode() == "long " * 1000
+    >>> source_of(*next(parts_of("long " * 1000))).decode() == "long " * 1000
     True
     """
     if codec == RAW:
