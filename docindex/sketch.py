@@ -16,7 +16,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from docindex.kernels import minhash, samples
-from docindex.kernels.arrays import I64, U8, U32, U64, mix, starts_of
+from docindex.kernels.arrays import I64, U8, U16, U32, U64, mix, starts_of
 from docindex.kernels.features import features
 from docindex.kernels.grams import grams
 from docindex.kernels.shingles import distinct, labelled, shingles, token_hashes, token_spans
@@ -27,7 +27,7 @@ from docindex.reading.text import PART, WHOLE, Reading, read, readings, slices
 from docindex.recipe import Recipe
 
 Item = TypeVar("Item")
-Number = TypeVar("Number", np.uint64, np.int64)
+Number = TypeVar("Number", np.uint64, np.uint16)
 
 # Longer tokens are taken for several: a line of base64 is not one word. No word of a natural
 # language is longer than the first; the second is as long a run as `grams.spans` hashes well.
@@ -77,7 +77,8 @@ class Sketches:
     recipe: Recipe
     symbols: I64
     hashes: U64
-    positions: I64
+    gaps: U16
+    """Symbols from each fingerprint to the one before; of each text's first, from its begin."""
     starts: I64
     shingles: I64
     slots: U32
@@ -103,7 +104,7 @@ class Sketches:
             recipe=self.recipe,
             symbols=int(self.symbols[number]),
             hashes=self.hashes[begin:end],
-            positions=self.positions[begin:end],
+            positions=np.cumsum(self.gaps[begin:end], dtype=np.int64),
             shingles=int(self.shingles[number]),
             slots=self.slots[number],
             features=self.features[number],
@@ -156,7 +157,7 @@ def shingle_set(text: str, recipe: Recipe) -> U64:
 
 
 def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
-    """The fingerprints of one text alone: their hashes, uniform over 64 bits, and positions in symbols.
+    """The fingerprints of one text alone: their hashes, spread evenly over 64 bits, and positions in symbols.
 
     >>> hashes, positions = text_fingerprints("abcdefgh", Recipe(k=3, window=2))
     >>> len(hashes) == len(positions) >= 3
@@ -165,7 +166,8 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
     winnower = _Winnower(recipe)
     for piece in slices(text):
         winnower.add(read([piece]).symbols)
-    return winnower.end()
+    hashes, gaps = winnower.end()
+    return hashes, np.cumsum(gaps, dtype=np.int64)
 
 
 def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
@@ -175,7 +177,9 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
         reading.symbols, reading.starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )
     starts = np.searchsorted(positions, reading.starts)
-    positions -= np.repeat(reading.starts[:-1], np.diff(starts))
+    gaps = np.diff(positions, prepend=0)
+    some = np.diff(starts) > 0
+    gaps[starts[:-1][some]] = positions[starts[:-1][some]] - reading.starts[:-1][some]
     words = _words(reading)
     found, found_starts = shingles(*_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
@@ -186,7 +190,7 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
         recipe=recipe,
         symbols=np.diff(reading.starts),
         hashes=mix(hashes),
-        positions=positions,
+        gaps=gaps.astype(np.uint16),
         starts=starts,
         shingles=distinct(found, found_starts),
         slots=slots,
@@ -227,7 +231,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     else:
         for found in _shingle_hashes(text, recipe):
             counter.add(found)
-    hashes, positions = winnower.end()
+    hashes, gaps = winnower.end()
     slots = minhash.slots(counter.keys)
 
     def alone(values: U64) -> tuple[U64, I64]:
@@ -237,7 +241,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         recipe=recipe,
         symbols=np.array([symbols]),
         hashes=hashes,
-        positions=positions,
+        gaps=gaps,
         starts=starts_of(np.array([len(hashes)])),
         shingles=np.array([counter.size]),
         slots=slots,
@@ -289,7 +293,8 @@ class _Winnower:
         self._at = 0
         self._carry = NOTHING
         self._hashes = _Growing(np.uint64)
-        self._positions = _Growing(np.int64)
+        self._gaps = _Growing(np.uint16)  # no window is larger
+        self._last = 0
 
     def add(self, symbols: U8) -> None:
         self._open = np.concatenate([self._open, symbols])
@@ -299,10 +304,10 @@ class _Winnower:
         self._open = self._open[done:]
         self._at += done
 
-    def end(self) -> tuple[U64, I64]:
+    def end(self) -> tuple[U64, U16]:
         # Once more, for a text so short that it never filled a window.
         self._winnow(closed=True)
-        return self._hashes.taken(), self._positions.taken()
+        return self._hashes.taken(), self._gaps.taken()
 
     def _winnow(self, *, closed: bool) -> None:
         recipe = self._recipe
@@ -316,7 +321,9 @@ class _Winnower:
             closed=closed,
         )
         self._hashes.extend(mix(hashes))
-        self._positions.extend(positions + self._at)
+        positions += self._at
+        self._gaps.extend(np.diff(positions, prepend=self._last).astype(np.uint16))
+        self._last = int(positions[-1]) if len(positions) else self._last
 
 
 class _Shingler:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Bool: TypeAlias = NDArray[np.bool_]
 U8: TypeAlias = NDArray[np.uint8]
+U16: TypeAlias = NDArray[np.uint16]
 U32: TypeAlias = NDArray[np.uint32]
 U64: TypeAlias = NDArray[np.uint64]
 I64: TypeAlias = NDArray[np.int64]

@@ -388,14 +388,8 @@ class _Columns:
 
     def _forward(self, first: int, last: int) -> tuple[bytes, bytes]:
         """Hashes and gaps as they are stored."""
-        positions = self.sketches.positions[first:last]
-        gaps = np.diff(positions, prepend=self.sketches.positions[first - 1 : first] if first else 0)
-        # Each text's first position is counted from 0.
-        begins = self.sketches.starts[:-1][np.diff(self.sketches.starts) > 0]
-        begins = begins[(begins >= first) & (begins < last)] - first
-        gaps[begins] = positions[begins]
         hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
-        return hashes, gaps.astype(self._gap_type).tobytes()
+        return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()
 
 
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:

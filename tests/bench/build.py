@@ -97,7 +97,7 @@ def storage_alone(paths, folder, size):
     for batch in sketching.sketch_batches(texts, docindex.Recipe()):
         hashes.append(batch.hashes)
         documents.append(np.repeat(np.arange(begin, begin + len(batch)), np.diff(batch.starts)))
-        positions.append(batch.positions)
+        positions += [sketch.positions for sketch in batch]
         begin += len(batch)
     hashes, documents, positions = (np.concatenate(arrays) for arrays in (hashes, documents, positions))
 
