@@ -3,16 +3,18 @@
     DocIndexError           something about an index or a recipe, not about the call
       RecipeError           a stored recipe cannot be read (also a ValueError)
       RecipeMismatch        the index was built with another recipe than the one asked for
-      UnreadableFile        a file that was to be compared or added cannot be read as text
-      NotAnIndex            the file is something else
-      SchemaTooNew          the file was made by a newer docindex
-      CorruptIndex          the file is damaged
-      Busy                  somebody else is writing, and did not finish in time
-      ReadOnly              a change was asked of an index that is open for reading only
-      DiskFull              there is no room for the change; the index is as before
-      Cancelled             `Index.cancel` stopped the work; what was committed stays
+      FileError             an error about one file, which `path` names:
+        UnreadableFile      it cannot be opened, or is no text where a text is due
+        NotAnIndex          it is something else
+        SchemaTooNew        it was made by a newer docindex
+        CorruptIndex        it is damaged
+        Busy                somebody else is writing, and did not finish in time
+        ReadOnly            a change was asked of an index that is open for reading only
+        Refused             a rule of the host's own in the same file forbids the change
+        DiskFull            there is no room for the change; the index is as before
+        Cancelled           `Index.cancel` stopped the work; what was committed stays
 
-A slip in a call (a window of 0, bytes where text is due, a key that is not there) is a plain
+A slip in the call (a window of 0, bytes where text is due, a key that is not there) is a plain
 `ValueError`, `TypeError` or `KeyError`. A message says what was found, what was expected, and
 what to do; the facts stand in attributes as well.
 """
@@ -44,7 +46,7 @@ class FileError(DocIndexError):
 
 
 class UnreadableFile(FileError):
-    """A file cannot be read as text; the message says why."""
+    """A file cannot be opened, or is no text where a text is due; the message says why."""
 
 
 class NotAnIndex(FileError):
@@ -65,6 +67,10 @@ class Busy(FileError):
 
 class ReadOnly(FileError):
     """A change was asked of an index that can only be read."""
+
+
+class Refused(FileError):
+    """A foreign key, trigger or check of the host's own tables in the file forbids a change."""
 
 
 class DiskFull(FileError):

@@ -1,10 +1,15 @@
 """The facade: what an index can be told and asked. Must never contain SQL or arithmetic."""
 
+import base64
 import collections
 import concurrent.futures
 import contextlib
+import itertools
 import json
+import operator
 import os
+import stat
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +17,7 @@ from typing import Any, Self
 
 import platformdirs
 
+from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.recipe import Recipe
 from docindex.sketch import batches
 from docindex.storage import check, contents, postings, upkeep
@@ -54,24 +60,48 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     """
     if durability not in ("full", "normal"):
         raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
-    if timeout_s < 0:
-        raise ValueError(f"timeout_s must be 0 or more seconds, not {timeout_s!r}")
-    if path is None:
-        folder = platformdirs.user_data_path("docindex", ensure_exists=True)
-        path = folder / "index.docindex"
-    path = os.fsdecode(path)
-    if path != MEMORY:
-        path = str(
-            Path(path).absolute()
-        )  # connections are made later, too, when the working folder may be another
-    if readonly and path != MEMORY and not Path(path).exists():
-        raise FileNotFoundError(f"there is no index at {path}; open it without readonly=True to make one")
-    store = Store(path, readonly=readonly, durability=durability, timeout_s=timeout_s)
+    if not 0 <= timeout_s <= threading.TIMEOUT_MAX:
+        raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")
+    if not (recipe is None or isinstance(recipe, Recipe)):
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
+    store = Store(_located(path, readonly), readonly=readonly, durability=durability, timeout_s=timeout_s)
     try:
         return Index(store, prepare(store, recipe))
     except BaseException:
         store.close()
         raise
+
+
+def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
+    """The path of an index as the connections need it; what cannot be one is refused."""
+    if path is None:
+        path = platformdirs.user_data_path("docindex", ensure_exists=not readonly) / "index.docindex"
+    name = os.fsdecode(path)
+    if name == MEMORY:
+        if readonly:
+            raise ValueError("an index in memory is new each time; open it without readonly=True")
+        return name
+    if not _can_be_stored(name) or not name:
+        raise ValueError(
+            f"the path of an index must be text that SQLite takes, not {name!r}; choose another name"
+        )
+    # Absolute, for connections are made later, too, when the working folder may be another.
+    absolute = Path(name).absolute()
+    try:
+        there = absolute.stat()
+    except FileNotFoundError:
+        if readonly:
+            raise FileNotFoundError(
+                f"there is no index at {absolute}; open it without readonly=True to make one"
+            ) from None
+    except OSError as error:
+        raise UnreadableFile(f"{absolute} cannot be opened: {error.strerror}", str(absolute)) from error
+    else:
+        if not stat.S_ISREG(there.st_mode):
+            raise NotAnIndex(
+                f"{absolute} is not a regular file; name a docindex index or a new file", str(absolute)
+            )
+    return str(absolute)
 
 
 class Index:
@@ -104,9 +134,10 @@ class Index:
         self._store.cancel()
 
     def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
-        """Store a text under a key, instead of what was there. The same text again is no work.
+        """Store a text under a key, instead of what was there, its meta too. The same again is no work.
 
-        `meta` is anything JSON can say. When this returns, the document is in the file for good.
+        `meta` is anything JSON can say. A text that is kept already stays, whatever `store_text` says.
+        When this returns, the document is in the file for good.
         """
         self.add_many([(key, text, meta)], workers=1, store_text=store_text)
 
@@ -125,8 +156,9 @@ class Index:
         four, once there is enough work; ``workers=1`` keeps to this process. What comes out is the same. An
         error in `items` or in `progress` leaves in what was committed before it.
         """
-        if workers is not None and workers < 1:
-            raise ValueError(f"workers must be 1 or more, not {workers!r}")
+        if workers is not None and (isinstance(workers, bool) or operator.index(workers) < 1):
+            raise ValueError(f"workers must be a whole number of 1 or more, not {workers!r}")
+        self._store.refuse_readonly()
         before = self._store.cancels()
         taken = characters = out = uncommitted = 0
         group: list[Incoming] = []
@@ -160,7 +192,7 @@ class Index:
                     arrive()
                 if workers is None and characters >= ENOUGH:
                     workers = default_workers()
-                    sketchers = stack.enter_context(Sketchers(self.recipe, workers))
+                    sketchers = stack.enter_context(Sketchers(self.recipe, workers, optional=True))
             while waiting:
                 arrive()
         self._commit(group, store_text)
@@ -169,16 +201,16 @@ class Index:
     def remove(self, key: str) -> None:
         """Forget a document; `KeyError` if there is none under this key."""
         with self._store.writing() as db:
-            if not (_can_be_stored(key) and contents.remove(db, key, self.recipe)):
+            if not (_can_be_stored(key) and contents.remove(db, str.__str__(key), self.recipe)):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
         """Give a document another key: its id, text and meta stay."""
-        _checked_key(new)
+        new = _checked_key(new)
         with self._store.writing() as db:
             if old != new and contents.get(db, new) is not None:
                 raise ValueError(f"there is a document {new!r} already; remove it first")
-            if not (_can_be_stored(old) and contents.rename(db, old, new)):
+            if not (_can_be_stored(old) and contents.rename(db, str.__str__(old), new)):
                 raise KeyError(old)
 
     def __getitem__(self, key: str) -> Document:
@@ -187,7 +219,11 @@ class Index:
 
     def __contains__(self, key: object) -> bool:
         with self._store.reading() as db:
-            return _can_be_stored(key) and contents.get(db, str(key)) is not None
+            return (
+                isinstance(key, str)
+                and _can_be_stored(key)
+                and contents.get(db, str.__str__(key)) is not None
+            )
 
     def __len__(self) -> int:
         with self._store.reading() as db:
@@ -235,14 +271,14 @@ class Index:
                 going_on = upkeep.merge_some(db)
             self._store.refuse_cancelled(before)
         with self._store.alone() as db:
-            upkeep.shrink(db)
+            upkeep.shrink(self._store, db)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """A copy of the index as it is now, in a new file, while others read and write."""
-        path = os.fspath(path)
-        if Path(path).exists():
-            raise FileExistsError(f"{path} is there already; name a new file")
-        upkeep.backup(self._store, path)
+        name = os.fsdecode(path)
+        if name == MEMORY or Path(name).exists() or Path(name).is_symlink():
+            raise FileExistsError(f"{name} is there already, or no file; name a new file")
+        upkeep.backup(self._store, name)
 
     def stats(self) -> Stats:
         """How much there is of everything, and what it costs."""
@@ -255,16 +291,19 @@ class Index:
         A text that was not kept is null; `load` will refuse it.
         """
         for key in self:
-            with contextlib.suppress(KeyError):  # removed meanwhile
-                document = self[key]
-                yield json.dumps({"key": key, "text": self.text(key), "meta": document.meta})
+            lines = []
+            with contextlib.suppress(KeyError), self._store.reading() as db:  # it may have been removed
+                document = self._document(db, key)
+                lines.append(_line(document, contents.text_of(db, document.content)))
+            yield from lines
 
     def load(self, lines: Iterable[str], *, progress: Progress | None = None) -> int:
         """Add what `export` wrote; gives how many documents there were."""
-        return self.add_many(map(_item, lines), progress=progress)
+        numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+        return self.add_many(itertools.starmap(_item, numbered), progress=progress)
 
     def _document(self, db: Connection, key: str) -> Document:
-        document = contents.get(db, key) if _can_be_stored(key) else None
+        document = contents.get(db, str.__str__(key)) if _can_be_stored(key) else None
         if document is None:
             raise KeyError(key)
         return document
@@ -312,17 +351,22 @@ def _in_batches(items: Iterable[Item], recipe: Recipe) -> Iterator[list[Incoming
 
 
 def _incoming(item: Item) -> Incoming:
+    if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
+        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {repr(item)[:60]}")
     key, text, meta = item if len(item) == 3 else (*item, None)
-    _checked_key(key)
+    key = _checked_key(key)
     if not isinstance(text, str):
         raise TypeError(f"the text of {key!r} must be str, not {type(text).__name__}; decode bytes first")
+    text = str.__str__(text)
     try:
         return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        slip = TypeError if isinstance(error, TypeError) else ValueError
+        raise slip(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
 
 
-def _checked_key(key: str) -> None:
+def _checked_key(key: str) -> str:
+    """A key as plain text: what some libraries call a string prints otherwise than it is."""
     if not isinstance(key, str):
         raise TypeError(f"a key must be str, not {type(key).__name__}")
     if not _can_be_stored(key):
@@ -330,24 +374,39 @@ def _checked_key(key: str) -> None:
             f"a key must be text without NUL and lone surrogates, not {key!r}; "
             'write a file name that is not UTF-8 as os.fsencode(name).decode("utf-8", "backslashreplace")'
         )
+    return str.__str__(key)
 
 
 def _can_be_stored(key: object) -> bool:
     """Whether a key can be in a file at all; what cannot is asked for in vain, as in a dictionary."""
-    try:
-        return isinstance(key, str) and b"\0" not in key.encode()
-    except UnicodeEncodeError:
-        return False
+    return isinstance(key, str) and "\0" not in key and _encodes(key)
 
 
-def _item(line: str) -> Item:
+def _line(document: Document, text: str | None) -> str:
+    """A document as a line of JSON; a text with surrogates, which JSON would join, as base64."""
+    if text is not None and not _encodes(text):
+        coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        return json.dumps({"key": document.key, "base64": coded, "meta": document.meta})
+    return json.dumps({"key": document.key, "text": text, "meta": document.meta})
+
+
+def _item(number: int, line: str) -> Item:
     try:
         found = json.loads(line)
-        key, text, meta = found["key"], found["text"], found.get("meta")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"not a line that export wrote: {line[:60]!r}") from error
+        key, meta = found["key"], found.get("meta")
+        if "base64" in found:
+            return key, base64.b64decode(found["base64"]).decode("utf-8", "surrogatepass"), meta
+        text = found["text"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"line {number} is not a line that export wrote: {line[:60]!r}") from error
     if text is None:
-        raise ValueError(
-            f"the text of {key!r} was not kept by the index that exported it; add it from its source"
-        )
+        raise ValueError(f"line {number}: the text of {key!r} was not kept; add it from its source")
     return key, text, meta
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -29,7 +29,18 @@ from docindex.storage.texts import Parts, parts_of
 
 Array = np.ndarray[Any, Any]
 
-_COMMAND = "from docindex.workers import serve; serve()"
+# The package is found by its folder: a search path might find another one, or modules that hide Python's own.
+_COMMAND = """
+import sys
+from importlib import util
+spec = util.spec_from_file_location("docindex", sys.argv[1] + "/__init__.py")
+sys.modules["docindex"] = module = util.module_from_spec(spec)
+spec.loader.exec_module(module)
+from docindex.workers import serve
+serve()
+"""
+_READY = b"ready\n"
+_NO_START = "worker processes cannot be started with {!r} ({}); call add_many with workers=1"
 
 # A worker makes arrays of the same sizes again and again: the C library of Linux shall keep their
 # memory, not give it back and ask for it anew (5% of the time).
@@ -53,13 +64,23 @@ class Made:
 
 
 class Sketchers:
-    """Makes sketches of batches: at once and here, or in worker processes when there are some."""
+    """Makes sketches of batches: at once and here, or in worker processes when there are some.
 
-    def __init__(self, recipe: Recipe, workers: int) -> None:
+    Workers that are `optional` may fail to start (a host may be no Python that can be run again):
+    then the work is done here.
+    """
+
+    def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:
         self._recipe = recipe
-        # In an application frozen into one executable that executable is not Python.
-        alone = workers == 1 or getattr(sys, "frozen", False) or not sys.executable
-        self._processes = [] if alone else [_start(recipe) for _ in range(workers)]
+        self._optional = optional
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._ready: dict[int, bool] = {}
+        if workers > 1 and _can_be_run_again():
+            try:
+                self._processes += [_start(recipe) for _ in range(workers)]
+            except OSError as error:
+                if not optional:
+                    raise DocIndexError(_NO_START.format(sys.executable, error)) from error
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
         for process in self._processes:
             self._idle.put(process)
@@ -105,30 +126,43 @@ class Sketchers:
         process = self._idle.get()
         requests, replies = _pipes(process)
         try:
+            if process.pid not in self._ready:
+                self._ready[process.pid] = replies.readline() == _READY
+            if not self._ready[process.pid]:
+                if self._optional:
+                    return Made(sketched(texts, self._recipe), [])
+                raise ValueError("it never began")
             _send_texts(requests, texts, keep)
             return Made(_receive_sketches(replies, self._recipe), _receive_parts(replies))
         except (OSError, ValueError) as error:
             raise DocIndexError(
-                f"a worker process ended with code {process.wait()}; what was committed stays: "
-                "add the rest again, with workers=1 if memory is short"
+                f"a worker process ended with code {process.wait()}; what was committed stays: add the rest "
+                f"again, with workers=1 if memory is short or {sys.executable!r} cannot be run as Python"
             ) from error
         finally:
             self._idle.put(process)
 
 
+def _can_be_run_again() -> bool:
+    """Whether there is a Python to run: an application frozen into one executable is none."""
+    name = Path(sys.executable or "").name.lower()
+    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
+
+
 def _start(recipe: Recipe) -> "subprocess.Popen[bytes]":
     """A worker, which finds this very docindex, whatever the working folder holds (-P)."""
-    here = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _COMMAND],
+        [sys.executable, "-P", "-c", _COMMAND, str(Path(__file__).parent)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         pipesize=_PIPE_BYTES,
-        env={**os.environ, **_KEEP_MEMORY, "PYTHONPATH": path},
+        env={**os.environ, **_KEEP_MEMORY},
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     requests, _ = _pipes(process)
-    requests.write(recipe.to_json().encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # it has ended already, which the first question finds out
+        requests.write(recipe.to_json().encode() + b"\n")
+        requests.flush()
     return process
 
 
@@ -154,6 +188,8 @@ def serve() -> None:
     """What a worker process does: sketch every batch that comes in, until none comes any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    replies.write(_READY)
+    replies.flush()
     recipe = Recipe.from_json(requests.readline().decode())
     while requests.peek(1):  # type: ignore[union-attr] # standard input is buffered: nothing at its end
         keep = bool(_receive(requests)[0])

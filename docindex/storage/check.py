@@ -3,7 +3,9 @@
 Reads all of it. Must never write, nor stop at the first finding.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import apsw
 import numpy as np
@@ -17,6 +19,7 @@ from docindex.storage.connection import rows, stream, value
 from docindex.storage.migrate import row_sum
 
 _MOST_FINDINGS = 100
+_ROWS_AT_A_TIME = 8192
 
 
 def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> list[str]:
@@ -52,7 +55,7 @@ def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     """SQLite's own structures."""
     for (finding,) in stream(db, f"pragma integrity_check({_MOST_FINDINGS})"):
         if finding != "ok":
-            yield f"SQLite: {finding}"
+            yield f"SQLite: {' '.join(finding.split())}"
 
 
 def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
@@ -125,14 +128,20 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The features."""
     k, s, _ = recipe.features
     expected = stored = 0
-    for content, data in stream(db, "select id, slots from content"):
-        if len(data) != 4 * recipe.slots:
-            yield f"content {content} has not {recipe.slots} slots"
-            continue
-        values = np.unique(features(np.frombuffer(data, "<u4").reshape(1, -1), k, s)[0])
-        expected += _total(values, np.full(len(values), content))
-    for feature, content in stream(db, "select value, content from feature"):
-        stored += _total(np.array([feature], np.int64).view(np.uint64), np.array([content]))
+    for some in _chunks(stream(db, "select id, slots from content")):
+        whole = [(content, data) for content, data in some if len(data) == 4 * recipe.slots]
+        if len(whole) < len(some):
+            yield f"{len(some) - len(whole)} contents have not {recipe.slots} slots"
+        slots = np.frombuffer(b"".join(data for _, data in whole), "<u4").reshape(-1, recipe.slots)
+        # Equal features of one content are one row.
+        values = np.sort(features(slots, k, s), axis=1)
+        first = np.ones(values.shape, bool)
+        first[:, 1:] = values[:, 1:] != values[:, :-1]
+        of = np.repeat(np.array([content for content, _ in whole], np.int64), k).reshape(-1, k)
+        expected += _total(values[first], of[first])
+    for some in _chunks(stream(db, "select value, content from feature")):
+        table = np.array(some, np.int64)
+        stored += _total(table[:, 0].copy().view(np.uint64), table[:, 1])
     if (expected - stored) % 2**64:
         yield "the features are not those of the contents' sketches"
 
@@ -174,6 +183,12 @@ def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
             contents.text_of(db, content)
         except CorruptIndex as error:
             yield str(error)
+
+
+def _chunks(found: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows, some thousand at a time."""
+    while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
+        yield some
 
 
 def _total(values: U64, of_contents: I64) -> int:

@@ -6,6 +6,7 @@ state and never waits for a writer; a writing is all or nothing. Must never know
 
 import contextlib
 import errno
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,17 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from docindex.errors import Busy, Cancelled, CorruptIndex, DiskFull, FileError, NotAnIndex, ReadOnly
+from docindex.errors import (
+    Busy,
+    Cancelled,
+    CorruptIndex,
+    DiskFull,
+    FileError,
+    NotAnIndex,
+    ReadOnly,
+    Refused,
+    UnreadableFile,
+)
 
 Connection = apsw.Connection
 Durability = Literal["full", "normal"]
@@ -23,12 +34,13 @@ Bindings = Sequence[Any]
 T = TypeVar("T")
 
 MEMORY = ":memory:"
-_NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 # 8 KB pages hold several blocks of 1 KB each with little waste.
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
 _WAIT_S = 0.01
+_KEPT_IDLE = 8  # reading connections that stay open when nobody reads
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
@@ -52,8 +64,7 @@ class Store:
         self._all: list[apsw.Connection] = []
         self._cancels = 0
         self._closed = False
-        if not self._in_memory and Path(path).exists() and not Path(path).is_file():
-            raise NotAnIndex(f"{path} is not a regular file; name a docindex index or a new file", path)
+        self._unchanged: os.stat_result | None = None
         with self.translated():
             self._writer = self._connect(readonly=readonly)
 
@@ -62,14 +73,15 @@ class Store:
         """A connection on which every statement sees the same commit."""
         with self.translated():
             if self._in_memory:
-                with self._lock:
-                    self._refuse_closed()
+                with self._turn():
                     yield self._writer
                 return
             connection = self._borrow()
             try:
+                self._refuse_changed()
                 connection.execute("begin")
                 yield connection
+                self._refuse_changed()
             finally:
                 if connection.in_transaction:
                     connection.execute("rollback")
@@ -78,17 +90,13 @@ class Store:
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """One transaction: committed at the end, undone on any error."""
-        if self.readonly:
-            raise ReadOnly(f"{self.path} is open for reading only; open it without readonly=True", self.path)
-        before = self._cancels
-        with self.translated(), self._lock:
-            self._refuse_closed()
+        self.refuse_readonly()
+        with self.translated(), self._turn():
             connection = self._writer
             if connection.in_transaction:
                 raise RuntimeError("a transaction inside a transaction; finish the first one before")
             try:
                 connection.execute("begin immediate")
-                self.refuse_cancelled(before)  # while this waited for its turn
                 yield connection
                 connection.execute("commit")
             except BaseException:
@@ -99,9 +107,30 @@ class Store:
     @contextlib.contextmanager
     def alone(self) -> Iterator[apsw.Connection]:
         """The writing connection without a transaction, for what SQLite does not do inside one."""
-        with self.translated(), self._lock:
-            self._refuse_closed()
+        with self.translated(), self._turn():
             yield self._writer
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Within, the writing connection is this thread's."""
+        before = self._cancels
+        if not self._lock.acquire(timeout=self._timeout_s):
+            raise self._busy("another thread of this process")
+        try:
+            self._refuse_closed()
+            self.refuse_cancelled(before)  # while this waited for its turn
+            yield
+        except apsw.BusyError:
+            self.refuse_cancelled(before)  # that is why it stopped waiting
+            raise
+        finally:
+            self._lock.release()
+
+    def refuse_readonly(self) -> None:
+        """`ReadOnly` if this store is for reading, `ValueError` if it is closed."""
+        self._refuse_closed()
+        if self.readonly:
+            raise ReadOnly(f"{self.path} is open for reading only; open it without readonly=True", self.path)
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
@@ -113,6 +142,15 @@ class Store:
             if ours is None:
                 raise  # a slip of our own, which must not pass for a damaged file
             raise ours from error
+
+    def shorten_journal(self, db: apsw.Connection) -> None:
+        """Move the write-ahead journal into the file, unless somebody is reading from it: then later."""
+        db.set_busy_handler(None)  # to wait for readers would keep writers out
+        try:
+            with contextlib.suppress(apsw.BusyError):
+                db.execute("pragma wal_checkpoint(truncate)").fetchall()
+        finally:
+            db.set_busy_handler(self._waits())
 
     def wait(self, attempt: Callable[[], T]) -> T:
         """What an attempt gives, tried again while the file is busy: for what SQLite does not wait for."""
@@ -143,8 +181,8 @@ class Store:
 
     def close(self) -> None:
         """Close all connections, after cutting short what other threads are reading. Twice does no harm."""
+        self._closed = True  # now, so that nobody goes on waiting
         with self._lock, self._pool:
-            self._closed = True
             while self._lent:
                 for connection in self._all:
                     connection.interrupt()
@@ -164,9 +202,13 @@ class Store:
 
     def _give_back(self, connection: apsw.Connection) -> None:
         with self._pool:
-            self._idle.append(connection)
             self._lent -= 1
             self._pool.notify_all()
+            if len(self._idle) < _KEPT_IDLE:
+                self._idle.append(connection)
+                return
+            self._all.remove(connection)
+        connection.close()
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -174,7 +216,6 @@ class Store:
 
     def _connect(self, *, readonly: bool) -> apsw.Connection:
         connection = self._connect_readonly() if readonly and not self._in_memory else self._made(self.path)
-        connection.set_busy_timeout(int(self._timeout_s * 1000))
         connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
         connection.execute("pragma foreign_keys = on")
         connection.execute("pragma temp_store = memory")
@@ -189,30 +230,72 @@ class Store:
             connection.execute("select 1 from sqlite_schema").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # A folder that cannot be written has no room for the files beside it that readers and
-            # writers share. With no journal there either, nobody writes and nothing is unread.
+            # writers share. With no journal there either, nobody writes and nothing is unread; if
+            # somebody begins to, `_refuse_changed` sees it.
             if Path(self.path + "-wal").exists():
                 raise
-            uri = Path(self.path).absolute().as_uri() + "?immutable=1"
+            self._unchanged = self._unchanged or Path(self.path).stat()
+            uri = Path(self.path).as_uri() + "?immutable=1"
             connection = self._made(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
         return connection
 
     def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
         connection = apsw.Connection(name, flags)
         self._all.append(connection)  # at once: an error may ask it what the system said
+        connection.set_busy_handler(self._waits())
         return connection
+
+    def _waits(self) -> Callable[[int], bool]:
+        """SQLite asks this, again and again, whether to wait on for somebody else's lock."""
+        deadline, before = 0.0, 0
+
+        def wait_on(tries: int) -> bool:
+            nonlocal deadline, before
+            if tries == 0:
+                deadline, before = time.monotonic() + self._timeout_s, self._cancels
+            if self._closed or self._cancels != before or time.monotonic() >= deadline:
+                return False
+            time.sleep(_WAIT_S)
+            return True
+
+        return wait_on
+
+    def _refuse_changed(self) -> None:
+        """`Busy` if a file that was taken to be at rest is not."""
+        if self._unchanged is not None:
+            now = Path(self.path).stat()
+            seen = self._unchanged
+            same = (now.st_ino, now.st_size, now.st_mtime_ns) == (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+            if not same or Path(self.path + "-wal").exists():
+                raise Busy(
+                    f"{self.path} was changed by somebody else, in a folder that cannot be written here; "
+                    "open it again",
+                    self.path,
+                )
+
+    def _busy(self, who: str) -> Busy:
+        return Busy(
+            f"{self.path} is being written by {who}, which did not finish within {self._timeout_s:g} s; "
+            "try again, or open it with a greater timeout_s",
+            self.path,
+        )
 
     def _ours(self, error: apsw.Error) -> FileError | None:
         path = self.path
         match error:
             case apsw.BusyError() | apsw.LockedError():
-                return Busy(
-                    f"{path} is being written by {_writer_of(path)}, which did not finish within "
-                    f"{self._timeout_s:g} s; try again, or open it with a greater timeout_s",
+                return self._busy(_writer_of(path))
+            case apsw.ConstraintError():
+                return Refused(
+                    f"the change to {path} is against a rule in it ({error}), and was not made; if the rule "
+                    "is not one of your own tables, triggers or checks, see what check() says",
                     path,
                 )
+            case apsw.SQLError() if "no such function" in str(error):
+                return Refused(f"{path} has a rule with a function that is not there ({error})", path)
             case apsw.FullError():
                 return _disk_full(path)
-            case apsw.IOError() if any(connection.system_errno in _NO_ROOM for connection in self._all):
+            case apsw.IOError() if any(connection.system_errno in NO_ROOM for connection in self._all):
                 return _disk_full(path)
             case apsw.InterruptError():
                 return Cancelled("the work was cancelled; what was committed before stays", path)
@@ -223,7 +306,13 @@ class Store:
             case apsw.NotADBError():
                 return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
             case apsw.CantOpenError():
-                return NotAnIndex(f"{path} cannot be opened: {error}; check that its folder exists", path)
+                there = Path(path).parent.is_dir()
+                why = (
+                    "a permission is missing, or room for another file"
+                    if there
+                    else "its folder is not there"
+                )
+                return UnreadableFile(f"{path} cannot be opened: {why}", path)
             case (
                 apsw.BindingsError() | apsw.MisuseError() | apsw.ThreadingViolationError() | apsw.RangeError()
             ):
@@ -295,7 +384,7 @@ def _writer_of(path: str) -> str:
     # In write-ahead mode that lock is byte 120 of the shared-memory file. The list of locks is
     # read, not asked for with fcntl: closing any handle of that file would drop our own locks.
     with contextlib.suppress(OSError, ValueError, IndexError):
-        inode = Path(path + "-shm").stat().st_ino
+        inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
         for line in Path("/proc/locks").read_text().splitlines():
             fields = line.split()
             if (
@@ -304,6 +393,8 @@ def _writer_of(path: str) -> str:
                 and int(fields[6]) <= 120 <= int(fields[7])
             ):
                 pid = int(fields[4])
+                if pid == os.getpid():
+                    return f"process {pid} (this one, by another index object)"
                 command = (
                     Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
                 )

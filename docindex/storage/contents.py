@@ -155,12 +155,12 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
     for content in set(contents):
         if value(db, "select 1 from document where content = ? limit 1", (content,)):
             continue
-        data = value(db, "select slots from content where id = ?", (content,))
-        if data is None or len(data) != _SLOT_BYTES * recipe.slots:
+        found = rows(db, "select slots, fingerprints from content where id = ?", (content,))
+        if not found or len(found[0][0]) != _SLOT_BYTES * recipe.slots:
             raise CorruptIndex(
                 f"content {content} has no slots, or not {recipe.slots}; index again", db.filename
             )
-        slots = np.frombuffer(data, "<u4").reshape(1, -1)
+        slots = np.frombuffer(found[0][0], "<u4").reshape(1, -1)
         values = features(slots, k, s)[0].view(np.int64).tolist()
         db.executemany(
             "delete from feature where value = ? and content = ?", [(feature, content) for feature in values]
@@ -169,7 +169,8 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
             db.execute(f"delete from {table} where {_PARTS}", _parts(content))
         db.execute("delete from sample where content = ?", (content,))
         db.execute("delete from content where id = ?", (content,))
-        db.execute("insert into dead values (?, ?)", (content, newest))
+        if found[0][1]:
+            db.execute("insert into dead values (?, ?)", (content, newest))
 
 
 def get(db: apsw.Connection, key: str) -> Document | None:
@@ -187,7 +188,7 @@ def get(db: apsw.Connection, key: str) -> Document | None:
         raise CorruptIndex(f"document {number} ({stored_key!r}) is damaged; add it again", db.filename)
     characters, symbols, fingerprints, shingles, simhash = sizes
     return Document(
-        key=key,
+        key=stored_key,
         id=number,
         meta=from_json(meta),
         added_at=added_at / 1_000_000,
@@ -440,10 +441,11 @@ def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[
             added.append((*row, row_sum(*row)))
             continue
         number, old_content, old_meta, added_at = stored[document.key]
+        same = old_content == content
         if (old_content, old_meta) != (content, document.meta):
-            row = (number, document.key, content, document.meta, added_at if old_content == content else now)
+            row = (number, document.key, content, document.meta, added_at if same else now)
             changed.append((*row[2:], row_sum(*row), number))
-        if old_content != content:
+        if not same:
             replaced.append(old_content)
     db.executemany("insert into document values (?, ?, ?, ?, ?, ?)", added)
     db.executemany("update document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed)

@@ -27,10 +27,10 @@ def prepare(store: Store, wanted: Recipe | None) -> Recipe:
         with store.alone() as db:
             # In one reading, for another process may be making the index at this moment.
             db.execute("begin")
-            version, tables = _version(db, store.path), _tables(db)
+            version = _version(db, store.path)
             db.execute("rollback")
-            if not tables:
-                # Before the first table: a file keeps its mode.
+            if db.pragma("journal_mode") not in ("wal", "memory"):
+                # A new file, or a copy made by other means. It keeps its mode.
                 store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
             if version < len(_scripts()):
                 _migrate(store, wanted or Recipe())

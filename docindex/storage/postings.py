@@ -289,19 +289,20 @@ def _alike(segments: Iterable[Segment]) -> list[Segment]:
 
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
-    in_segments = "select 1 from dead where segment between ? and ? limit 1"
-    dead = value(db, in_segments, (segments[0].id, segments[-1].id)) if segments else None
-    if not segments:
-        db.execute("delete from dead")  # nowhere left to be forgotten from
+    # Whoever died before the oldest segment was made is in none.
+    db.execute("delete from dead where segment < ?", (segments[0].id if segments else 1 << 62,))
+    in_segments = "select 1 from dead where segment <= ? limit 1"
+    dead = value(db, in_segments, (segments[-1].id,)) if segments else None
     return segments if len(segments) > 1 or dead else []
 
 
 def _begin(db: apsw.Connection, sources: Sequence[Segment]) -> None:
+    first, last = min(source.first for source in sources), max(source.last for source in sources)
     target = _create(
         db,
-        min(source.first for source in sources),
-        max(source.last for source in sources),
-        min(source.hash_bits for source in sources),
+        first,
+        last,
+        min(64 - (last - first).bit_length(), *(source.hash_bits for source in sources)),
         sum(source.postings for source in sources),
         moved=0,
     )

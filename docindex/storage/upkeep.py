@@ -1,15 +1,17 @@
 """The file as a whole: merged, shrunk, copied and counted."""
 
-import contextlib
 import dataclasses
+import os
+import tempfile
 from pathlib import Path
 
 import apsw
 
+from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.selections import winnowing_density
 from docindex.recipe import Recipe
 from docindex.storage import postings
-from docindex.storage.connection import Store, rows, value
+from docindex.storage.connection import NO_ROOM, Store, rows, value
 
 # What one commit of `optimize` merges: half a second's work, and as much lost to a crash.
 _MERGED_AT_A_TIME = 4_000_000
@@ -45,46 +47,50 @@ def merge_some(db: apsw.Connection) -> bool:
     return postings.merge(db, _MERGED_AT_A_TIME, everything=True)
 
 
-def shrink(db: apsw.Connection) -> None:
+def shrink(store: Store, db: apsw.Connection) -> None:
     """Give free pages back to the file system. Needs room for a copy of the file meanwhile."""
     if db.pragma("freelist_count"):
         db.execute("pragma temp_store = file")  # the copy of all there is would not fit in memory
         db.execute("vacuum")
         db.execute("pragma temp_store = memory")
-    _tidy_journal(db)
+    store.shorten_journal(db)
 
 
 def backup(store: Store, path: str) -> None:
     """Copy the index into a new file, which appears under its name when it is complete."""
-    part = path + ".part"
-    _discard(part)
+    target_path = Path(path)
+    try:
+        handle, part = tempfile.mkstemp(prefix=f".{target_path.name}.", dir=target_path.parent)
+    except OSError as error:
+        why = f"{path} cannot be made: {error.strerror}; check its folder and permissions"
+        raise (DiskFull if error.errno in NO_ROOM else UnreadableFile)(why, path) from error
+    os.close(handle)
     copy = Store(part, readonly=False, durability="full", timeout_s=0)
     try:
         with store.reading() as source, copy.alone() as target:
             with target.backup("main", source, "main") as work:
                 while not work.done:
                     work.step(_PAGES_AT_A_TIME)
-            _tidy_journal(target)
+            target.execute("pragma journal_mode = wal").fetchall()
+            copy.shorten_journal(target)
         copy.close()
-        Path(part).replace(path)
+        _publish(part, target_path)
     finally:
         copy.close()
-        _discard(part)
+        for end in ("", "-wal", "-shm"):
+            Path(part + end).unlink(missing_ok=True)
 
 
-def _discard(path: str) -> None:
-    """Remove a file and what SQLite keeps beside it."""
-    for end in ("", "-wal", "-shm"):
-        Path(path + end).unlink(missing_ok=True)
-
-
-def _tidy_journal(db: apsw.Connection) -> None:
-    """Move the write-ahead journal into the file, unless somebody is reading from it: then later."""
-    timeout = db.pragma("busy_timeout")
-    db.pragma("busy_timeout", 0)  # to wait for readers would keep writers out
-    with contextlib.suppress(apsw.BusyError):
-        db.execute("pragma wal_checkpoint(truncate)").fetchall()
-    db.pragma("busy_timeout", timeout)
+def _publish(part: str, path: Path) -> None:
+    """Give a file its name, unless another has it."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links on this file system
+        if path.exists():
+            raise FileExistsError(f"{path} is there already; name a new file") from None
+        Path(part).rename(path)
 
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:

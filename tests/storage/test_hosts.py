@@ -1,0 +1,193 @@
+"""What hosts do that a library's own tests would not think of."""
+
+import enum
+import shutil
+import sys
+import threading
+import time
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+import docindex
+from docindex.storage import connection as room
+
+
+class Names(enum.StrEnum):
+    ADA = "ada"
+
+
+@pytest.mark.parametrize("key", [np.str_("ada"), Names.ADA])
+def test_what_a_library_calls_a_string_is_stored_as_plain_text(key):
+    with docindex.open(":memory:") as index:
+        index.add(key, np.str_("a text"))
+        assert index.check() == []
+        assert type(index["ada"].key) is str
+        assert key in index
+        assert index.text(key) == "a text"
+        index.rename(key, np.str_("bob"))
+        assert index.check() == []
+        assert list(index) == ["bob"]
+
+
+def test_nothing_dead_is_left_by_an_optimize_whatever_died_when():
+    with docindex.open(":memory:") as index:
+        index.add("a", "")
+        index.add("a", "x " * 50)
+        for number in range(20):
+            index.add("b", f"{number}")
+        index.optimize()
+        assert index.stats().dead == 0
+
+
+@pytest.mark.parametrize("text", ["\ud83d\ude00", "lone \udc80", "one\u2028two\r\n", "plain"])
+def test_every_text_comes_back_from_export_as_it_was(text):
+    with docindex.open(":memory:") as index, docindex.open(":memory:") as other:
+        index.add("a", text, meta={"x": "é"})
+        assert other.load([*index.export(), "\n"]) == 1
+        assert (other.text("a"), other.meta("a")) == (text, {"x": "é"})
+
+
+def test_a_rule_of_the_hosts_own_tables_refuses_a_change_and_is_not_called_damage(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many([("a", "one"), ("b", "two")])
+        host = apsw.Connection(str(tmp_path / "index"))
+        host.execute("create table note (document integer references document (id))")
+        host.execute("insert into note select id from document where key = 'a'")
+        with pytest.raises(docindex.Refused, match="FOREIGN KEY"):
+            index.remove("a")
+        host.execute("drop table note")
+        host.close()
+        index.remove("a")
+        assert index.check() == []
+
+
+def test_an_index_at_rest_that_somebody_changes_after_all_is_busy_not_damaged(tmp_path, monkeypatch):
+    with docindex.open(tmp_path / "index") as index:
+        index.add("a", "text")
+
+    def at_rest(store):
+        """As in a folder that cannot be written."""
+        store._unchanged = store._unchanged or Path(store.path).stat()
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return store._made(Path(store.path).as_uri() + "?immutable=1", flags)
+
+    monkeypatch.setattr(room.Store, "_connect_readonly", at_rest)
+    with docindex.open(tmp_path / "index", readonly=True) as index:
+        assert list(index) == ["a"]
+        monkeypatch.undo()
+        with docindex.open(tmp_path / "index") as other:
+            other.add("b", "another " * 5000)
+        with pytest.raises(docindex.Busy, match="changed by somebody else"):
+            list(index)
+
+
+def test_a_file_in_another_journal_mode_is_put_into_ours(tmp_path):
+    with docindex.open(":memory:") as index:
+        index.add("a", "text")
+        index.backup(tmp_path / "copy")
+    for change in (None, "pragma journal_mode = delete"):
+        if change:
+            plain = apsw.Connection(str(tmp_path / "copy"))
+            plain.execute(change).fetchall()
+            plain.close()
+        with docindex.open(tmp_path / "copy") as copy, copy._store.reading():
+            copy.add("b", "beside a reader")
+
+
+@pytest.mark.parametrize("stop", ["cancel", "close"])
+def test_a_writer_that_waits_for_another_one_can_be_stopped(tmp_path, stop):
+    with docindex.open(tmp_path / "index", timeout_s=20) as index, docindex.open(tmp_path / "index") as other:
+        errors = []
+
+        def add():
+            try:
+                index.add("a", "text")
+            except (docindex.DocIndexError, ValueError) as error:
+                errors.append(error)
+
+        with other._store.writing():
+            waiting = threading.Thread(target=add)
+            waiting.start()
+            time.sleep(0.2)
+            began = time.monotonic()
+            getattr(index, stop)()
+            waiting.join()
+            assert time.monotonic() - began < 5
+        assert len(errors) == 1
+        assert stop == "close" or isinstance(errors[0], docindex.Cancelled)
+
+
+def test_two_backups_at_once_do_not_meet(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many((str(number), f"text {number} " * 200) for number in range(50))
+        outcomes = []
+
+        def backup():
+            try:
+                outcomes.append(index.backup(tmp_path / "copy"))
+            except FileExistsError as error:
+                outcomes.append(error)
+
+        threads = [threading.Thread(target=backup) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert outcomes.count(None) == 1
+    with docindex.open(tmp_path / "copy") as copy:
+        assert len(copy) == 50
+        assert copy.check() == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "index"]
+
+
+@pytest.mark.parametrize("executable", ["/bin/false", "/none/python3"])
+def test_where_no_worker_can_be_started_the_work_is_done_here(tmp_path, monkeypatch, executable):
+    if executable == "/bin/false":
+        shutil.copy(executable, tmp_path / "python-that-fails")
+        executable = str(tmp_path / "python-that-fails")
+    monkeypatch.setattr(sys, "executable", executable)
+    monkeypatch.setattr("docindex.index.ENOUGH", 1000)
+    monkeypatch.setattr("docindex.index.default_workers", lambda: 2)
+    monkeypatch.setattr("docindex.index._AHEAD", 10_000)
+    with docindex.open(":memory:") as index:
+        index.add_many((str(number), f"text {number} " * 60_000) for number in range(20))
+        assert len(index) == 20
+        with pytest.raises(docindex.DocIndexError, match="workers=1"):
+            index.add_many([("x", "new text")] * 2, workers=2)
+
+
+@pytest.mark.parametrize(
+    ("item", "words"),
+    [
+        (("a",), "an item must be"),
+        ("ab", "an item must be"),
+        (None, "an item must be"),
+        (("a", "b", 1, 2), "an item"),
+    ],
+)
+def test_what_is_no_item_is_refused_by_what_an_item_is(item, words):
+    with docindex.open(":memory:") as index, pytest.raises(TypeError, match=words):
+        index.add_many([item])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"timeout_s": float("nan")}, {"timeout_s": float("inf")}, {"timeout_s": -1}, {"durability": "off"}],
+)
+def test_a_slip_in_opening_is_a_value_error_that_names_it(tmp_path, arguments):
+    with pytest.raises(ValueError, match=next(iter(arguments))):
+        docindex.open(tmp_path / "index", **arguments)
+
+
+def test_a_recipe_that_is_none_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="recipe must be"):
+        docindex.open(tmp_path / "index", recipe={"k": 5})
+
+
+def test_an_index_for_reading_refuses_before_any_work_is_done(tmp_path):
+    docindex.open(tmp_path / "index").close()
+    with docindex.open(tmp_path / "index", readonly=True) as index, pytest.raises(docindex.ReadOnly):
+        index.add_many(pytest.fail("asked for an item") for _ in range(1))
