@@ -6,6 +6,11 @@ into one of t bins with a value i + u, u in [0, 1); a bin keeps its smallest. In
 all bins in the first round, for the price of one hash a shingle, and a small one gets the
 accuracy of t independent permutations.
 
+Measured with 128 slots (`python -m tests.bench minhash`), for sets of 10, 100, 1,000 and 100,000: error
+0.74, 0.74, 0.97 and 1.02 of the ideal sqrt(r(1-r)/slots) at 520, 47, 3.5 and 2.8 ns a shingle. One
+permutation, densified, costs 290 to 1.8 ns but errs 3.2 times the ideal at 10 and 1.14 times at 100;
+independent permutations cost 170 to 300 ns.
+
 A slot is the value as a 32-bit float, whose bits order as the value does: the sketch of a
 union is the slot-wise minimum, and 24 significant bits remain however small the minimum is.
 
@@ -49,9 +54,11 @@ def keys(hashes: U64, starts: I64, count: int) -> U64:
     begin = 0
     while begin < 2 * count and len(hashes):
         # A round more than needed changes nothing, and looking for empty slots costs more than a round
-        # of a small document: so look ever more seldom, and throw all rounds up to then at once.
-        end = min(begin + 1 + begin // 4, begin + max(1, _AT_ONCE // len(hashes)), 2 * count)
-        _throw(filled, hashes, document, begin, end)
+        # of a small document: so look ever more seldom, and throw several rounds at once up to then.
+        end = min(begin + 1 + begin // 4, 2 * count)
+        at_once = max(1, _AT_ONCE // len(hashes))
+        for first in range(begin, end, at_once):
+            _throw(filled, hashes, document, first, min(first + at_once, end))
         begin = end
         still_open = still_open[(filled[still_open] == NOTHING).any(axis=1)]
         goes_on = np.zeros(len(filled), bool)
