@@ -22,7 +22,7 @@ ORDER = [
 # Inside kernels: what any may use, then the others in the order in which they build on each other.
 KERNELS = [
     {"arrays"},
-    {"grams", "minhash", "simhash", "features", "compressed", "selections"},
+    {"grams", "minhash", "simhash", "features", "compressed", "packing", "selections"},
     {"winnow", "shingles", "samples", "hamming"},
 ]
 OUTSIDE = {"kernels": {"numpy"}}

@@ -15,8 +15,7 @@ from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.features import features
 from docindex.recipe import Recipe
 from docindex.storage import contents, postings
-from docindex.storage.connection import rows, stream, value
-from docindex.storage.migrate import row_sum
+from docindex.storage.rows import row_sum, rows, stream, value
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192

@@ -9,10 +9,9 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import apsw
 
@@ -30,7 +29,6 @@ from docindex.errors import (
 
 Connection = apsw.Connection
 Durability = Literal["full", "normal"]
-Bindings = Sequence[Any]
 T = TypeVar("T")
 
 MEMORY = ":memory:"
@@ -318,59 +316,6 @@ class Store:
             ):
                 return None
         return CorruptIndex(f"{path} cannot be read: {error}; restore a backup, or index again", path)
-
-
-def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
-    """The rows of a statement, one by one; columns of tables have the type that the schema says.
-
-    SQLite holds a column to its type when it writes, not when it reads: in a damaged file an integer
-    can come back as a blob, or a text that is no UTF-8.
-    """
-    cursor = db.cursor()
-    kinds: list[tuple[type, type] | None] | None = None
-    try:
-        for row in cursor.execute(statement, bindings):
-            if kinds is None:
-                kinds = [
-                    (_KINDS[declared], NoneType if name in _NULLABLE else _KINDS[declared])
-                    if declared in _KINDS
-                    else None
-                    for name, declared in cursor.get_description()
-                ]
-            for found, kind in zip(row, kinds, strict=True):
-                if kind is not None and type(found) not in kind:
-                    raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
-            yield row
-    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
-        raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename) from error
-
-
-def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement, with the types that the schema says."""
-    return list(stream(db, statement, bindings))
-
-
-def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
-    """The first column of the first row, or None."""
-    found = rows(db, statement, bindings)
-    return found[0][0] if found else None
-
-
-def counter(db: apsw.Connection, table: str) -> int:
-    """The greatest id that a table ever gave; 0 before the first."""
-    found = value(db, "select seq from sqlite_sequence where name = ?", (table,))
-    if found is None:
-        return 0
-    if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 43)):
-        raise CorruptIndex(f"the counter of {table} is {found!r}, which cannot be; index again", db.filename)
-    return found
-
-
-# Ids are the high bits of other ids: segments have 31, contents and documents 43.
-_MOST_IDS = {"segment": (1 << 31) - 2}
-_KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
-_NULLABLE = {"meta", "target", "moved"}
-_BAD_ROW = "{} is damaged: {!r} reads a value of a type it should not have; restore a backup, or index again"
 
 
 def _disk_full(path: str) -> DiskFull:

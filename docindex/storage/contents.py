@@ -18,11 +18,11 @@ import xxhash
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
+from docindex.kernels.packing import packed, unpacked
 from docindex.reading.text import slices
 from docindex.recipe import Recipe
 from docindex.sketch import Sketches, sketch_batches
-from docindex.storage.connection import counter, rows, stream, value
-from docindex.storage.migrate import row_sum
+from docindex.storage.rows import counter, row_sum, rows, stream, value
 from docindex.storage.texts import Parts, parts_of, source_of
 
 HASH_BYTES = 6
@@ -239,27 +239,6 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
         raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
     positions = np.cumsum(np.frombuffer(gaps, _gap_type(window)), dtype=np.int64)
     return unpacked(hashes, HASH_BYTES) << HASH_SHIFT, positions
-
-
-def packed(numbers: U64, width: int) -> bytes:
-    r"""The low bytes of each number, so many of them.
-
-    >>> packed(np.array([1, 256], np.uint64), 2)
-    b'\x01\x00\x00\x01'
-    """
-    octets = numbers.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)
-    return octets[:, :width].tobytes()
-
-
-def unpacked(data: bytes, width: int) -> U64:
-    r"""What `packed` was given; the length must be a multiple of the width.
-
-    >>> unpacked(b"\x01\x00\x00\x01", 2).tolist()
-    [1, 256]
-    """
-    octets = np.zeros((len(data) // width, 8), np.uint8)
-    octets[:, :width] = np.frombuffer(data, np.uint8).reshape(-1, width)
-    return octets.view("<u8").reshape(-1).astype(np.uint64, copy=False)
 
 
 def to_json(meta: Any) -> str | None:

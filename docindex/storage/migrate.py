@@ -9,11 +9,11 @@ from importlib import resources
 from pathlib import Path
 
 import apsw
-import xxhash
 
 from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew
 from docindex.recipe import Recipe
-from docindex.storage.connection import Store, rows, value
+from docindex.storage.connection import Store
+from docindex.storage.rows import row_sum, rows, value
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
@@ -44,28 +44,6 @@ def prepare(store: Store, wanted: Recipe | None) -> Recipe:
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe
-
-
-def row_sum(*values: object) -> int:
-    """The checksum of a row: xxh3-64 of its values in their order, read signed.
-
-    Of the values as Python writes them, blobs by their length; then of the blobs.
-    """
-    blobs: list[bytes] = []
-    shown: list[object] = []
-    for item in values:
-        if isinstance(item, bytes):
-            blobs.append(item)
-            shown.append(len(item))
-        else:
-            shown.append(item)
-    head = repr(shown).encode("utf-8", "surrogatepass")
-    return signed(xxhash.xxh3_64_intdigest(b"".join((head, *blobs))))
-
-
-def signed(bits: int) -> int:
-    """64 bits as SQLite stores them."""
-    return bits - (1 << 64) if bits >> 63 else bits
 
 
 def _migrate(store: Store, recipe: Recipe) -> None:

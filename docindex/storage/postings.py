@@ -21,8 +21,9 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, ranges
-from docindex.storage.connection import rows, value
-from docindex.storage.contents import Postings, packed, unpacked
+from docindex.kernels.packing import packed, unpacked
+from docindex.storage.contents import Postings
+from docindex.storage.rows import rows, value
 
 # A hash of 32 bits meets a stranger's once in 2^32 / postings: once in 900 looked-up hashes at five
 # million, which costs a candidate that the forward index then refutes. 40 bits, a byte more for each

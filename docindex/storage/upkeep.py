@@ -11,7 +11,8 @@ from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.selections import winnowing_density
 from docindex.recipe import Recipe
 from docindex.storage import postings
-from docindex.storage.connection import NO_ROOM, Store, rows, value
+from docindex.storage.connection import NO_ROOM, Store
+from docindex.storage.rows import rows, value
 
 # What one commit of `optimize` merges: half a second's work, and as much lost to a crash.
 _MERGED_AT_A_TIME = 4_000_000

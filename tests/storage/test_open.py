@@ -17,7 +17,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.storage.migrate import APPLICATION_ID, row_sum
+from docindex.storage.migrate import APPLICATION_ID
+from docindex.storage.rows import row_sum
 from tests.storage.texts import noise, prose
 
 SMALL = Recipe(k=5, window=4)

@@ -1,0 +1,90 @@
+"""Statements in, rows out with the types that the schema says; and the checksums of rows.
+
+Must never trust what a file says, nor know what its tables mean.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import NoneType
+from typing import Any
+
+import apsw
+import xxhash
+
+from docindex.errors import CorruptIndex
+
+Bindings = Sequence[Any]
+
+
+def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
+    """The rows of a statement, one by one; columns of tables have the type that the schema says.
+
+    SQLite holds a column to its type when it writes, not when it reads: in a damaged file an integer
+    can come back as a blob, or a text that is no UTF-8.
+    """
+    cursor = db.cursor()
+    kinds: list[tuple[type, type] | None] | None = None
+    try:
+        for row in cursor.execute(statement, bindings):
+            if kinds is None:
+                kinds = [
+                    (_KINDS[declared], NoneType if name in _NULLABLE else _KINDS[declared])
+                    if declared in _KINDS
+                    else None
+                    for name, declared in cursor.get_description()
+                ]
+            for found, kind in zip(row, kinds, strict=True):
+                if kind is not None and type(found) not in kind:
+                    raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
+            yield row
+    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
+        raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename) from error
+
+
+def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+    """All rows of a statement, with the types that the schema says."""
+    return list(stream(db, statement, bindings))
+
+
+def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
+    """The first column of the first row, or None."""
+    found = rows(db, statement, bindings)
+    return found[0][0] if found else None
+
+
+def counter(db: apsw.Connection, table: str) -> int:
+    """The greatest id that a table ever gave; 0 before the first."""
+    found = value(db, "select seq from sqlite_sequence where name = ?", (table,))
+    if found is None:
+        return 0
+    if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 43)):
+        raise CorruptIndex(f"the counter of {table} is {found!r}, which cannot be; index again", db.filename)
+    return found
+
+
+# Ids are the high bits of other ids: segments have 31, contents and documents 43.
+_MOST_IDS = {"segment": (1 << 31) - 2}
+_KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
+_NULLABLE = {"meta", "target", "moved"}
+_BAD_ROW = "{} is damaged: {!r} reads a value of a type it should not have; restore a backup, or index again"
+
+
+def row_sum(*values: object) -> int:
+    """The checksum of a row: xxh3-64 of its values in their order, read signed.
+
+    Of the values as Python writes them, blobs by their length; then of the blobs.
+    """
+    blobs: list[bytes] = []
+    shown: list[object] = []
+    for item in values:
+        if isinstance(item, bytes):
+            blobs.append(item)
+            shown.append(len(item))
+        else:
+            shown.append(item)
+    head = repr(shown).encode("utf-8", "surrogatepass")
+    return signed(xxhash.xxh3_64_intdigest(b"".join((head, *blobs))))
+
+
+def signed(bits: int) -> int:
+    """64 bits as SQLite stores them."""
+    return bits - (1 << 64) if bits >> 63 else bits
