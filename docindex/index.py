@@ -1,11 +1,9 @@
 """The facade: what an index can be told and asked. Must never contain SQL or arithmetic."""
 
-import base64
 import collections
 import concurrent.futures
 import contextlib
 import itertools
-import json
 import operator
 import os
 import stat
@@ -18,6 +16,7 @@ from typing import Any, Self
 import platformdirs
 
 from docindex.errors import NotAnIndex, UnreadableFile
+from docindex.items import Item, can_be_stored, checked_key, from_line, incoming, to_line
 from docindex.recipe import Recipe
 from docindex.sketch import batches
 from docindex.storage import check, contents, postings, upkeep
@@ -27,8 +26,6 @@ from docindex.storage.migrate import prepare
 from docindex.storage.upkeep import Stats
 from docindex.workers import ENOUGH, Made, Sketchers, default_workers
 
-Item = tuple[str, str] | tuple[str, str, Any]
-"""A key and a text, and if wanted what to store beside it."""
 Progress = Callable[[int, int], object]
 """Called with how many documents and how many characters have been taken in."""
 
@@ -81,7 +78,7 @@ def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
         if readonly:
             raise ValueError("an index in memory is new each time; open it without readonly=True")
         return name
-    if not _can_be_stored(name) or not name:
+    if not can_be_stored(name) or not name:
         raise ValueError(
             f"the path of an index must be text that SQLite takes, not {name!r}; choose another name"
         )
@@ -201,16 +198,16 @@ class Index:
     def remove(self, key: str) -> None:
         """Forget a document; `KeyError` if there is none under this key."""
         with self._store.writing() as db:
-            if not (_can_be_stored(key) and contents.remove(db, str.__str__(key), self.recipe)):
+            if not (can_be_stored(key) and contents.remove(db, str.__str__(key), self.recipe)):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
         """Give a document another key: its id, text and meta stay."""
-        new = _checked_key(new)
+        new = checked_key(new)
         with self._store.writing() as db:
             if old != new and contents.get(db, new) is not None:
                 raise ValueError(f"there is a document {new!r} already; remove it first")
-            if not (_can_be_stored(old) and contents.rename(db, str.__str__(old), new)):
+            if not (can_be_stored(old) and contents.rename(db, str.__str__(old), new)):
                 raise KeyError(old)
 
     def __getitem__(self, key: str) -> Document:
@@ -220,9 +217,7 @@ class Index:
     def __contains__(self, key: object) -> bool:
         with self._store.reading() as db:
             return (
-                isinstance(key, str)
-                and _can_be_stored(key)
-                and contents.get(db, str.__str__(key)) is not None
+                isinstance(key, str) and can_be_stored(key) and contents.get(db, str.__str__(key)) is not None
             )
 
     def __len__(self) -> int:
@@ -294,16 +289,16 @@ class Index:
             lines = []
             with contextlib.suppress(KeyError), self._store.reading() as db:  # it may have been removed
                 document = self._document(db, key)
-                lines.append(_line(document, contents.text_of(db, document.content)))
+                lines.append(to_line(document, contents.text_of(db, document.content)))
             yield from lines
 
     def load(self, lines: Iterable[str], *, progress: Progress | None = None) -> int:
         """Add what `export` wrote; gives how many documents there were."""
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
-        return self.add_many(itertools.starmap(_item, numbered), progress=progress)
+        return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
 
     def _document(self, db: Connection, key: str) -> Document:
-        document = contents.get(db, str.__str__(key)) if _can_be_stored(key) else None
+        document = contents.get(db, str.__str__(key)) if can_be_stored(key) else None
         if document is None:
             raise KeyError(key)
         return document
@@ -347,66 +342,4 @@ class _Batch:
 
 
 def _in_batches(items: Iterable[Item], recipe: Recipe) -> Iterator[list[Incoming]]:
-    return batches(map(_incoming, items), lambda document: len(document.text) + recipe.slots)
-
-
-def _incoming(item: Item) -> Incoming:
-    if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
-        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {repr(item)[:60]}")
-    key, text, meta = item if len(item) == 3 else (*item, None)
-    key = _checked_key(key)
-    if not isinstance(text, str):
-        raise TypeError(f"the text of {key!r} must be str, not {type(text).__name__}; decode bytes first")
-    text = str.__str__(text)
-    try:
-        return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        slip = TypeError if isinstance(error, TypeError) else ValueError
-        raise slip(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
-
-
-def _checked_key(key: str) -> str:
-    """A key as plain text: what some libraries call a string prints otherwise than it is."""
-    if not isinstance(key, str):
-        raise TypeError(f"a key must be str, not {type(key).__name__}")
-    if not _can_be_stored(key):
-        raise ValueError(
-            f"a key must be text without NUL and lone surrogates, not {key!r}; "
-            'write a file name that is not UTF-8 as os.fsencode(name).decode("utf-8", "backslashreplace")'
-        )
-    return str.__str__(key)
-
-
-def _can_be_stored(key: object) -> bool:
-    """Whether a key can be in a file at all; what cannot is asked for in vain, as in a dictionary."""
-    return isinstance(key, str) and "\0" not in key and _encodes(key)
-
-
-def _line(document: Document, text: str | None) -> str:
-    """A document as a line of JSON; a text with surrogates, which JSON would join, as base64."""
-    if text is not None and not _encodes(text):
-        coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
-        return json.dumps({"key": document.key, "base64": coded, "meta": document.meta})
-    return json.dumps({"key": document.key, "text": text, "meta": document.meta})
-
-
-def _item(number: int, line: str) -> Item:
-    try:
-        found = json.loads(line)
-        key, meta = found["key"], found.get("meta")
-        if "base64" in found:
-            return key, base64.b64decode(found["base64"]).decode("utf-8", "surrogatepass"), meta
-        text = found["text"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"line {number} is not a line that export wrote: {line[:60]!r}") from error
-    if text is None:
-        raise ValueError(f"line {number}: the text of {key!r} was not kept; add it from its source")
-    return key, text, meta
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return batches(map(incoming, items), lambda document: len(document.text) + recipe.slots)

@@ -13,7 +13,7 @@ ORDER = [
     {"reading"},
     {"sketch"},
     {"strings", "storage"},
-    {"workers"},
+    {"workers", "items"},
     {"index"},
     {"__init__"},
     {"cli"},
