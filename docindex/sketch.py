@@ -9,11 +9,10 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import xxhash
-from numpy.typing import NDArray
 
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U32, U64, mix, starts_of
@@ -21,25 +20,21 @@ from docindex.kernels.features import features
 from docindex.kernels.grams import grams
 from docindex.kernels.shingles import distinct, labelled, shingles, token_hashes, token_spans
 from docindex.kernels.simhash import ones, signs
-from docindex.kernels.winnow import NOTHING, fingerprints
+from docindex.kernels.winnow import fingerprints
 from docindex.reading.english import STOP_WORDS, stemmed
 from docindex.reading.text import PART, WHOLE, Reading, read, readings, slices
 from docindex.recipe import Recipe
+from docindex.streams import Counter, Growing, Shingler, Winnower, union
 
 Item = TypeVar("Item")
-Number = TypeVar("Number", np.uint64, np.uint16)
 
 # Longer tokens are taken for several: a line of base64 is not one word. No word of a natural
 # language is longer than the first; the second is as long a run as `grams.spans` hashes well.
 _LONGEST_WORD = WHOLE // 2
 _LONGEST_LINE = WHOLE
 
-# A long document's different shingles are counted exactly up to this many (8 MB of them); above it
-# from those that are 0 modulo a power of two, with a standard error of 0.1 to 0.14%.
-_COUNTED = 1 << 20
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """What is stored of one text."""
 
@@ -67,7 +62,7 @@ class Sketch:
     """Its L_i sketch."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sketches:
     """What is stored of a batch of texts: arrays end to end, and where each text's part begins.
 
@@ -149,11 +144,11 @@ def shingle_set(text: str, recipe: Recipe) -> U64:
     >>> len(shingle_set("a rose is a rose is a rose", Recipe(shingle=4)))
     3
     """
-    found = _Growing(np.uint64)
+    found = Growing(np.uint64)
     for hashes in _shingle_hashes(text, recipe):
         found.extend(hashes)
     hashes = found.taken()
-    return _union(labelled(hashes, starts_of(np.array([len(hashes)]))) if recipe.bag else hashes)
+    return union(labelled(hashes, starts_of(np.array([len(hashes)]))) if recipe.bag else hashes)
 
 
 def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
@@ -163,7 +158,7 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
     >>> len(hashes) == len(positions) >= 3
     True
     """
-    winnower = _Winnower(recipe)
+    winnower = Winnower(recipe)
     for piece in slices(text):
         winnower.add(read([piece]).symbols)
     hashes, gaps = winnower.end()
@@ -208,7 +203,7 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
 
 def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     """The sketch of one long text, slice by slice: what a batch of this one would give."""
-    winnower = _Winnower(recipe)
+    winnower = Winnower(recipe)
     symbols, hasher = 0, xxhash.xxh3_128()
     balance, last_word = np.zeros((1, 64), np.int64), np.empty(0, np.uint64)
     for reading in readings(text):
@@ -220,10 +215,10 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         last_word = words[-1:] if len(words) else last_word
 
     # A second reading for the shingles, which may be of other units than words.
-    counter = _Counter(recipe)
+    counter = Counter(recipe)
     if recipe.bag:
         # Only the whole document knows how often a shingle occurs: 64 bytes for each.
-        bag = _Growing(np.uint64)
+        bag = Growing(np.uint64)
         for found in _shingle_hashes(text, recipe):
             bag.extend(found)
         whole = bag.taken()
@@ -256,139 +251,10 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
 
 def _shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
     """The shingles of a text of any length, in their order, slice by slice."""
-    shingler = _Shingler(recipe)
+    shingler = Shingler(recipe)
     for reading in readings(text, lines=recipe.token == "line"):
         yield shingler.add(_tokens(reading, recipe)[0])
     yield shingler.end()
-
-
-class _Growing(Generic[Number]):
-    """An array that grows at its end where it lies: joining a list of pieces would take its memory twice."""
-
-    def __init__(self, dtype: type[Number]) -> None:
-        self._array: NDArray[Number] = np.empty(0, dtype)
-        self._size = 0
-
-    def extend(self, more: NDArray[Number]) -> None:
-        size = self._size + len(more)
-        if size > len(self._array):
-            # In small steps, for numpy writes zeros to all that is added.
-            self._array.resize(max(size, len(self._array) * 9 // 8), refcheck=False)
-        self._array[self._size : size] = more
-        self._size = size
-
-    def taken(self) -> NDArray[Number]:
-        """The array, for good: nothing can be added after."""
-        self._array.resize(self._size, refcheck=False)
-        return self._array
-
-
-class _Winnower:
-    """Fingerprints of one text that comes in slices."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
-        self._open = np.empty(0, np.uint8)
-        """Symbols whose windows are not all complete, from `_at` on."""
-        self._at = 0
-        self._carry = NOTHING
-        self._hashes = _Growing(np.uint64)
-        self._gaps = _Growing(np.uint16)  # no window is larger
-        self._last = 0
-
-    def add(self, symbols: U8) -> None:
-        self._open = np.concatenate([self._open, symbols])
-        self._winnow(closed=False)
-        done = max(0, len(self._open) - (self._recipe.guarantee - 1))
-        self._carry = self._carry.moved(done)
-        self._open = self._open[done:]
-        self._at += done
-
-    def end(self) -> tuple[U64, U16]:
-        # Once more, for a text so short that it never filled a window.
-        self._winnow(closed=True)
-        return self._hashes.taken(), self._gaps.taken()
-
-    def _winnow(self, *, closed: bool) -> None:
-        recipe = self._recipe
-        positions, hashes, self._carry = fingerprints(
-            self._open,
-            starts_of(np.array([len(self._open)])),
-            recipe.k,
-            recipe.window,
-            robust=recipe.selector == "robust",
-            carry=self._carry,
-            closed=closed,
-        )
-        self._hashes.extend(mix(hashes))
-        positions += self._at
-        self._gaps.extend(np.diff(positions, prepend=self._last).astype(np.uint16))
-        self._last = int(positions[-1]) if len(positions) else self._last
-
-
-class _Shingler:
-    """Shingles of one text that comes in slices."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._q = recipe.shingle
-        self._open: U8 | U64 = np.empty(0, np.uint8) if recipe.token == "letter" else np.empty(0, np.uint64)
-        """The last tokens, fewer than a shingle's."""
-        self._found = False
-
-    def add(self, tokens: U8 | U64) -> U64:
-        together = np.concatenate([self._open, tokens])
-        self._open = together[max(0, len(together) - (self._q - 1)) :]
-        if len(together) < self._q:
-            return np.empty(0, np.uint64)
-        self._found = True
-        return shingles(together, starts_of(np.array([len(together)])), self._q)[0]
-
-    def end(self) -> U64:
-        """The one shingle of a text that is shorter than a shingle."""
-        rest = self._open[:0] if self._found else self._open
-        return shingles(rest, starts_of(np.array([len(rest)])), self._q)[0]
-
-
-class _Counter:
-    """All that is known of a set of shingles that comes in pieces, in bounded memory."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
-        nothing = np.empty(0, np.uint64)
-        self.keys = minhash.keys(nothing, np.zeros(2, np.int64), recipe.slots)
-        self.min_s = self.mod_m = self._sample = nothing
-        self._level = 0
-
-    def add(self, hashes: U64) -> None:
-        recipe, starts = self._recipe, starts_of(np.array([len(hashes)]))
-        self.keys = np.minimum(self.keys, minhash.keys(hashes, starts, recipe.slots))
-        if recipe.min_s:
-            self.min_s = _union(self.min_s, samples.min_s(hashes, starts, recipe.min_s)[0])[: recipe.min_s]
-        if recipe.mod_m:
-            self.mod_m = _union(self.mod_m, samples.mod_m(hashes, starts, recipe.mod_m)[0])
-        self._sample = _union(self._sample, samples.mod_m(hashes, starts, 1 << self._level)[0])
-        while len(self._sample) > _COUNTED:
-            self._level += 1
-            self._sample = samples.coarsen(self._sample, self._level)
-
-    @property
-    def size(self) -> int:
-        """How many different shingles there are; above 2^20 an estimate."""
-        return max(len(self._sample) << self._level, _COUNTED + 1) if self._level else len(self._sample)
-
-    @property
-    def level(self) -> U64:
-        if not self._recipe.level:
-            return self._sample[:0]
-        level = int(samples.levels(np.array([self.size]), self._recipe.level)[0])
-        return samples.coarsen(self._sample, max(level, self._level))
-
-
-def _union(*arrays: U64) -> U64:
-    """The different numbers in some arrays, sorted."""
-    together = np.sort(np.concatenate(arrays))
-    different: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
-    return different
 
 
 def _read(texts: Sequence[str], recipe: Recipe) -> Reading:

@@ -54,7 +54,7 @@ ENOUGH = 16_000_000
 """Characters of text that make it worth while to start workers."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Made:
     """What has been made of a batch of texts."""
 

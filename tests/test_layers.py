@@ -11,6 +11,7 @@ ORDER = [
     {"errors"},
     {"recipe"},
     {"reading"},
+    {"streams"},
     {"sketch"},
     {"strings", "storage"},
     {"workers", "items"},

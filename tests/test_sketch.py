@@ -113,7 +113,7 @@ def test_stop_words_and_plurals_are_left_out_of_simhash_when_the_recipe_says_so(
 def test_the_number_of_shingles_is_estimated_well_when_there_are_too_many_to_keep(monkeypatch):
     recipe = Recipe(shingle=1)
     text = " ".join(map(str, range(30_000)))
-    monkeypatch.setattr(room, "_COUNTED", 10_000)
+    monkeypatch.setattr("docindex.streams._COUNTED", 10_000)
     monkeypatch.setattr(reading_room, "PART", 10_000)
     assert room._sketch_long(text, recipe)[0].shingles == pytest.approx(30_000, rel=0.03)
 
@@ -133,3 +133,11 @@ def test_batches_keep_the_order_and_take_no_more_than_they_should(monkeypatch):
         ["fghijklmnop"],
         ["q"],
     ]
+
+
+def test_sketches_and_fingerprints_can_be_asked_whether_they_are_the_same_object():
+    for ask in (docindex.sketch, docindex.fingerprints):
+        one, other = ask("a text"), ask("a text")
+        assert one == one
+        assert one != other
+        assert len({one, other}) == 2

@@ -33,7 +33,7 @@ Fill = Callable[[int, int, U64], None]
 """Writes the keys of the hashes [begin, end), their position bits zero, into an array."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Carry:
     """What the selection in one part of a document leaves open for the next part.
 

@@ -72,7 +72,7 @@ class Incoming:
     """Its text as it is stored, if that has been made already."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Postings:
     """What the inverted index must take in: hashes of some contents, end to end, which it may overwrite."""
 

@@ -93,7 +93,7 @@ class Segment:
         return ((found.hashes >> np.uint64(64 - self.hash_bits)) << np.uint64(self.local_bits)) | local
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """Postings as they are read: hashes, of which only the high bits are there, and their contents."""
 
