@@ -19,12 +19,14 @@ create table content (
     symbols integer not null,       -- how many letters and digits count
     shingles integer not null,      -- how many different shingles; an estimate above 2^20
     fingerprints integer not null,  -- how many; a hash that occurs twice counts twice
+    hashes integer not null,        -- how many different ones
     simhash integer not null,       -- 64 bits read signed: compare with = only
     slots blob not null,            -- the min-hash sketch, 4 bytes a slot
     parts integer not null,         -- how many rows `text` has for it; 0 where the text is not kept
     sum integer not null,
     unique (hash, reading)
 ) strict;
+create index content_symbols on content (symbols_hash);
 
 -- What the host stored, under its own key.
 create table document (
@@ -92,4 +94,15 @@ create table text (
     id integer primary key,         -- content << 20 | part
     codec integer not null,         -- 0: UTF-8 as it is, 1: UTF-8 deflated (zlib)
     data blob not null
+) strict;
+
+-- Texts that everybody has: what they share with a document does not count.
+create table boilerplate (
+    id integer primary key autoincrement,
+    name text not null unique,      -- what the host calls it
+    hash blob not null unique,      -- xxh3-128 of the text in UTF-8
+    text text not null,             -- the text
+    grams blob not null,            -- of each of its different k-grams the high 48 bits of the hash, ascending, 6 bytes
+    shingles blob not null,         -- its different shingles, ascending, 8 bytes
+    sum integer not null
 ) strict;

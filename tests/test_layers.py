@@ -14,6 +14,7 @@ ORDER = [
     {"streams"},
     {"sketch"},
     {"strings", "storage"},
+    {"query"},
     {"workers", "items"},
     {"index"},
     {"__init__"},

@@ -89,21 +89,24 @@ def _documents(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The contents and their fingerprints."""
     query = (
-        "select id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, simhash, "
-        "slots, parts, sum, exists (select 1 from document as d where d.content = c.id) from content as c"
+        "select id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, "
+        "simhash, slots, parts, sum, exists (select 1 from document as d where d.content = c.id) "
+        "from content as c"
     )
     for *row, stored, used in stream(db, query):
-        content, symbols, count = row[0], row[5], row[7]
+        content, symbols, count, different = row[0], row[5], row[7], row[8]
         if row_sum(*row) != stored:
             yield f"content {content} was changed"
         if not used:
             yield f"content {content} belongs to no document"
-        _, positions = contents.fingerprints_of(db, content, recipe.window)
+        hashes, positions = contents.fingerprints_of(db, content, recipe.window)
         distances = np.diff(positions)
         if len(positions) != count or (distances <= 0).any() or (distances > recipe.window).any():
             yield f"the fingerprints of content {content} are not where winnowing leaves them"
         elif (count > 0) != (symbols >= recipe.k) or (count and positions[-1] + recipe.k > symbols):
             yield f"the fingerprints of content {content} do not fit its {symbols} symbols"
+        elif len(np.unique(hashes)) != different:
+            yield f"content {content} has not {different} different hashes"
     for *row, stored in stream(db, "select id, hashes, gaps, sum from fingerprint"):
         if row_sum(*row) != stored:
             yield f"the fingerprints of content {row[0] >> contents.PART_BITS} were changed"

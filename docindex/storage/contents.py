@@ -19,6 +19,7 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
 from docindex.kernels.packing import packed, unpacked
+from docindex.kernels.shingles import distinct
 from docindex.reading.text import slices
 from docindex.recipe import Recipe
 from docindex.sketch import Sketches, sketch_batches
@@ -281,7 +282,7 @@ def _put_contents(
             columns[id(document.sketches)] = _Columns(document.sketches, recipe)
     sources = [(columns[id(d.sketches)], d, content) for d, content in zip(new, numbers, strict=True)]
     db.executemany(
-        f"insert into content values ({', '.join('?' * 12)})",
+        f"insert into content values ({', '.join('?' * 13)})",
         (source.content(document, content, recipe) for source, document, content in sources),
     )
     if recipe.min_s or recipe.mod_m or recipe.level:
@@ -321,6 +322,7 @@ class _Columns:
         self._slots_size = _SLOT_BYTES * recipe.slots
         self._symbols = sketches.symbols.tolist()
         self._shingles = sketches.shingles.tolist()
+        self._different = _different(sketches.hashes, sketches.starts).tolist()
         self._simhashes = sketches.simhashes.view(np.int64).tolist()
 
     def content(self, document: Incoming, content: int, recipe: Recipe) -> tuple[object, ...]:
@@ -335,6 +337,7 @@ class _Columns:
             self._symbols[number],
             self._shingles[number],
             self._starts[number + 1] - self._starts[number],
+            self._different[number],
             self._simhashes[number],
             self._slots[number * self._slots_size : (number + 1) * self._slots_size],
             0,
@@ -372,6 +375,15 @@ class _Columns:
         return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()
 
 
+def _different(hashes: U64, starts: I64) -> I64:
+    """How many different hashes each text of a batch has, as they are stored."""
+    if len(starts) > 2 or len(hashes) <= FINGERPRINTS_A_PART:
+        return distinct(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)), starts)
+    # Of a long text a sixteenth at a time, for to sort all would take as much memory again.
+    sixteenths = (hashes >> np.uint64(60)).astype(np.uint8)
+    return np.array([sum(len(np.unique(hashes[sixteenths == n] >> HASH_SHIFT)) for n in range(16))])
+
+
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     # In the order of the tree they go into; equal features of one content are one row.
     order = np.argsort(values)
@@ -384,7 +396,7 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
     without = rows(
         db,
         "select c.id, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
-        "c.fingerprints, c.simhash, c.slots from carray(?) as wanted "
+        "c.fingerprints, c.hashes, c.simhash, c.slots from carray(?) as wanted "
         "join content as c on c.id = wanted.value where c.parts = 0",
         (wanted,),
     )

@@ -1,0 +1,1 @@
+"""Questions about what is stored: candidates by the inverted index, counts, borders in the texts."""
