@@ -49,6 +49,9 @@ _AT_ONCE = 1 << 20
 
 _BLOCKS_AT_A_TIME = 4096
 
+# How many blocks a look-up begins with: where many have the same text, each may have a million keys.
+_FIRST_BLOCKS = 512
+
 _COLUMNS = "id, first, last, hash_bits, block_bits, postings, target, moved"
 _BLOCKS = "select id, keys from posting where id >= ? and id < ? order by id"
 _NEXT_BLOCKS = "select id, keys from posting where id > ? and id < ? order by id limit ?"
@@ -146,26 +149,32 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
     return merged
 
 
-def look_up(db: apsw.Connection, hashes: U64) -> tuple[I64, I64]:
+def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
     """For sorted hashes, all that match: which hash, and a content that has it (dead ones included).
 
-    Hashes are compared by their high bits only: what is found is a candidate.
+    Hashes are compared by their high bits only: what is found is a candidate. It comes in pieces, for
+    of what everybody has there may be more than memory holds: a piece is cut where it has 2^20 postings.
     """
-    found_hashes, found_contents = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for segment in all_segments(db):
         prefixes = hashes >> np.uint64(64 - segment.hash_bits)
-        blocks = prefixes >> np.uint64(segment.hash_bits - segment.block_bits)
-        wanted = np.unique(blocks).astype(np.int64) + segment.row(0)
-        if not len(wanted):
-            continue
-        keys = _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(wanted),)), db.filename)
-        stored = keys >> np.uint64(segment.local_bits)
-        begins, ends = np.searchsorted(stored, prefixes), np.searchsorted(stored, prefixes, "right")
-        counts = ends - begins
-        hits = keys[ranges(begins, counts)]
-        found_hashes.append(np.repeat(np.arange(len(hashes)), counts))
-        found_contents.append(_contents(segment, hits))
-    return np.concatenate(found_hashes), np.concatenate(found_contents)
+        blocks = (prefixes >> np.uint64(segment.hash_bits - segment.block_bits)).astype(np.int64)
+        begin, at_once = 0, _FIRST_BLOCKS
+        while begin < len(blocks):
+            end = int(np.searchsorted(blocks, blocks[min(begin + at_once, len(blocks)) - 1], "right"))
+            wanted = np.unique(blocks[begin:end]) + segment.row(0)
+            keys = _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(wanted),)), db.filename)
+            which, found = _matches(segment, keys, prefixes[begin:end])
+            yield which + begin, found
+            # As many as have so many keys, if the next are like these.
+            begin, at_once = end, max(1, min(8 * at_once, len(wanted) * _AT_ONCE // (len(keys) + 1)))
+
+
+def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
+    """Which of some sorted prefixes are among some keys, and with what contents."""
+    stored = keys >> np.uint64(segment.local_bits)
+    begins = np.searchsorted(stored, prefixes)
+    counts = np.searchsorted(stored, prefixes, "right") - begins
+    return np.repeat(np.arange(len(prefixes)), counts), _contents(segment, keys[ranges(begins, counts)])
 
 
 def all_segments(db: apsw.Connection) -> list[Segment]:

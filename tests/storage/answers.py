@@ -15,6 +15,12 @@ _FEATURES = (
 )
 
 
+def looked_up(db, hashes):
+    """`look_up`, all its pieces together."""
+    which, found = zip((np.empty(0, np.int64),) * 2, *postings.look_up(db, hashes), strict=True)
+    return np.concatenate(which), np.concatenate(found)
+
+
 def answers(index, hashes=None):
     """Sketches, features, texts and metas by key, and where some hashes (all its own) are found."""
     with index._store.reading() as db:
@@ -23,7 +29,7 @@ def answers(index, hashes=None):
             keys.setdefault(content, []).append(key)
         if hashes is None:
             hashes = all_hashes(index)
-        which, found = postings.look_up(db, hashes)
+        which, found = looked_up(db, hashes)
         prefixes = hashes >> np.uint64(64 - postings.HASH_BITS)
         pairs = {
             (prefix, key)

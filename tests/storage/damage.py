@@ -27,6 +27,7 @@ import numpy as np
 import docindex
 from docindex import Recipe
 from docindex.storage import contents, postings
+from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 
 RECIPE = Recipe(k=8, window=6, shingle=3, slots=16, features=(4, 4, 2), min_s=8, mod_m=3, level=8)
@@ -122,7 +123,7 @@ def _stats(index):
 
 def _candidates(index, expected):
     with index._store.reading() as db:
-        hashes, found = postings.look_up(db, np.array(expected["hashes"], np.uint64))
+        hashes, found = looked_up(db, np.array(expected["hashes"], np.uint64))
     # Whoever asks skips dead contents.
     alive = ~np.isin(found, expected["dead"])
     return sorted(set(zip(hashes[alive].tolist(), found[alive].tolist(), strict=True)))

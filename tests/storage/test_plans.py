@@ -10,6 +10,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.storage import contents, postings
+from tests.storage.answers import looked_up
 from tests.storage.texts import prose
 
 RECIPE = Recipe(min_s=8, mod_m=3, level=8)
@@ -42,7 +43,7 @@ def operations(index):
         with index._store.reading() as db:
             number = index["00003"].content
             hashes, _ = contents.fingerprints_of(db, number, RECIPE.window)
-            found = postings.look_up(db, np.unique(hashes))
+            found = looked_up(db, np.unique(hashes))
         assert number in found[1]
 
     def merge():

@@ -8,7 +8,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents, postings
+from docindex.storage import contents
+from tests.storage.answers import looked_up
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"
 RECIPE = Recipe(k=8, window=6, shingle=3, slots=16, features=(4, 4, 2), min_s=8, mod_m=3, level=8)
@@ -75,7 +76,7 @@ def test_the_sketches_in_a_file_of_schema_1_are_what_texts_still_give(index):
             for opened, document in ((index, old), (fresh, new)):
                 with opened._store.reading() as db:
                     hashes, positions = contents.fingerprints_of(db, document.content, RECIPE.window)
-                    hits = postings.look_up(db, np.unique(hashes))
+                    hits = looked_up(db, np.unique(hashes))
                     rows.append(
                         (
                             *(hashes.tolist(), positions.tolist(), int((hits[1] == document.content).sum())),

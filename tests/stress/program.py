@@ -19,7 +19,8 @@ import numpy as np
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents, postings
+from docindex.storage import contents
+from tests.storage.answers import looked_up
 from tests.storage.texts import prose
 
 RECIPE = Recipe(k=12, window=8, slots=16, features=(4, 4, 2))
@@ -117,7 +118,7 @@ def _look_in_one_transaction(index, group, *, deep):
         for document in documents:
             hashes, _ = contents.fingerprints_of(db, document.content, index.recipe.window)
             hashes = np.unique(hashes)
-            which, found = postings.look_up(db, hashes)
+            which, found = looked_up(db, hashes)
             mine = which[found == document.content]
             assert mine.tolist() == list(range(len(hashes))), "a fingerprint is not in the inverted index"
         everybody = {content for (content,) in db.execute("select id from content")}
