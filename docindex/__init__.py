@@ -13,11 +13,21 @@ from docindex.errors import (
     RecipeMismatch,
     Refused,
     SchemaTooNew,
+    TextNotKept,
     UnreadableFile,
 )
 from docindex.index import Index, open  # noqa: A004 - as in gzip.open: people write docindex.open
+from docindex.query.asking import Key, Text
+from docindex.query.clusters import Cluster, Member
+from docindex.query.compare import Comparison
+from docindex.query.near import Neighbour
+from docindex.query.pairs import Pair, Pairs
+from docindex.query.passages import Passage
+from docindex.query.search import Match
 from docindex.recipe import Recipe
 from docindex.sketch import Sketch
+from docindex.storage.adhoc import Rows
+from docindex.storage.boilerplate import Template
 from docindex.storage.contents import Document
 from docindex.storage.upkeep import Stats
 from docindex.strings import (
@@ -35,6 +45,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Busy",
     "Cancelled",
+    "Cluster",
+    "Comparison",
     "CorruptIndex",
     "DiskFull",
     "DocIndexError",
@@ -42,15 +54,26 @@ __all__ = [
     "FileError",
     "Fingerprints",
     "Index",
+    "Key",
+    "Match",
+    "Member",
+    "Neighbour",
     "NotAnIndex",
+    "Pair",
+    "Pairs",
+    "Passage",
     "ReadOnly",
     "Recipe",
     "RecipeError",
     "RecipeMismatch",
     "Refused",
+    "Rows",
     "SchemaTooNew",
     "Sketch",
     "Stats",
+    "Template",
+    "Text",
+    "TextNotKept",
     "UnreadableFile",
     "__version__",
     "containment",

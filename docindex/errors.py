@@ -8,6 +8,7 @@
         NotAnIndex          it is something else
         SchemaTooNew        it was made by a newer docindex
         CorruptIndex        it is damaged
+        TextNotKept         what was asked needs a text that is not in it
         Busy                somebody else is writing, and did not finish in time
         ReadOnly            a change was asked of an index that is open for reading only
         Refused             a rule of the host's own in the same file forbids the change
@@ -59,6 +60,10 @@ class SchemaTooNew(FileError):
 
 class CorruptIndex(FileError):
     """A file is damaged: what was read cannot be right."""
+
+
+class TextNotKept(FileError):
+    """A passage or a template needs the text of a document, which is not in the index."""
 
 
 class Busy(FileError):

@@ -17,6 +17,7 @@ import platformdirs
 
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.items import Item, can_be_stored, checked_key, from_line, incoming, to_line
+from docindex.questions import Questions
 from docindex.recipe import Recipe
 from docindex.sketch import batches
 from docindex.storage import check, contents, postings, upkeep
@@ -101,13 +102,8 @@ def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
     return str(absolute)
 
 
-class Index:
+class Index(Questions):
     """Documents, and which of them share text. Made by `docindex.open`; may be used by several threads."""
-
-    def __init__(self, store: Store, recipe: Recipe) -> None:
-        self._store = store
-        self.recipe = recipe
-        """The parameters the index was made with."""
 
     @property
     def path(self) -> str:

@@ -165,6 +165,18 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
     return hashes, np.cumsum(gaps, dtype=np.int64)
 
 
+def symbols_hash(text: str) -> bytes:
+    """The xxh3-128 of a text's symbols.
+
+    >>> symbols_hash("Ada's Éclair") == symbols_hash("adas eclair")
+    True
+    """
+    hasher = xxhash.xxh3_128()
+    for piece in slices(text):
+        hasher.update(read([piece]).symbols.data)
+    return hasher.digest()
+
+
 def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a few short texts, all at once."""
     reading = _read(texts, recipe)

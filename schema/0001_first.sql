@@ -27,6 +27,11 @@ create table content (
     unique (hash, reading)
 ) strict;
 create index content_symbols on content (symbols_hash);
+-- The simhash as it is, and turned left by 22 and by 43 bits: whatever has the same leading 22, middle 21 or last
+-- 21 bits stands together in one of them, and the rows of `content` need not be read.
+create index content_simhash on content (simhash);
+create index content_simhash_22 on content ((simhash << 22) | ((simhash >> 42) & 4194303));
+create index content_simhash_43 on content ((simhash << 43) | ((simhash >> 21) & 8796093022207));
 
 -- What the host stored, under its own key.
 create table document (

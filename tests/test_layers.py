@@ -14,8 +14,10 @@ ORDER = [
     {"streams"},
     {"sketch"},
     {"strings", "storage"},
-    {"query"},
     {"workers", "items"},
+    {"query"},
+    {"boilerplate"},
+    {"questions"},
     {"index"},
     {"__init__"},
     {"cli"},
@@ -24,8 +26,9 @@ ORDER = [
 # Inside kernels: what any may use, then the others in the order in which they build on each other.
 KERNELS = [
     {"arrays"},
-    {"grams", "minhash", "simhash", "features", "compressed", "packing", "selections"},
-    {"winnow", "shingles", "samples", "hamming"},
+    {"grams", "minhash", "simhash", "features", "compressed", "packing", "tally", "selections"},
+    {"winnow", "shingles", "samples", "hamming", "joins"},
+    {"align"},
 ]
 OUTSIDE = {"kernels": {"numpy"}}
 STANDARD = {

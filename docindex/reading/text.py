@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, ranges, starts_of
+from docindex.kernels.arrays import I64, U8, Bool, ranges, starts_of
 
 PART = 1 << 20
 """Characters of a long text that are read at a time; batches of short ones are cut to the same size."""
@@ -127,11 +127,50 @@ def offsets(text: str, positions: I64) -> I64:
         first, last = np.searchsorted(positions, [read_so_far, read_so_far + len(origins)])
         found.append(origins[positions[first:last] - read_so_far] + begin)
         read_so_far += len(origins)
-    if len(positions) and not 0 <= positions[0] <= positions[-1] < read_so_far:
-        raise IndexError(
-            f"the text has {read_so_far} symbols; there is none at {positions[0]} or {positions[-1]}"
-        )
+    _check_positions(positions, read_so_far)
     return np.concatenate(found)
+
+
+def ends(text: str, positions: I64) -> I64:
+    r"""Where the characters of the symbols at some ascending positions end, and the marks behind them.
+
+    >>> ends("cafe\u0301, ﬁ", np.array([2, 3, 4])).tolist()
+    [3, 5, 8]
+    """
+    if text.isascii():
+        return offsets(text, positions) + 1
+    found = np.empty(len(positions), np.int64)
+    known = done = read_so_far = 0
+    for begin in range(0, len(text), PART):
+        entries = _entries_of(_codes(text[begin : begin + PART]))
+        solid = np.flatnonzero(entries & (_COUNT | _SEPARATES))
+        if not len(solid):
+            continue
+        found[known:done] = begin + solid[0]  # whose marks may go on from the slice before
+        before = read_so_far + starts_of(_counts(entries[solid]).astype(np.int64))
+        first, done = np.searchsorted(positions, before[[0, -1]])
+        following = np.searchsorted(before[:-1], positions[first:done], "right")
+        found[first:done] = begin + np.append(solid, 0)[following]
+        known = first + np.searchsorted(following, len(solid))
+        read_so_far = before[-1]
+    found[known:done] = len(text)
+    _check_positions(positions, read_so_far)
+    return found
+
+
+def borders(text: str) -> Bool:
+    """For each place between symbols, the begin and the end among them, whether no character spans it.
+
+    >>> borders("a ﬁn").tolist()
+    [True, True, False, True, True]
+    """
+    found = []
+    for piece in slices(text):
+        counts = _counts(_entries_of(_codes(piece)))
+        begins = starts_of(counts[counts > 0].astype(np.int64))
+        found.append(np.zeros(begins[-1], bool))
+        found[-1][begins[:-1]] = True
+    return np.concatenate([*found, np.ones(1, bool)])
 
 
 def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
@@ -151,6 +190,12 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     line_starts = np.concatenate(ends)
     lines = np.searchsorted(line_starts, offsets, "right")
     return lines, offsets - line_starts[lines - 1] + 1
+
+
+def _check_positions(positions: I64, size: int) -> None:
+    """That symbols stand at some ascending positions of a text of so many."""
+    if len(positions) and not 0 <= positions[0] <= positions[-1] < size:
+        raise IndexError(f"the text has {size} symbols; there is none at {positions[0]} or {positions[-1]}")
 
 
 def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I64:

@@ -33,6 +33,7 @@ def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> 
         _features,
         _postings,
         _texts,
+        _boilerplate,
     )
     found: list[str] = []
     for look in looks:
@@ -185,6 +186,14 @@ def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
             contents.text_of(db, content)
         except CorruptIndex as error:
             yield str(error)
+
+
+def _boilerplate(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    """The templates."""
+    query = "select id, name, hash, text, grams, shingles, sum from boilerplate"
+    for number, *row, stored in stream(db, query):
+        if row_sum(*row) != stored or contents.text_hash(row[2]) != row[1]:
+            yield f"the template {row[0]!r} (number {number}) was changed"
 
 
 def _chunks(found: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:

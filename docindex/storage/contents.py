@@ -25,6 +25,7 @@ from docindex.recipe import Recipe
 from docindex.sketch import Sketches, sketch_batches
 from docindex.storage.rows import counter, row_sum, rows, stream, value
 from docindex.storage.texts import Parts, parts_of, source_of
+from docindex.streams import union
 
 HASH_BYTES = 6
 """Of each fingerprint's hash the high 48 bits are stored."""
@@ -240,6 +241,30 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
         raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
     positions = np.cumsum(np.frombuffer(gaps, _gap_type(window)), dtype=np.int64)
     return unpacked(hashes, HASH_BYTES) << HASH_SHIFT, positions
+
+
+def as_stored(hashes: U64) -> U64:
+    """The different ones among some hashes, ascending, without the bits that are not stored."""
+    return union(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)))
+
+
+def content_of(db: apsw.Connection, key: str) -> int | None:
+    """The content of a document, or None where there is none of this key."""
+    found: int | None = value(db, "select content from document where key = ?", (key,))
+    return found
+
+
+def is_there(db: apsw.Connection, content: int) -> bool:
+    """Whether a document still has a content."""
+    return value(db, "select 1 from content where id = ?", (content,)) is not None
+
+
+def symbols_hash_of(db: apsw.Connection, content: int) -> bytes:
+    """The hash of a content's symbols."""
+    found = value(db, "select symbols_hash from content where id = ?", (content,))
+    if found is None:
+        raise CorruptIndex(f"content {content} is not there; see what check() says", db.filename)
+    return bytes(found)
 
 
 def to_json(meta: Any) -> str | None:

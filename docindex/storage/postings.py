@@ -161,7 +161,8 @@ def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
         begin, at_once = 0, _FIRST_BLOCKS
         while begin < len(blocks):
             end = int(np.searchsorted(blocks, blocks[min(begin + at_once, len(blocks)) - 1], "right"))
-            wanted = np.unique(blocks[begin:end]) + segment.row(0)
+            some = blocks[begin:end]
+            wanted = some[np.append(True, some[1:] != some[:-1])] + segment.row(0)
             keys = _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(wanted),)), db.filename)
             which, found = _matches(segment, keys, prefixes[begin:end])
             yield which + begin, found
@@ -353,6 +354,13 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     return max(1, len(merged.hashes))
 
 
+def dead(db: apsw.Connection) -> I64:
+    """Contents that are gone, but may still be found by `look_up`; ascending."""
+    return np.array(
+        [content for (content,) in rows(db, "select content from dead order by content")], np.int64
+    )
+
+
 def _dead(db: apsw.Connection, segment: Segment) -> I64:
     found = rows(db, "select content from dead where content between ? and ?", (segment.first, segment.last))
     return np.array([content for (content,) in found], np.int64)
@@ -360,3 +368,49 @@ def _dead(db: apsw.Connection, segment: Segment) -> I64:
 
 def _damaged(what: str, path: str) -> NoReturn:
     raise CorruptIndex(f"{what}; restore a backup, or index again", path)
+
+
+def by_hash(db: apsw.Connection) -> tuple[int, Iterator[Found]]:
+    """All postings of all segments by hash, then by content, dead ones included; and their hashes' bits.
+
+    They come some 2^20 at a time: equal hashes always together, and so many of a hash as there are.
+    """
+    segments = all_segments(db)
+    first = min((segment.first for segment in segments), default=0)
+    local_bits = (max((segment.last for segment in segments), default=0) - first).bit_length()
+    bits = min([HASH_BITS, 64 - local_bits, *(segment.hash_bits for segment in segments)])
+
+    def pieces() -> Iterator[Found]:
+        total = sum(segment.postings for segment in segments if segment.target is None)
+        parts_bits = (total // _AT_ONCE).bit_length()
+        for part in range(1 << parts_bits):
+            found = [_part(db, segment, part, parts_bits) for segment in segments]
+            found = [some for some in found if len(some.hashes)]
+            if len(found) == 1 and all(segment.hash_bits == bits for segment in segments):
+                yield found[0]
+            elif found:
+                keys = np.concatenate(
+                    [
+                        (some.hashes >> np.uint64(64 - bits) << np.uint64(local_bits))
+                        | (some.contents - first).astype(np.uint64)
+                        for some in found
+                    ]
+                )
+                keys.sort()
+                # A hash that lost bits may have become equal to another.
+                keys = keys[np.append(True, keys[1:] != keys[:-1])]
+                local = (keys & np.uint64((1 << local_bits) - 1)).astype(np.int64)
+                yield Found(keys >> np.uint64(local_bits) << np.uint64(64 - bits), local + first)
+
+    return bits, pieces()
+
+
+def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> Found:
+    """Those postings of a segment whose hashes begin with some bits."""
+    finer = segment.block_bits - parts_bits
+    if finer >= 0:
+        return postings_in(segment, blocks_of(db, segment, part << finer, (part + 1) << finer))
+    block = part >> -finer  # a small segment: its block has more than this part
+    found = postings_in(segment, blocks_of(db, segment, block, block + 1))
+    ours = found.hashes >> np.uint64(64 - parts_bits) == np.uint64(part)
+    return Found(found.hashes[ours], found.contents[ours])

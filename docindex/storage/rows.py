@@ -3,6 +3,7 @@
 Must never trust what a file says, nor know what its tables mean.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any
@@ -11,6 +12,7 @@ import apsw
 import xxhash
 
 from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64
 
 Bindings = Sequence[Any]
 
@@ -21,28 +23,55 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
     SQLite holds a column to its type when it writes, not when it reads: in a damaged file an integer
     can come back as a blob, or a text that is no UTF-8.
     """
-    cursor = db.cursor()
-    kinds: list[tuple[type, type] | None] | None = None
-    try:
+    with _damage_named(db, statement):
+        cursor = db.cursor()
+        kinds: list[set[type] | None] | None = None
         for row in cursor.execute(statement, bindings):
-            if kinds is None:
-                kinds = [
-                    (_KINDS[declared], NoneType if name in _NULLABLE else _KINDS[declared])
-                    if declared in _KINDS
-                    else None
-                    for name, declared in cursor.get_description()
-                ]
+            kinds = kinds or _kinds(cursor)
             for found, kind in zip(row, kinds, strict=True):
                 if kind is not None and type(found) not in kind:
                     raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
             yield row
-    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
-        raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename) from error
 
 
 def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement, with the types that the schema says."""
-    return list(stream(db, statement, bindings))
+    """All rows of a statement, with the types that the schema says, at a third of the price of `stream`."""
+    with _damage_named(db, statement):
+        cursor = db.cursor()
+        first = next(cursor.execute(statement, bindings), None)
+        if first is None:
+            return []
+        kinds = _kinds(cursor)
+        found = [first, *cursor.fetchall()]
+        for column, kind in zip(zip(*found, strict=True), kinds, strict=True):
+            if kind is not None and not kind.issuperset(map(type, column)):
+                raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
+        return found
+
+
+def rows_for(
+    db: apsw.Connection, statement: str, wanted: I64, bindings: Bindings = ()
+) -> list[tuple[Any, ...]]:
+    """The rows of a statement on ``carray(?)``, its first binding: some numbers, perhaps none."""
+    return rows(db, statement, (apsw.carray(wanted), *bindings)) if len(wanted) else []
+
+
+def _kinds(cursor: apsw.Cursor) -> list[set[type] | None]:
+    """The types that the columns of a result may have, None for those of no table."""
+    return [
+        ({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
+        if declared in _KINDS
+        else None
+        for name, declared in cursor.get_description()
+    ]
+
+
+@contextlib.contextmanager
+def _damage_named(db: apsw.Connection, statement: str) -> Iterator[None]:
+    try:
+        yield
+    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
+        raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename) from error
 
 
 def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:

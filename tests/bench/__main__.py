@@ -5,9 +5,15 @@ Figures are ratios of one run, for machines differ and are shared; each line has
 
 import argparse
 
-from tests.bench import build, kernels, memory, minhash
+from tests.bench import build, kernels, memory, minhash, query
 
-BENCHES = {"build": build.run, "kernels": kernels.run, "memory": memory.run, "minhash": minhash.run}
+BENCHES = {
+    "build": build.run,
+    "kernels": kernels.run,
+    "memory": memory.run,
+    "minhash": minhash.run,
+    "query": query.run,
+}
 
 
 def main():

@@ -1,0 +1,100 @@
+"""What a caller asks with in - a text or a key -, its fingerprints and its symbols out.
+
+A string that is the key of a document stands for that document; any other is a text. Must never
+keep a text that the index has.
+"""
+
+import dataclasses
+
+import apsw
+import numpy as np
+
+from docindex.items import can_be_stored
+from docindex.kernels.arrays import U64
+from docindex.recipe import Recipe
+from docindex.sketch import sketch_batches, symbols_hash, text_fingerprints
+from docindex.storage import contents, documents
+from docindex.storage.documents import Outline
+
+
+class Text(str):
+    """A text, even if it is the key of a document, too.
+
+    >>> Text("ada.txt")
+    Text('ada.txt')
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Text({super().__repr__()})"
+
+
+class Key(str):
+    """The key of a document: `KeyError` where there is none.
+
+    >>> Key("ada.txt")
+    Key('ada.txt')
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Key({super().__repr__()})"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Query:
+    """A text that somebody holds in the hand, or a content of the index."""
+
+    given: str | None = dataclasses.field(repr=False)
+    content: int | None
+
+    def text(self, db: apsw.Connection) -> str | None:
+        """The text, or None for a content whose text is not kept."""
+        return contents.text_of(db, self.content) if self.content is not None else self.given
+
+    def hashes(self, db: apsw.Connection, recipe: Recipe, window: int | None = None) -> U64:
+        """The different fingerprint hashes as they are stored, ascending; those that another window selects.
+
+        Of a content whose text is not kept all are given, whatever the window.
+        """
+        text = self.given
+        if self.content is not None:
+            text = None if window is None else self.text(db)
+            if text is None:
+                return np.unique(contents.fingerprints_of(db, self.content, recipe.window)[0])
+        other = recipe if window is None else dataclasses.replace(recipe, window=window)
+        return contents.as_stored(text_fingerprints(text or "", other)[0])
+
+    def outline(self, db: apsw.Connection, recipe: Recipe) -> Outline:
+        """The sketch without the fingerprints."""
+        if self.content is not None:
+            (found,) = documents.outlines_of(db, np.array([self.content]), recipe)
+            return found
+        (batch,) = sketch_batches([self.given or ""], recipe)
+        sketch = batch[0]
+        return Outline(-1, sketch.shingles, sketch.symbols_hash, sketch.simhash, sketch.slots)
+
+    def symbols_hash(self, db: apsw.Connection) -> bytes:
+        """The hash of the symbols: equal for texts that differ only in what does not count."""
+        if self.content is None:
+            return symbols_hash(self.given or "")
+        return contents.symbols_hash_of(db, self.content)
+
+
+def asked(db: apsw.Connection, what: str) -> Query:
+    """What a string asks with."""
+    if not isinstance(what, str):
+        raise TypeError(
+            f"asked with {what!r}, of type {type(what).__name__}; expected a text or a key, a str"
+        )
+    if isinstance(what, Text):
+        return Query(str.__str__(what), None)
+    plain = str.__str__(what)
+    content = contents.content_of(db, plain) if can_be_stored(plain) else None
+    if content is not None:
+        return Query(None, content)
+    if isinstance(what, Key):
+        raise KeyError(plain)
+    return Query(plain, None)

@@ -1,0 +1,53 @@
+"""Two queries in, all that can be said of the two texts out. Must never look for a third."""
+
+import dataclasses
+
+import apsw
+
+from docindex.query.asking import Query
+from docindex.query.measures import Measures, by_shingles, by_slots
+from docindex.query.passages import Passage, align
+from docindex.recipe import Recipe
+from docindex.sketch import shingle_set
+from docindex.storage.boilerplate import Marked
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(Measures):
+    """What two texts, `a` and `b`, have in common: `containment` is that of a in b, `contained` of b in a."""
+
+    passages: tuple[Passage, ...]
+    """The passages in common, as half-open ranges: `query_start` and `query_end` in a, `start`, `end` in b.
+
+    Without any where a text is not kept: then the numbers are estimates, see `basis`.
+    """
+    query_coverage: float
+    """The share of a's symbols that lie in a passage."""
+    coverage: float
+    """The share of b's symbols that do."""
+
+    @property
+    def longest(self) -> Passage | None:
+        """The longest passage, or None."""
+        return max(self.passages, key=lambda passage: passage.length, default=None)
+
+
+def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Marked) -> Comparison:
+    """Exact by shingles where both texts are there; estimated from sketches, and without passages, if not."""
+    text_a, text_b = a.text(db), b.text(db)
+    alike = a.symbols_hash(db) == b.symbols_hash(db)
+    if text_a is None or text_b is None:
+        of_a, of_b = a.outline(db, recipe), b.outline(db, recipe)
+        measures = by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
+        passages, coverages = [], (float(alike), float(alike))
+    else:
+        of_texts = [marked.shingles_left_of(shingle_set(text, recipe)) for text in (text_a, text_b)]
+        measures = by_shingles(*of_texts, alike=alike)
+        alignment = align(text_a, text_b, recipe)
+        passages, coverages = alignment.passages, (alignment.query_coverage, alignment.coverage)
+    return Comparison(
+        **dataclasses.asdict(measures),
+        passages=tuple(passages),
+        query_coverage=coverages[0],
+        coverage=coverages[1],
+    )

@@ -1,0 +1,91 @@
+"""A query in, the documents that resemble it out: near-duplicates, counted in shingles.
+
+Candidates by features where these find nearly all, else by fingerprints too; each is verified.
+"""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import apsw
+import numpy as np
+
+from docindex.kernels import minhash
+from docindex.kernels.features import acceptance, features
+from docindex.query.asking import Query
+from docindex.query.measures import Measures, by_shingles, by_slots
+from docindex.query.passages import Passage
+from docindex.query.search import Match, Source, candidates_of
+from docindex.recipe import Recipe
+from docindex.sketch import shingle_set
+from docindex.storage import contents, documents
+from docindex.storage.boilerplate import Marked
+from docindex.storage.documents import Outline, Where
+
+RECALL = 0.99
+"""The filter of features alone is trusted where it lets at least so many of the wanted pass."""
+
+# Who is so many standard errors below what is wanted is not looked at: one in 30,000 at the threshold.
+_ERRORS = 4.0
+
+
+def similar(
+    db: apsw.Connection,
+    query: Query,
+    recipe: Recipe,
+    marked: Marked,
+    min_resemblance: float,
+    where: Where | None,
+    passages_with: Source,
+    go_on: Callable[[], None],
+) -> list[Match]:
+    """The documents that resemble the query so much, the most alike first.
+
+    The numbers are exact where both texts are kept, else estimated from the slots.
+    """
+    outline = query.outline(db, recipe)
+    k, s, r = recipe.features
+    found = documents.sharing_features(db, features(outline.slots[None, :], k, s)[0], r)
+    found += documents.of_symbols(db, outline.symbols_hash)
+    if acceptance(k, s, r, min_resemblance) < RECALL or len(marked.shingles):
+        found += candidates_of(db, query, recipe, marked, go_on)
+    text = query.text(db)
+    own = None if text is None else marked.shingles_left_of(shingle_set(text, recipe))
+    matches = []
+    keys: dict[int, list[tuple[str, int]]] = {}
+    for content, key, number in documents.documents_of(db, np.unique(np.array(found, np.int64)), where):
+        keys.setdefault(content, []).append((key, number))
+    for other in documents.outlines_of(db, np.array(sorted(keys), np.int64), recipe):
+        if not (len(marked.shingles) or _likely(outline, other, min_resemblance)):
+            continue
+        go_on()
+        alike = outline.symbols_hash == other.symbols_hash
+        other_text = None if own is None else contents.text_of(db, other.content)
+        if own is None or other_text is None:
+            measures = by_slots(outline.slots, other.slots, outline.shingles, other.shingles, alike=alike)
+        else:
+            rest = marked.shingles_left_of(shingle_set(other_text, recipe))
+            measures = by_shingles(own, rest, alike=alike)
+        if measures.resemblance >= min_resemblance:
+            matches += _matches(
+                measures, keys[other.content], functools.partial(passages_with, other.content)
+            )
+    return sorted(matches, key=lambda match: (-match.score, match.key))
+
+
+def _likely(a: Outline, b: Outline, min_resemblance: float) -> bool:
+    """Whether two sketches are such as those of wanted documents are."""
+    estimated, _ = minhash.estimate(a.slots, b.slots)
+    error = math.sqrt(min_resemblance * (1 - min_resemblance) / len(a.slots))
+    return bool(estimated >= min_resemblance - _ERRORS * error)
+
+
+def _matches(
+    measures: Measures, found: list[tuple[str, int]], passages: Callable[[], list[Passage]]
+) -> list[Match]:
+    numbers = dataclasses.asdict(measures)
+    return [
+        Match(**numbers, key=key, id=number, score=measures.resemblance, _passages=passages)
+        for key, number in found
+    ]

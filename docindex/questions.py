@@ -1,0 +1,226 @@
+"""The reading half of an index: what it can be asked. Must never contain SQL or arithmetic, nor write."""
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from docindex.boilerplate import Boilerplate
+from docindex.errors import TextNotKept
+from docindex.query import clusters, compare, near, pairs, search, similar
+from docindex.query.alike import Method
+from docindex.query.asking import Query, asked
+from docindex.query.clusters import Cluster, Linkage
+from docindex.query.compare import Comparison
+from docindex.query.near import Neighbour
+from docindex.query.pairs import Pairs
+from docindex.query.passages import Passage, align
+from docindex.query.search import Match, Rank, Wanted
+from docindex.recipe import Recipe
+from docindex.storage import adhoc, contents, documents
+from docindex.storage.adhoc import Bindings, Rows
+from docindex.storage.connection import Connection, Store
+from docindex.storage.documents import Where
+
+
+class Questions:
+    """What `docindex.Index` can be asked.
+
+    A question is asked with the key of a document or with any other text: `docindex.Text` and
+    `docindex.Key` say which it is where that could be mistaken. The document whose key was given is
+    among the answers, as it is when its text is given. `where` keeps to documents that fulfil an SQL
+    condition on the table `document`, a string or ``(string, bindings)``.
+    """
+
+    def __init__(self, store: Store, recipe: Recipe) -> None:
+        self._store = store
+        self.recipe = recipe
+        """The parameters the index was made with."""
+        self.boilerplate = Boilerplate(store, recipe)
+        """Texts that everybody has, which do not count."""
+
+    def search(
+        self,
+        query: str,
+        *,
+        window: int | None = None,
+        budget: int | None = None,
+        min_containment: float = 0.0,
+        min_shared: int = 1,
+        min_resemblance: float = 0.0,
+        limit: int | None = 20,
+        where: Where | None = None,
+        rank: Rank = "rarity",
+        max_documents: int | None = None,
+    ) -> list[Match]:
+        """The documents that share fingerprints with a text or a document, best first.
+
+        Best is who shares the rarest: a fingerprint that `n` texts have counts 1/n. ``rank="count"``
+        or ``"containment"`` orders by how many are shared instead. With a larger `window` than the
+        index has, or a `budget` of so many hashes, less is looked up: numbers are then estimates
+        with a standard error, and small copies may be missed. What more than `max_documents` texts
+        have counts for nothing, as boilerplate does.
+        """
+        wanted = Wanted(
+            window, budget, min_containment, min_shared, min_resemblance, limit, where, rank, max_documents
+        )
+        wanted.check(self.recipe)
+        with self._store.reading() as db:
+            asking = asked(db, query)
+            marked = self.boilerplate.marked(db)
+            return search.search(db, asking, self.recipe, marked, wanted, self._source(asking), self._go_on())
+
+    def similar(self, query: str, min_resemblance: float = 0.8, *, where: Where | None = None) -> list[Match]:
+        """The documents whose shingles resemble those of a text or a document so much, most alike first.
+
+        Exact where both texts are kept; else estimated by the slots of their sketches.
+        """
+        if not 0 < min_resemblance <= 1:
+            raise ValueError(f"min_resemblance must be a share above 0 and up to 1, not {min_resemblance!r}")
+        with self._store.reading() as db:
+            asking = asked(db, query)
+            marked = self.boilerplate.marked(db)
+            return similar.similar(
+                db, asking, self.recipe, marked, min_resemblance, where, self._source(asking), self._go_on()
+            )
+
+    def near(self, query: str | int, distance: int = 3, *, where: Where | None = None) -> list[Neighbour]:
+        """The documents whose simhash differs in at most so many bits: none is missed, the nearest first.
+
+        A number asks with the simhash that it is.
+        """
+        return self.near_many([query], distance, where=where)[0]
+
+    def near_many(
+        self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
+    ) -> list[list[Neighbour]]:
+        """What `near` gives for each of many texts, keys or simhash values, at a much lower price."""
+        with self._store.reading() as db:
+            return near.near_many(db, queries, self.recipe, distance, where)
+
+    def pairs(
+        self,
+        *,
+        min_resemblance: float | None = None,
+        min_containment: float | None = None,
+        where: Where | None = None,
+        max_documents: int | None = None,
+        method: Method = "fingerprints",
+    ) -> Pairs:
+        """All pairs of documents of so much resemblance, or of which one contains so much of the other.
+
+        None is missed, and their numbers are exact, by fingerprints. ``method="sketches"`` or
+        ``"features"`` estimate from the slots, for pairs that share slots or features. What more than
+        `max_documents` texts have counts for nothing; `set_aside` of the answer says how many hashes.
+        """
+        return pairs.pairs(
+            self._store,
+            self.recipe,
+            min_resemblance=min_resemblance,
+            min_containment=min_containment,
+            max_documents=max_documents,
+            method=method,
+            **self._among(where),
+        )
+
+    def containments(
+        self,
+        min_containment: float = 0.8,
+        *,
+        where: Where | None = None,
+        max_documents: int | None = None,
+        method: Method = "fingerprints",
+    ) -> Pairs:
+        """Who is inside whom: pairs of which `a` is contained in `b` by so much or more."""
+        return pairs.containments(
+            self._store,
+            self.recipe,
+            min_containment,
+            max_documents=max_documents,
+            method=method,
+            **self._among(where),
+        )
+
+    def clusters(
+        self,
+        min_resemblance: float = 0.8,
+        *,
+        linkage: Linkage = "connected",
+        where: Where | None = None,
+        max_documents: int | None = None,
+        method: Method = "fingerprints",
+    ) -> list[Cluster]:
+        """Groups of documents that belong together, the largest first; each member says why it is there.
+
+        "connected": whom such pairs connect, over however many others. "greedy": each is such a pair with
+        the leader of its group. "complete": each is one with every other.
+        """
+        return clusters.clusters(
+            self._store,
+            self.recipe,
+            min_resemblance,
+            linkage=linkage,
+            max_documents=max_documents,
+            method=method,
+            **self._among(where),
+        )
+
+    def compare(self, a: str, b: str) -> Comparison:
+        """What two texts or documents have in common.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     found = index.compare("to be or not to be", "To be or not to be, that is the question")
+        >>> found.containment, round(found.contained, 2), found.exact
+        (1.0, 0.33, True)
+        """
+        with self._store.reading() as db:
+            return compare.compare(db, asked(db, a), asked(db, b), self.recipe, self.boilerplate.marked(db))
+
+    def execute(self, sql: str, bindings: Bindings = ()) -> Rows:
+        """The rows of a reading statement of SQL, as tuples; `columns` has their names.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add("ada.txt", "The Analytical Engine", meta={"by": "Ada"})
+        ...     index.execute("select key, meta ->> 'by' as author from document")
+        [('ada.txt', 'Ada')]
+        """
+        with self._store.reading() as db:
+            return adhoc.answer(db, sql, bindings)
+
+    def _among(self, where: Where | None) -> dict[str, Any]:
+        """What questions about all documents need to know: which those are, and what does not count."""
+        with self._store.reading() as db:
+            chosen = None if where is None else documents.contents_of(db, where)
+            marked = self.boilerplate.marked(db).hashes
+        return {
+            "chosen": chosen,
+            "marked": marked,
+            "documents": functools.partial(documents.documents_of, where=where),
+            "go_on": self._go_on(),
+        }
+
+    def _go_on(self) -> Callable[[], None]:
+        """Raises `Cancelled` once there was a `cancel`."""
+        return functools.partial(self._store.refuse_cancelled, self._store.cancels())
+
+    def _source(self, asking: Query) -> Callable[[int], list[Passage]]:
+        """Finds the passages that the text asked with shares with a content."""
+
+        def passages_with(content: int) -> list[Passage]:
+            with self._store.reading() as db:
+                own = self._kept(db, asking)
+                return align(own, self._kept(db, Query(None, content)), self.recipe).passages
+
+        return passages_with
+
+    def _kept(self, db: Connection, query: Query) -> str:
+        """A text, or an error where it is not there."""
+        there = query.content is None or contents.is_there(db, query.content)
+        text = query.text(db) if there else None
+        if text is None:
+            raise TextNotKept(
+                "passages need both texts, and one is not kept, or was removed; add it with store_text=True",
+                self._store.path,
+            )
+        return text

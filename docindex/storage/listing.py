@@ -1,0 +1,81 @@
+"""Whole tables in, arrays out: what questions about all documents begin with.
+
+Goes through each table once. Must never decide which contents are alike.
+"""
+
+import dataclasses
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U32
+from docindex.storage.documents import Where
+from docindex.storage.rows import rows, rows_for, stream
+
+_SIZES = "select id, hashes, shingles, symbols_hash from content order by id"
+_COPIED = "select content from document group by content having count(*) > 1"
+_SLOTS = "select c.id, c.slots from carray(?) as wanted cross join content as c on c.id = wanted.value"
+
+# A row of slots has half a kilobyte.
+_ROWS_AT_A_TIME = 1 << 15
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Sizes:
+    """All contents, ascending, and for each of them its sizes."""
+
+    contents: I64
+    hashes: I64
+    """How many different hashes."""
+    shingles: I64
+    symbols: I64
+    """Which symbols it has: a number that contents have in common where their symbols are equal."""
+
+
+def sizes(db: apsw.Connection) -> Sizes:
+    """The sizes of all contents."""
+    found = rows(db, _SIZES)
+    if any(len(row[3]) != 16 for row in found):
+        raise CorruptIndex(
+            "a hash of symbols has not 16 bytes; restore a backup, or index again", db.filename
+        )
+    halves = np.frombuffer(b"".join(row[3] for row in found), "<u8").reshape(-1, 2)
+    order = np.lexsort((halves[:, 0], halves[:, 1]))
+    changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
+    symbols = np.empty(len(found), np.int64)
+    symbols[order] = np.append(0, np.cumsum(changes))[: len(found)]
+    numbers = np.array([row[:3] for row in found], np.int64).reshape(-1, 3)
+    return Sizes(numbers[:, 0], numbers[:, 1], numbers[:, 2], symbols)
+
+
+def copied(db: apsw.Connection) -> I64:
+    """The contents that several documents have, ascending."""
+    return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
+
+
+def slots_of(db: apsw.Connection, contents: I64, count: int) -> U32:
+    """The slots of some contents, a row each."""
+    slots = np.empty((len(contents), count), np.uint32)
+    for begin in range(0, len(contents), _ROWS_AT_A_TIME):
+        some = contents[begin : begin + _ROWS_AT_A_TIME]
+        found = rows_for(db, _SLOTS, some)
+        if len(found) != len(some) or any(len(data) != 4 * count for _, data in found):
+            raise CorruptIndex(
+                f"a content has not {count} slots; restore a backup, or index again", db.filename
+            )
+        data = b"".join(data for _, data in found)
+        slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)
+    return slots
+
+
+def chosen(db: apsw.Connection, where: Where) -> I64:
+    """The contents of those documents that fulfil a condition, ascending."""
+    condition, bindings = (where, ()) if isinstance(where, str) else where
+    try:
+        found = rows(db, f"select distinct content from document where ({condition}\n)", tuple(bindings))
+    except (apsw.SQLError, apsw.BindingsError, TypeError) as error:
+        raise ValueError(
+            f"the condition {condition!r} does not work ({error}); expected SQL on the columns of document"
+        ) from error
+    return np.sort(np.array([content for (content,) in found], np.int64))

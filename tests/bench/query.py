@@ -1,0 +1,280 @@
+"""Searching, coarsely too, beside the bare reading of blocks and beside SQL over a plain table, in one run.
+
+Then how much a coarse search loses, how an index ten times as large slows a search, how often the source
+of an excerpt is found, and all pairs beside copydetect and sim_text where these are there.
+"""
+
+import contextlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+import docindex
+from docindex.sketch import text_fingerprints
+from docindex.storage import postings
+from docindex.storage.contents import as_stored, fingerprints_of
+from docindex.storage.rows import rows
+from tests.bench import corpus
+
+QUERIES = 60
+PARTS = [("all", {}), *((f"window {n}w", {"window": n * 26}) for n in (2, 4, 8))]
+PARTS += [(f"budget {n}", {"budget": n}) for n in (8, 32, 128)]
+
+
+def run(options):
+    paths = corpus.distinct_files(options.folders, options.megabytes)
+    texts = [path.read_bytes().decode("utf-8", "replace") for path in paths]
+    size = sum(map(len, texts)) / 1e6
+    print(f"corpus: {len(texts):,} different files, {size:.0f} MB")
+    if len(texts) < 10_000 or size < 100:
+        print("(the targets are meant for 10,000 files and 100 MB or more: name more folders)")
+    random.seed(1)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        built(folder / "index", enumerate(texts))
+        with docindex.open(folder / "index", readonly=True) as index:
+            queries = [text for text in random.sample(texts, len(texts)) if 8_000 < len(text) < 12_500][
+                :QUERIES
+            ]
+            speed(index, queries, folder)
+            parts(index, queries)
+            excerpts(index, texts)
+            larger(index, texts, queries, folder)
+            pairs(index, texts, folder)
+
+
+def built(path, items):
+    with docindex.open(path) as index:
+        index.add_many(((f"{key:07}", text) for key, text in items), workers=2)
+        index.optimize()
+
+
+def median_ms(times):
+    return f"{1000 * statistics.median(times):.2f} ms"
+
+
+def timed(work, *arguments, **options):
+    begin = time.perf_counter()
+    work(*arguments, **options)
+    return time.perf_counter() - begin
+
+
+def speed(index, queries, folder):
+    """One query after the other, each side in turn."""
+    hashes = {query: as_stored(text_fingerprints(query, index.recipe)[0]) for query in queries}
+    table = plain_table(index, folder / "table")
+
+    def bare(query):
+        """The blocks that the query's hashes are in, fetched and decoded."""
+        with index._store.reading() as db:
+            for segment in postings.all_segments(db):
+                blocks = (hashes[query] >> np.uint64(64 - segment.block_bits)).astype(np.int64)
+                wanted = np.unique(blocks) + segment.row(0)
+                found = rows(db, postings._BLOCKS_BY_ID, (apsw.carray(wanted),))
+                postings._decoded(segment, found, "")
+
+    def grouped(query):
+        """The same hits from a plain table."""
+        wanted = apsw.carray((hashes[query] >> np.uint64(16)).astype(np.int64))
+        table.execute(
+            "select doc, count(distinct hash) from carray(?) as wanted join plain on hash = value "
+            "group by doc order by 2 desc limit 20",
+            (wanted,),
+        ).fetchall()
+
+    sides = {
+        "bare fetch and decode": bare,
+        "GROUP BY over (hash, doc, pos)": grouped,
+        "search": index.search,
+        "search, window 4w": lambda query: index.search(query, window=4 * index.recipe.window),
+    }
+    times = {name: [] for name in sides}
+    for _ in range(3):
+        for query in queries:
+            for name, side in sides.items():
+                times[name].append(timed(side, query))
+    for name, found in times.items():
+        print(f"{name:32}{median_ms(found)}")
+    for a, b, target in (
+        ("search", "bare fetch and decode", 1.5),
+        ("search", "GROUP BY over (hash, doc, pos)", 2.5),
+        ("search, window 4w", "search", 0.5),
+    ):
+        ratio = statistics.median(times[a]) / statistics.median(times[b])
+        print(f"{a} / {b}: {ratio:.2f} (target {target})")
+
+
+def plain_table(index, path):
+    """What an index would be with a row for each posting, filled in its order."""
+    db = apsw.Connection(str(path))
+    db.execute(
+        "create table plain (hash integer, doc integer, pos integer, primary key (hash, doc, pos)) "
+        "without rowid"
+    )
+    hashes, contents, positions = [], [], []
+    with index._store.reading() as reader:
+        for (content,) in reader.execute("select id from content"):
+            found, places = fingerprints_of(reader, content, index.recipe.window)
+            hashes.append(found >> np.uint64(16))
+            contents.append(np.full(len(found), content))
+            positions.append(places)
+    columns = [np.concatenate(some).astype(np.int64) for some in (hashes, contents, positions)]
+    order = np.lexsort(columns[::-1])
+    with db:
+        for begin in range(0, len(order), 1 << 18):
+            some = [column[order[begin : begin + (1 << 18)]].tolist() for column in columns]
+            db.executemany("insert into plain values (?, ?, ?)", zip(*some, strict=True))
+    return db
+
+
+def parts(index, queries):
+    """What is lost when less of a query is looked up: documents, and exactness."""
+    truth = {query: {match.key: match for match in index.search(query, limit=None)} for query in queries}
+    wanted = {query: {k for k, m in found.items() if m.containment >= 0.3} for query, found in truth.items()}
+    looked_up = {query: len(as_stored(text_fingerprints(query, index.recipe)[0])) for query in queries}
+    print(
+        f"{'part of the query':20}{'looked up':>12}{'time':>10}{'recall at .3':>14}"
+        f"{'error':>8}{'stated':>8}{'in 2':>7}"
+    )
+    whole_time = None
+    for name, part in PARTS:
+        times, found, errors, stated, sizes, within = [], 0, [], [], [], []
+        for query in queries:
+            times.append(timed(index.search, query, **part))
+            answers = {match.key: match for match in index.search(query, limit=None, **part)}
+            found += len(wanted[query] & set(answers))
+            if "window" in part:
+                recipe = docindex.Recipe(k=index.recipe.k, window=part["window"])
+                sizes.append(len(as_stored(text_fingerprints(query, recipe)[0])))
+            else:
+                sizes.append(min(part.get("budget", 1 << 60), looked_up[query]))
+            for key in wanted[query] & set(answers):
+                error = answers[key].containment - truth[query][key].containment
+                errors.append(error)
+                stated.append(answers[key].containment_error)
+                within.append(abs(error) <= 2 * stated[-1])
+        whole_time = whole_time or statistics.median(times)
+        recall = found / max(1, sum(map(len, wanted.values())))
+        print(
+            f"{name:20}{statistics.median(sizes):12.0f}"
+            f"{statistics.median(times) / whole_time:9.2f}x{recall:14.3f}"
+            f"{root_mean_square(errors):8.3f}{root_mean_square(stated):8.3f}{np.mean(within):7.2f}"
+        )
+
+
+def root_mean_square(values):
+    return np.sqrt(np.mean(np.square(values)))
+
+
+def excerpts(index, texts):
+    """500 characters of one document in the middle of another: is the source found, and the place marked?"""
+    rng = random.Random(3)
+    hosts = [text for text in texts if 5_000 < len(text) < 20_000]
+    sources = [number for number, text in enumerate(texts) if sum(map(str.isalnum, text)) > 2_000]
+    among_ten = marked = 0
+    for _ in range(100):
+        number, host = rng.choice(sources), rng.choice(hosts)
+        begin = rng.randrange(len(texts[number]) - 500)
+        excerpt = texts[number][begin : begin + 500]
+        middle = len(host) // 2
+        query = f"{host[:middle]}\n\n{excerpt}\n\n{host[middle:]}"
+        matches = index.search(
+            docindex.Text(query), limit=10, where=("key <> ?", (f"{texts.index(host):07}",))
+        )
+        source = next((match for match in matches if match.key == f"{number:07}"), None)
+        # A copy of the place in another file is as good a source: it holds the excerpt, too.
+        holding = [match for match in matches if excerpt in texts[int(match.key)]]
+        among_ten += source is not None or bool(holding)
+        marked += any(is_marked(match, excerpt, middle + 2) for match in holding)
+    print(
+        f"excerpts of 500 characters: source among the first ten {among_ten} of 100 (target 97), "
+        f"its passage marked to the character {marked}"
+    )
+
+
+def is_marked(match, excerpt, at):
+    """Whether a passage covers an excerpt from its first letter or digit to its last."""
+    letters = [at + place for place, char in enumerate(excerpt) if char.isalnum()]
+    return any(
+        passage.query_start <= letters[0] and passage.query_end >= letters[-1] + 1
+        for passage in match.passages()
+    )
+
+
+def larger(index, texts, queries, folder):
+    """Nine copies of each document, each with other words here and there."""
+    rng = random.Random(4)
+
+    def changed(text):
+        words = text.split(" ")
+        for _ in range(max(1, len(words) // 60)):
+            words[rng.randrange(len(words))] = f"changed{rng.random()}"
+        return " ".join(words)
+
+    def items():
+        for number, text in enumerate(texts):
+            yield number, text
+            for copy in range(1, 10):
+                yield copy * len(texts) + number, changed(text)
+
+    with docindex.open(folder / "large") as large:
+        large.add_many(((f"{key:07}", text) for key, text in items()), workers=2, store_text=False)
+        large.optimize()
+        times = {small: [] for small in (True, False)}
+        for _ in range(3):
+            for query in queries:
+                times[True].append(timed(index.search, query))
+                times[False].append(timed(large.search, query))
+    ratio = statistics.median(times[False]) / statistics.median(times[True])
+    print(f"search among {10 * len(texts):,} documents / among {len(texts):,}: {ratio:.2f} (target 1.6)")
+
+
+def pairs(index, texts, folder):
+    """All pairs, beside two programs that compare each with each."""
+    begin = time.perf_counter()
+    found = list(index.pairs(min_resemblance=0.5))
+    ours = time.perf_counter() - begin
+    print(f"all pairs of {len(texts):,} documents: {ours:.1f} s, {len(found):,} pairs")
+    some = folder / "some"
+    some.mkdir()
+    sample = random.Random(5).sample(range(len(texts)), min(1000, len(texts)))
+    for number in sample:
+        (some / f"{number:07}.txt").write_text(texts[number], "utf-8", "surrogatepass", newline="")
+    with contextlib.suppress(ImportError):
+        import copydetect
+
+        detector = copydetect.CopyDetector(
+            test_dirs=[str(some)],
+            extensions=["txt"],
+            noise_t=25,
+            guarantee_t=50,
+            silent=True,
+            disable_filtering=True,
+        )
+        theirs = timed(detector.run) * (len(texts) / len(sample)) ** 2
+        print(
+            f"copydetect: {theirs:.0f} s (from {len(sample):,} documents); "
+            f"ours / theirs: {ours / theirs:.4f} (target 0.02)"
+        )
+    if shutil.which("sim_text"):
+        everything = folder / "everything"
+        everything.mkdir()
+        for number, text in enumerate(texts):
+            (everything / f"{number:07}.txt").write_text(text, "utf-8", "surrogatepass", newline="")
+        names = "\n".join(str(path) for path in sorted(everything.iterdir()))
+        begin = time.perf_counter()
+        subprocess.run(
+            ["sim_text", "-p", "-a", "-i"], input=names, text=True, stdout=subprocess.DEVNULL, check=True
+        )
+        theirs = time.perf_counter() - begin
+        print(f"sim_text -p -a: {theirs:.1f} s; ours / theirs: {ours / theirs:.2f} (target 1.0)")
+    else:
+        print("sim_text is not there (Debian: similarity-tester)", file=sys.stderr)

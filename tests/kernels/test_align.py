@@ -1,0 +1,243 @@
+import itertools
+import operator
+import tracemalloc
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from docindex.kernels import align as kernel
+from docindex.kernels.align import merged, runs
+from docindex.kernels.grams import grams
+from docindex.kernels.winnow import HASH_BITS
+from tests import plain
+
+EXAMPLES = 400
+
+
+def maximal(a, b):
+    """All maximal common runs of two texts: the stretches of equal symbols on each diagonal."""
+    found = []
+    for diagonal in range(-len(a), len(b)):
+        i = max(0, -diagonal)
+        for equal, stretch in itertools.groupby(map(operator.eq, a[i:], b[i + diagonal :])):
+            length = len(list(stretch))
+            if equal:
+                found.append((i, i + diagonal, length))
+            i += length
+    return found
+
+
+def selected(text, k, window):
+    """Where the rightmost rule selects a k-gram, and its hash."""
+    hashes, _ = grams(np.frombuffer(text, np.uint8), np.array([0, len(text)]), k)
+    hashes = (hashes >> np.uint64(64 - HASH_BITS)).tolist()
+    return [(place, hashes[place]) for place in plain.winnow(hashes, window, robust=False)]
+
+
+def seeds(a, b, k, window):
+    """The pairs of selected places with one k-gram, and its hash."""
+    of_a, of_b = selected(a, k, window), selected(b, k, window)
+    return [(p, q, hash_) for p, hash_ in of_a for q, _ in of_b if a[p : p + k] == b[q : q + k]]
+
+
+def of_run(run, seeds, k):
+    """Where in the first text those of the seeds begin that a run holds."""
+    i, j, length = run
+    return [p for p, q, _ in seeds if q - p == j - i and i <= p and p + k <= i + length]
+
+
+def definition(a, b, k, window):
+    """The maximal runs that hold a seed."""
+    diagonals = {}
+    for p, q, hash_ in seeds(a, b, k, window):
+        diagonals.setdefault(q - p, []).append((p, q, hash_))
+    return sorted(run for run in maximal(a, b) if of_run(run, diagonals.get(run[1] - run[0], []), k))
+
+
+def aligned(a, b, k, window, **settings_):
+    """What the kernel says, with some of its constants changed."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in settings_.items():
+            patch.setattr(kernel, name, value)
+        i, j, length = runs(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8), k, window)
+    return list(zip(i.tolist(), j.tolist(), length.tolist(), strict=True))
+
+
+@st.composite
+def texts(draw):
+    """Two texts of common pieces in any order and number, so that runs overlap, repeat and touch the ends."""
+    alphabet = draw(st.sampled_from([b"a", b"ab", b"abc", bytes(range(97, 123))]))
+    piece = st.lists(st.sampled_from(alphabet), max_size=20).map(bytes)
+    periodic = st.builds(
+        lambda unit, times: unit * times, piece.map(lambda unit: unit[:7]), st.integers(0, 8)
+    )
+    pieces = draw(st.lists(piece | periodic, min_size=1, max_size=5))
+    text = st.lists(st.sampled_from(pieces) | piece.map(lambda own: own[:3]), max_size=6).map(b"".join)
+    return draw(text), draw(text)
+
+
+small = st.fixed_dictionaries(
+    {
+        "_SLICE": st.sampled_from([1, 7, 1 << 22]),
+        "_BATCH": st.sampled_from([1, 5, 1 << 18]),
+        "_REACH": st.sampled_from([0, 9, 256]),
+        "_WIDTH": st.sampled_from([1, 3, 32]),
+        "_AT_ONCE": st.sampled_from([32, 1 << 18]),
+    }
+)
+
+
+@given(texts(), st.integers(1, 6), st.integers(1, 8), small)
+@example((b"a" * 80, b"a" * 60), 3, 4, {})
+@example((b"abcabcabcabcabcab", b"xbcabcabcabcabcay"), 4, 3, {})
+@settings(max_examples=EXAMPLES)
+def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_enough(
+    pair, k, window, sizes
+):
+    found = aligned(*pair, k, window, PAIRS=10**9, **sizes)
+    assert found == definition(*pair, k, window)
+    assert set(found) >= {run for run in maximal(*pair) if run[2] >= k + window - 1}
+
+
+@given(
+    texts(),
+    st.integers(1, 6),
+    st.integers(1, 8),
+    small,
+    st.sampled_from([0, 3, 7]),
+    st.sampled_from([0, 9, 10**9]),
+)
+@settings(max_examples=EXAMPLES)
+def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes, bits, most):
+    fingerprints = kernel.fingerprints
+
+    def poor(*args, **kwargs):
+        positions, hashes, carry = fingerprints(*args, **kwargs)
+        return positions, hashes & np.uint64(bits), carry
+
+    found = aligned(*pair, k, window, fingerprints=poor, PAIRS=most, PAIRS_A_HASH=0, **sizes)
+    every = definition(*pair, k, window)
+    assert found == (every if most == 10**9 else sorted(set(found) & set(every)))
+
+
+def followed(a, b, k, window, most, dense=1 << 16):
+    """The seeds of the rarest hashes, as many as may be followed, and none of those that fill stretches."""
+    found = seeds(a, b, k, window)
+    places = [Counter(hash_ for _, hash_ in selected(text, k, window)) for text in (a, b)]
+    total, kept = 0, set()
+    for pairs, hash_ in sorted((pairs, hash_) for hash_, pairs in Counter(seed[2] for seed in found).items()):
+        if max(count[hash_] for count in places) <= dense:
+            total += pairs
+            if total <= most:
+                kept.add(hash_)
+    return [seed for seed in found if seed[2] in kept]
+
+
+def certain(run, kept, k, reach):
+    """Whether a run has a seed that is followed and goes on nowhere for more than `reach` without one."""
+    i, _, length = run
+    places = sorted(of_run(run, kept, k))
+    return bool(places) and max(np.diff([i, *places, i + length])) <= reach
+
+
+@given(texts(), st.integers(1, 6), st.integers(1, 8), small, st.sampled_from([0, 1, 10, 60, 300]))
+@example((b"a" * 200, b"b" + b"a" * 30 + b"b" + b"a" * 90), 3, 2, {"_REACH": 0}, 0)
+@example((b"a" * 80 + b"cmnop" + b"a" * 60, b"a" * 80 + b"dmnop" + b"a" * 60), 3, 2, {"_REACH": 0}, 10)
+@settings(max_examples=EXAMPLES)
+def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every_place_is_shown(
+    pair, k, window, sizes, most
+):
+    a, b = pair
+    found = aligned(a, b, k, window, PAIRS=most, PAIRS_A_HASH=0, **sizes)
+    every = definition(a, b, k, window)
+    assert found == sorted(set(found) & set(every))
+    for p, q, _ in seeds(a, b, k, window):
+        assert any(i <= p and p + k <= i + length for i, _, length in found)
+        assert any(j <= q and q + k <= j + length for _, j, length in found)
+    kept = followed(a, b, k, window, most)
+    reach = max(k + window, sizes.get("_REACH", 256))
+    assert set(found) >= {run for run in every if certain(run, kept, k, reach)}
+
+
+@given(texts(), st.integers(1, 6), st.integers(1, 8), st.integers(1, 20), st.sampled_from([0, 10, 10**9]))
+@settings(max_examples=EXAMPLES)
+def test_of_a_hash_that_fills_a_stretch_not_all_places_are_kept_but_all_its_symbols_are_shown(
+    pair, k, window, dense, most
+):
+    a, b = pair
+    found = aligned(a, b, k, window, PAIRS=most, PAIRS_A_HASH=0, _DENSE=dense, _REACH=0)
+    every = definition(a, b, k, window)
+    assert found == sorted(set(found) & set(every))
+    shown, shown_in_b = (
+        {n for run in found for n in range(run[side], run[side] + run[2])} for side in (0, 1)
+    )
+    for p, q, _ in seeds(a, b, k, window):
+        assert shown >= set(range(p, p + k))
+        assert shown_in_b >= set(range(q, q + k))
+    kept = followed(a, b, k, window, most, dense)
+    assert set(found) >= {run for run in every if certain(run, kept, k, k + window)}
+
+
+def random_text(seed, length):
+    return np.random.default_rng(seed).integers(97, 123, length).astype(np.uint8).tobytes()
+
+
+def test_what_repeats_throughout_both_texts_is_one_run_and_not_millions():
+    for unit in (b"a", random_text(7, 7), random_text(60, 60)):
+        text = unit * (100_000 // len(unit))
+        assert aligned(text, text, 25, 26) == [(0, 0, len(text))]
+
+
+def test_a_stretch_of_one_symbol_is_shown_in_bounded_memory():
+    text = b"a" * 3_000_000
+    kernel.runs(*(2 * [np.frombuffer(b"a", np.uint8)]), 25, 26)
+    tracemalloc.start()
+    found = aligned(text, text, 25, 26)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found == [(0, 0, len(text))]
+    assert peak < 40 * len(text)
+
+
+def test_a_sentence_scattered_over_both_texts_is_shown_wherever_it_stands_by_a_bounded_number_of_runs():
+    sentence, times = random_text(0, 60), 3000
+    a, b = (
+        b"".join(random_text(times * side + number, 40) + sentence for number in range(times))
+        for side in (1, 2)
+    )
+    found = np.array(aligned(a, b, 25, 26))
+    places = np.arange(40, len(a), 100)
+    for begins in (found[:, 0], found[:, 1]):
+        order = np.argsort(begins)
+        reached = np.maximum.accumulate((begins + found[:, 2])[order])
+        assert (reached[np.searchsorted(begins[order], places, "right") - 1] >= places + 60).all()
+    assert len(found) <= kernel.PAIRS + 2 * times
+
+
+def test_many_short_runs_in_any_order_are_all_found():
+    pieces = [random_text(number, 60) for number in range(2000)]
+    a, b = (
+        b"".join(random_text(10_000 * side + number, 40) + pieces[number] for number in order)
+        for side, order in ((1, range(2000)), (2, np.random.default_rng(0).permutation(2000)))
+    )
+    found = aligned(a, b, 25, 26)
+    assert [i // 100 for i, _, _ in found] == list(range(2000))
+    assert all(a[i : i + length] == b[j : j + length] and length >= 60 for i, j, length in found)
+
+
+def test_texts_too_long_for_their_places_to_be_told_apart_are_refused():
+    endless = np.broadcast_to(np.uint8(0), 1 << 31)
+    with pytest.raises(ValueError, match="fewer than 2\\^31"):
+        runs(endless, endless[:9], 5, 4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), max_size=12))
+def test_merged_ranges_hold_what_the_ranges_hold_and_lie_apart(pairs):
+    begins, lengths = np.array(pairs, np.int64).reshape(-1, 2).T
+    first, last = (array.tolist() for array in merged(begins, begins + lengths))
+    inside = sorted({number for begin, length in pairs for number in range(begin, begin + length)})
+    assert [number for begin, end in zip(first, last, strict=True) for number in range(begin, end)] == inside
+    assert all(end < begin for end, begin in zip(last[:-1], first[1:], strict=True))

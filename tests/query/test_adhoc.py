@@ -1,0 +1,76 @@
+"""SQL of the caller's own: it reads what there is, and cannot write, whatever it says."""
+
+import pytest
+
+import docindex
+
+
+@pytest.fixture(params=["memory", "file", "readonly"])
+def index(request, tmp_path):
+    path = ":memory:" if request.param == "memory" else tmp_path / "index"
+    opened = docindex.open(path)
+    opened.add_many([("a", "one text", {"by": "Ada"}), ("b", "another text", None)])
+    if request.param == "readonly":
+        opened.close()
+        opened = docindex.open(path, readonly=True)
+    with opened:
+        yield opened
+        assert list(opened) == ["a", "b"]
+
+
+def test_rows_come_as_tuples_with_the_names_of_their_columns(index):
+    found = index.execute("select key, meta ->> 'by' as author from document order by key")
+    assert found == [("a", "Ada"), ("b", None)]
+    assert found.columns == ("key", "author")
+    assert index.execute("select key from document where key = ?", ["b"]) == [("b",)]
+    assert index.execute("select key from document where key = :key", {"key": "b"}) == [("b",)]
+    assert index.execute("with n(x) as (values (1), (2)) select sum(x) from n") == [(3,)]
+    assert index.execute("select 1 where 0") == []
+    assert index.execute("pragma table_info(document)")[0][1] == "id"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from document",
+        "update document set key = 'c'",
+        "insert into dead values (1, 1)",
+        "drop table document",
+        "create table mine (x)",
+        "create temp table mine (x)",
+        "pragma user_version = 7",
+        "pragma writable_schema = on",
+        "pragma query_only = off",
+        "pragma journal_mode = delete",
+        "attach ':memory:' as other",
+        "vacuum",
+        "vacuum into '/tmp/never-made-by-docindex'",
+        "begin",
+        "commit",
+        "savepoint s",
+        "reindex",
+        "analyze",
+        "select 1; delete from document",
+    ],
+)
+def test_what_would_write_is_refused(index, statement):
+    with pytest.raises(docindex.ReadOnly, match="only reading statements are taken"):
+        index.execute(statement)
+    assert index.execute("select count(*) from document") == [(2,)]
+    assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    ("sql", "bindings"),
+    [
+        ("selec 1", ()),
+        ("select nothing from document", ()),
+        ("select ?", ()),
+        ("select 1", (1,)),
+        ("select :a", {}),
+        ("select load_extension('x')", ()),
+    ],
+)
+def test_what_is_not_sql_is_a_value_error(index, sql, bindings):
+    with pytest.raises(ValueError, match="does not work"):
+        index.execute(sql, bindings)

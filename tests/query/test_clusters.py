@@ -1,0 +1,177 @@
+import itertools
+import random
+
+import numpy as np
+import pytest
+
+import docindex
+from docindex.query.clusters import Cluster, Member, clusters
+from docindex.query.pairs import pairs
+from tests.query.test_pairs import RECIPE, THRESHOLDS, brute_pairs, build, corpus, hash_sets
+
+LINKAGES = ["connected", "greedy", "complete"]
+
+
+def definition(sets, least, linkage):
+    """The keys of each cluster, by going through documents one by one."""
+    near = {key: set() for key in sets}
+    score = {}
+    for a, b, resemblance, *_ in brute_pairs(sets, least):
+        near[a].add(b)
+        near[b].add(a)
+        score[a, b] = score[b, a] = resemblance
+    free, found = set(sets), []
+    for leader in sorted(sets, key=lambda key: (-len(near[key]), key)):
+        if leader not in free:
+            continue
+        group = {leader}
+        if linkage == "connected":
+            while more := {b for a in group for b in near[a]} - group:
+                group |= more
+        elif linkage == "greedy":
+            group |= near[leader] & free
+        else:
+            # Those of the same symbols are all together or all not, whatever stands between them.
+            same = {key: min(other for other in sets if sets[other][1] == sets[key][1]) for key in sets}
+            for key in sorted(near[leader] & free, key=lambda key: (-score[leader, key], same[key], key)):
+                if group <= near[key] | {key}:
+                    group.add(key)
+        free -= group
+        if len(group) > 1:
+            found.append(sorted(group))
+    return sorted(found)
+
+
+def keys_of(found):
+    return sorted(sorted(cluster.keys) for cluster in found)
+
+
+def check_reasons(index, cluster, least, linkage):
+    """Each member is like one before it, in the way it says."""
+    sets, _ = hash_sets(index)
+    near = {(a, b): resemblance for a, b, resemblance, *_ in brute_pairs(sets, 1e-9)}
+    seen = {}
+    for member in cluster.members:
+        if not seen:
+            assert member == Member(member.key, "first", None, 1.0)
+        else:
+            assert member.like in seen
+            assert member.resemblance == near[min(member.key, member.like), max(member.key, member.like)]
+            same_symbols = sets[member.key][1] == sets[member.like][1]
+            same_content = index[member.key].content == index[member.like].content
+            expected = "exact copy" if same_content else "same text" if same_symbols else "near"
+            assert member.why == expected
+            assert member.resemblance >= least
+            if linkage != "connected" and member.why == "near":
+                assert member.like == cluster.members[0].key
+        seen[member.key] = member
+    if linkage != "connected":
+        ordered = [(-member.resemblance, member.key) for member in cluster.members if member.why == "near"]
+        assert ordered == sorted(ordered)
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+def test_clusters_are_those_of_the_definition(linkage):
+    sizes = []
+    for seed in range(60):
+        rng = random.Random(seed)
+        with build(rng, rng.randrange(30)) as index:
+            least = rng.choice(THRESHOLDS[1:])
+            sets, _ = hash_sets(index)
+            found = clusters(index._store, RECIPE, least, linkage=linkage)
+            assert keys_of(found) == definition(sets, least, linkage)
+            order = [(-len(cluster), cluster.members[0].key) for cluster in found]
+            assert order == sorted(order)
+            for cluster in found:
+                check_reasons(index, cluster, least, linkage)
+                assert cluster.texts == len({index[key].content for key in cluster.keys})
+            sizes += [len(cluster) for cluster in found]
+    assert len(sizes) > 60
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("method", ["fingerprints", "sketches", "features"])
+def test_clusters_do_not_depend_on_the_order_in_which_documents_came(linkage, method):
+    for seed in range(15):
+        rng = random.Random(seed)
+        items = [(f"{number:02}", text) for number, text in enumerate(corpus(rng, 25))]
+        found = []
+        for _ in range(3):
+            rng.shuffle(items)
+            with docindex.open(":memory:", recipe=RECIPE) as index:
+                cut = rng.randrange(25)
+                index.add_many(items[:cut], workers=1)
+                index.add("gone", rng.choice(items)[1] + " and more")
+                index.add_many(items[cut:], workers=1)
+                index.remove("gone")
+                found.append(clusters(index._store, RECIPE, 0.4, linkage=linkage, method=method))
+        assert found[0] == found[1] == found[2]
+
+
+def test_a_connected_cluster_grows_from_its_closest_members():
+    # A chain: each has most in common with its neighbours.
+    pieces = ["".join(random.Random(number).choices("abcdefghijk", k=40)) for number in range(8)]
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for number in range(6):
+            index.add(f"{number}", " ".join(pieces[number : number + 3]))
+        (cluster,) = clusters(index._store, RECIPE, 0.4)
+        assert sorted(cluster.keys) == [*"012345"]
+        for member in cluster.members[1:]:
+            assert abs(int(member.key) - int(member.like)) == 1
+        apart = clusters(index._store, RECIPE, 0.4, linkage="complete")
+        assert [sorted(cluster.keys) for cluster in apart] == [["0", "1"], ["2", "3"], ["4", "5"]] or all(
+            len(cluster) == 2 for cluster in apart
+        )
+
+
+def test_ten_thousand_copies_of_a_text_are_one_cluster():
+    with docindex.open(":memory:") as index:
+        text = "a text that many have " * 9
+        index.add_many(((f"{number:05}", text) for number in range(10_000)), workers=1)
+        index.add("other", text.title())
+        for linkage in LINKAGES:
+            (cluster,) = clusters(index._store, index.recipe, 0.8, linkage=linkage)
+            assert len(cluster) == 10_001
+            assert cluster.texts == 2
+            assert cluster.members[0] == Member("00000", "first", None, 1.0)
+            assert cluster.members[1] == Member("00001", "exact copy", "00000", 1.0)
+            assert cluster.members[-1] == Member("other", "same text", "00000", 1.0)
+
+
+def test_an_empty_index_has_no_clusters():
+    with docindex.open(":memory:") as index:
+        for linkage, method in itertools.product(LINKAGES, ["fingerprints", "sketches", "features"]):
+            assert clusters(index._store, index.recipe, 0.5, linkage=linkage, method=method) == []
+
+
+def test_only_chosen_contents_are_clustered():
+    with docindex.open(":memory:") as index:
+        for key in "abc":
+            index.add(key, f"one and the same long enough text for all of them, except for the end: {key}")
+        chosen = np.array(sorted(index[key].content for key in "ab"))
+        (cluster,) = clusters(index._store, index.recipe, 0.3, chosen=chosen)
+        assert cluster == Cluster(cluster.members)
+        assert sorted(cluster.keys) == ["a", "b"]
+
+
+def test_an_unknown_linkage_is_refused():
+    with docindex.open(":memory:") as index, pytest.raises(ValueError, match="linkage must be one of"):
+        clusters(index._store, index.recipe, 0.5, linkage="average")
+
+
+def test_of_texts_with_the_same_symbols_the_closest_says_how_near_they_are():
+    chosen = 0
+    for seed in range(40):
+        with build(random.Random(seed), 25) as index:
+            symbols = {key: own for key, (_, own) in hash_sets(index)[0].items()}
+            scores = {}
+            for pair in pairs(index._store, RECIPE, min_resemblance=0.3, method="sketches"):
+                both = frozenset((symbols[pair.a], symbols[pair.b]))
+                scores.setdefault(both, set()).add(pair.resemblance)
+            for cluster in clusters(index._store, RECIPE, 0.3, linkage="greedy", method="sketches"):
+                for member in cluster.members:
+                    if member.why == "near":
+                        found = scores[frozenset((symbols[member.key], symbols[member.like]))]
+                        assert member.resemblance == max(found)
+                        chosen += len(found) > 1
+    assert chosen > 5

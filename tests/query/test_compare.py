@@ -1,0 +1,126 @@
+"""Two texts or documents beside each other: exact where the texts are there, said to be estimates if not."""
+
+import random
+
+import pytest
+
+import docindex
+from docindex import Recipe
+from docindex.sketch import shingle_set
+from tests.query.corpus import RECIPE, corpus
+from tests.storage.texts import prose
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return corpus(7)
+
+
+def shingles(text):
+    return set(shingle_set(text, RECIPE).tolist())
+
+
+def measured(a, b):
+    """The definition: containment of a in b, of b in a, resemblance, and how many are shared."""
+    if not (a and b):
+        share = float(a == b)
+        return share, share, share, 0
+    both = len(a & b)
+    return both / len(a), both / len(b), both / len(a | b), both
+
+
+def numbers(found):
+    return found.containment, found.contained, found.resemblance, found.shared
+
+
+def test_the_numbers_are_those_of_the_definition_over_shingles(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items())
+        for a in list(texts)[:14]:
+            for b in list(texts)[-14:]:
+                found = index.compare(a, b)
+                assert numbers(found) == measured(shingles(texts[a]), shingles(texts[b]))
+                assert found.exact
+                assert found.basis == "shingles"
+                assert found == index.compare(docindex.Text(texts[a]), docindex.Key(b))
+
+
+def test_a_document_compared_with_itself_is_one_whatever_it_is(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items())
+        index.boilerplate.add("009")
+        for key, text in texts.items():
+            for other in (key, docindex.Text(text)):
+                found = index.compare(key, other)
+                assert numbers(found)[:3] == (1.0, 1.0, 1.0)
+                assert (found.query_coverage, found.coverage) == (1.0, 1.0) or len(text) < 40
+
+
+def test_without_texts_the_numbers_are_estimates_and_say_so(texts):
+    within = cases = 0
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items(), store_text=False)
+        for a, text_a in texts.items():
+            for b, text_b in texts.items():
+                found = index.compare(a, b)
+                true = measured(shingles(text_a), shingles(text_b))
+                assert found.basis == "slots"
+                assert found.passages == ()
+                if found.exact:
+                    assert numbers(found)[:3] == true[:3]
+                    continue
+                for name, truth in zip(("containment", "contained", "resemblance"), true, strict=False):
+                    error = getattr(found, name + "_error")
+                    within += abs(getattr(found, name) - truth) <= 2 * error
+                    cases += 1
+    assert cases > 5_000
+    assert within / cases >= 0.95
+
+
+def test_boilerplate_is_left_out_of_the_shingles_too():
+    rng = random.Random(4)
+    header, one, other = (prose(rng, 50) for _ in range(3))
+    a, b = f"{header}\n{one}", f"{header}\n{one} {other}"
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        name = index.boilerplate.add(header)
+        marked = shingles(header)
+        assert numbers(index.compare(a, b)) == measured(shingles(a) - marked, shingles(b) - marked)
+        assert index.compare(header, other).resemblance == 0.0
+        index.boilerplate.remove(name)
+        assert numbers(index.compare(a, b)) == measured(shingles(a), shingles(b))
+
+
+def test_passages_cover_what_is_shared_and_the_longest_is_the_longest():
+    rng = random.Random(6)
+    one, other, alone = (prose(rng, words) for words in (60, 40, 50))
+    a, b = f"{one} -- {alone} -- {other}", f"{other} ++ {alone[::-1]} ++ {one}"
+    with docindex.open(":memory:") as index:
+        index.add("b", b)
+        found = index.compare(a, "b")
+    shared = {a[passage.query_start : passage.query_end] for passage in found.passages}
+    assert shared == {b[passage.start : passage.end] for passage in found.passages}
+    assert len(found.passages) == 2
+    assert found.longest.length == max(passage.length for passage in found.passages)
+    letters = [sum(map(str.isalnum, text)) for text in (a, b)]
+    covered = sum(passage.length for passage in found.passages)
+    assert (found.query_coverage, found.coverage) == (covered / letters[0], covered / letters[1])
+
+
+def test_a_match_gives_its_passages_and_says_when_a_text_is_not_kept():
+    text = prose(random.Random(8), 80)
+    with docindex.open(":memory:") as index:
+        index.add("kept", text)
+        index.add("not kept", text + " and more", store_text=False)
+        index.add("removed", text + " and other")
+        by_key = {match.key: match for match in index.search(f"Before. {text} After.")}
+        (passage,) = by_key["kept"].passages()
+        assert (passage.query_start, passage.start) == (8, 0)
+        index.remove("removed")
+        for key in ("not kept", "removed"):
+            with pytest.raises(docindex.TextNotKept, match="passages need both texts"):
+                by_key[key].passages()
+
+
+def test_texts_of_other_recipes_are_compared_by_the_recipe_of_the_index():
+    with docindex.open(":memory:", recipe=Recipe(shingle=1)) as index:
+        assert index.compare("one two three", "three two one").resemblance == 1.0

@@ -1,0 +1,64 @@
+"""Documents whose simhash is near: by key, by text, by number, one and many at a time."""
+
+import random
+
+import pytest
+
+import docindex
+from tests.query.corpus import corpus
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return corpus(21, size=120)
+
+
+@pytest.fixture(scope="module")
+def index(texts):
+    with docindex.open(":memory:") as opened:
+        opened.add_many(texts.items(), workers=1)
+        yield opened
+
+
+def expected(texts, simhash, distance):
+    found = [(docindex.distance(simhash, docindex.simhash(text)), key) for key, text in texts.items()]
+    return [(key, apart) for apart, key in sorted(found) if apart <= distance]
+
+
+def answers(found):
+    return [(neighbour.key, neighbour.distance) for neighbour in found]
+
+
+@pytest.mark.parametrize("distance", [0, 1, 3, 8, 20, 40])
+def test_all_within_a_distance_are_found_nearest_first(index, texts, distance):
+    for key, text in list(texts.items())[:40]:
+        simhash = docindex.simhash(text)
+        for query in (key, docindex.Text(text), simhash):
+            assert answers(index.near(query, distance)) == expected(texts, simhash, distance)
+
+
+def test_many_at_a_time_give_what_one_gives(index, texts):
+    rng = random.Random(1)
+    queries = [*texts, rng.getrandbits(64), 2**63, docindex.Text("words that nobody has")]
+    assert index.near_many(queries, 6) == [index.near(query, 6) for query in queries]
+    assert index.near_many([]) == []
+
+
+def test_a_condition_restricts_and_a_removed_document_is_gone(texts):
+    with docindex.open(":memory:") as index:
+        index.add_many(texts.items())
+        copies = [key for key in texts if key.startswith("copy")]
+        for key in copies:
+            original = key.removeprefix("copy of ")
+            assert [n.key for n in index.near(original, 0, where="key like 'copy%'")] == [key]
+            index.remove(original)
+            assert original not in {n.key for n in index.near(key, 3)}
+
+
+def test_what_cannot_be_asked_is_refused(index):
+    with pytest.raises(ValueError, match="expected 0 to 63"):
+        index.near("a text", 64)
+    with pytest.raises(ValueError, match="does not fit in 64 bits"):
+        index.near(1 << 64)
+    with pytest.raises(TypeError, match="expected a text or a key"):
+        index.near(1.5)

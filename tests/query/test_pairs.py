@@ -1,0 +1,500 @@
+import itertools
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import docindex
+from docindex import Recipe
+from docindex.kernels.minhash import estimate
+from docindex.query import alike, candidates, shared
+from docindex.query.pairs import containments, pairs
+from docindex.storage import contents, documents, listing, postings
+
+# So small that a few words have fingerprints.
+RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
+THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
+
+
+def hash_sets(index, bits=postings.HASH_BITS, marked=(), max_documents=None):
+    """For each key its hashes that count and its symbols; and how many are set aside."""
+    with index._store.reading() as db:
+        rows = db.execute(
+            "select key, content, symbols_hash from document join content on content.id = content"
+        ).fetchall()
+        sets = {
+            content: set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist()) - set(marked)
+            for content in {row[1] for row in rows}
+        }
+    holders = {}
+    for content, hashes in sets.items():
+        for hash_ in hashes:
+            holders.setdefault(hash_ >> (64 - bits), set()).add(content)
+    aside = {
+        prefix for prefix, own in holders.items() if max_documents is not None and len(own) > max_documents
+    }
+    counting = {
+        content: {hash_ for hash_ in own if hash_ >> (64 - bits) not in aside}
+        for content, own in sets.items()
+    }
+    return {key: (counting[content], symbols) for key, content, symbols in rows}, len(aside)
+
+
+def numbers(a, b):
+    """Resemblance, containment, contained and shared, from the sets."""
+    both = len(a[0] & b[0])
+    if a[1] == b[1]:
+        return 1.0, 1.0, 1.0, both
+    share = [both / whole if whole else 0.0 for whole in (len(a[0] | b[0]), len(a[0]), len(b[0]))]
+    return *share, both
+
+
+def best_first(found, score):
+    return sorted(found, key=lambda row: (-score(row), row[0], row[1]))
+
+
+def brute_pairs(sets, least, *, measure="resemblance"):
+    """All pairs of all documents, compared."""
+
+    def score(row):
+        return row[2] if measure == "resemblance" else max(row[3], row[4])
+
+    rows = [(a, b, *numbers(sets[a], sets[b])) for a, b in itertools.combinations(sorted(sets), 2)]
+    return best_first([row for row in rows if score(row) >= least], score)
+
+
+def brute_containments(sets, least):
+    rows = [(a, b, *numbers(sets[a], sets[b])) for a, b in itertools.permutations(sorted(sets), 2)]
+    return best_first([row for row in rows if row[3] >= least], lambda row: row[3])
+
+
+def shown(found):
+    assert all(pair.error == 0.0 and pair.basis == "fingerprints" for pair in found)
+    return [
+        (pair.a, pair.b, pair.resemblance, pair.containment, pair.contained, pair.shared) for pair in found
+    ]
+
+
+def check(index, least, *, bits=postings.HASH_BITS, marked=(), max_documents=None, where=None):
+    """That all three questions have the answers that comparing all with all has."""
+    sets, aside = hash_sets(index, bits, marked, max_documents)
+    options = {"marked": np.array(sorted(marked), np.uint64), "max_documents": max_documents}
+    if where is not None:
+        with index._store.reading() as db:
+            options["chosen"] = listing.chosen(db, where)
+            there = {key for (key,) in db.execute(f"select key from document where {where}")}
+        options["documents"] = lambda db, some: documents.documents_of(db, some, where)
+        sets = {key: own for key, own in sets.items() if key in there}
+    store, recipe = index._store, index.recipe
+    found = pairs(store, recipe, min_resemblance=least, **options)
+    assert shown(found) == brute_pairs(sets, least)
+    assert shown(found) == brute_pairs(sets, least)  # and once again
+    assert found.set_aside == aside
+    found = pairs(store, recipe, min_containment=least, **options)
+    assert shown(found) == brute_pairs(sets, least, measure="containment")
+    found = containments(store, recipe, least, **options)
+    assert shown(found) == brute_containments(sets, least)
+    assert found.set_aside == aside
+
+
+def corpus(rng, count):
+    """Texts of few pieces, so that many have some in common: copies, other spaces, short ones, none."""
+    pool = ["".join(rng.choices("abcdef", k=rng.randrange(1, 30))) for _ in range(rng.randrange(1, 12))]
+    common = [rng.choice(pool) for _ in range(rng.randrange(3))]
+    texts = []
+    for _ in range(count):
+        kind = rng.random()
+        if texts and kind < 0.15:
+            texts.append(rng.choice(texts))
+        elif texts and kind < 0.3:
+            texts.append(" ".join(rng.choice(texts)).title())
+        else:
+            texts.append(" ".join(common + rng.choices(pool, k=rng.randrange(7))))
+    return texts
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """Everything in small stretches, and hashes of which so few bits are indexed that many look alike."""
+    monkeypatch.setattr(postings, "_AT_ONCE", 64)
+    monkeypatch.setattr(postings, "HASH_BITS", 9)
+    monkeypatch.setattr(candidates, "_MEETINGS", 50)
+    monkeypatch.setattr(candidates, "_KEPT", 0)
+    monkeypatch.setattr(shared, "_HASHES", 40)
+    monkeypatch.setattr(shared, "_LOOKED_UP", 10)
+    monkeypatch.setattr(shared, "_CONTENTS", 64)
+    monkeypatch.setattr(alike, "_COMPARED", 3)
+    monkeypatch.setattr("docindex.query.pairs._LOOKED_UP", 2)
+
+
+def build(rng, count):
+    """An index in many segments, some of which are being merged; some documents are gone again."""
+    index = docindex.open(":memory:", recipe=RECIPE)
+    for number, text in enumerate(corpus(rng, count)):
+        index.add(f"{rng.randrange(100):02} {number}", text)
+    for key in list(index):
+        if rng.random() < 0.1:
+            index.remove(key)
+        elif rng.random() < 0.1:
+            index.add(key, rng.choice(corpus(rng, 3)))
+    return index
+
+
+def some_marked(index, rng):
+    """Hashes to mark, among them some that only begin like one that is there."""
+    sets, _ = hash_sets(index)
+    all_hashes = sorted(set().union(*(own for own, _ in sets.values())))
+    chosen = rng.sample(all_hashes, rng.randrange(1 + len(all_hashes) // 3))
+    return {hash_ ^ (rng.randrange(3) << 16) for hash_ in chosen}
+
+
+def test_pairs_are_those_that_comparing_all_with_all_finds():
+    for seed in range(60):
+        rng = random.Random(seed)
+        with build(rng, rng.randrange(30)) as index:
+            for least in rng.sample(THRESHOLDS, 3):
+                check(index, least)
+                check(index, least, marked=some_marked(index, rng))
+                check(index, least, max_documents=rng.randrange(1, 8))
+            check(index, least, where="key < '50'", max_documents=rng.choice([None, 3]))
+
+
+@pytest.mark.usefixtures("tight")
+def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch):
+    for seed in range(36):
+        rng = random.Random(seed)
+        bits = (4, 6, 9)[seed % 3]
+        monkeypatch.setattr(postings, "HASH_BITS", bits)
+        with build(rng, rng.randrange(30)) as index:
+            for least in rng.sample(THRESHOLDS, 2):
+                check(index, least, bits=bits)
+                check(index, least, bits=bits, marked=some_marked(index, rng))
+                check(index, least, bits=bits, max_documents=rng.randrange(1, 8))
+                check(
+                    index, least, bits=bits, marked=some_marked(index, rng), max_documents=4, where="id % 3"
+                )
+
+
+@pytest.mark.usefixtures("tight")
+def test_a_merge_under_way_changes_nothing(monkeypatch):
+    monkeypatch.setattr(postings, "_LEAST", 16)
+    monkeypatch.setattr(postings, "_BLOCK", 4)
+    monkeypatch.setattr(postings, "_MERGED_AT_LEAST", 3)
+    monkeypatch.setattr(postings, "_MERGED_PER_POSTING", 0)
+    under_way = 0
+    for seed in range(12):
+        rng = random.Random(seed)
+        with build(rng, 25) as index:
+            with index._store.reading() as db:
+                segments = postings.all_segments(db)
+            under_way += len(segments) > 1 and any(segment.moved for segment in segments)
+            least = rng.choice(THRESHOLDS)
+            check(index, least, bits=9)
+            index.optimize()
+            check(index, least, bits=9)
+    assert under_way > 4
+
+
+@given(st.lists(st.text("ab ", max_size=20), max_size=8), st.sampled_from(THRESHOLDS))
+@settings(max_examples=100)
+def test_any_texts_make_the_pairs_that_comparing_finds(texts, least):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(((str(number), text) for number, text in enumerate(texts)), workers=1)
+        check(index, least)
+
+
+def test_no_more_contents_are_looked_at_together_than_have_numbers_beside_a_hash(monkeypatch):
+    together = []
+    original = shared.Fingerprints.counting
+
+    def counting(self, places):
+        together.append(len(places))
+        return original(self, places)
+
+    monkeypatch.setattr(shared.Fingerprints, "counting", counting)
+    monkeypatch.setattr(shared, "_CONTENTS", 5)
+    with build(random.Random(3), 30) as index:
+        check(index, 0.1, max_documents=20)
+    assert max(together) == 4
+
+
+def test_a_pair_that_just_reaches_the_threshold_is_in():
+    for seed in range(6):
+        with build(random.Random(seed), 16) as index:
+            sets, _ = hash_sets(index)
+            scores = {row[2] for row in brute_pairs(sets, 1e-9)}
+            scores |= {row[3] for row in brute_containments(sets, 1e-9)}
+            for score in sorted(scores):
+                check(index, score)
+                check(index, np.nextafter(score, 2) if score < 1 else 1.0)
+
+
+def test_statements_search_or_go_through_a_whole_table_once():
+    with build(random.Random(1), 20) as index:
+        db = index._store._writer
+        for method in ["fingerprints", "sketches", "features"]:
+            statements = []
+
+            def trace(_, sql, bindings, statements=statements):
+                statements.append((sql, bindings))
+                return True
+
+            db.exec_trace = trace
+            marked = np.array(sorted(hash_sets(index)[0][next(iter(index))][0]), np.uint64)[:3]
+            statements.clear()
+            list(pairs(index._store, RECIPE, min_resemblance=0.5, method=method, marked=marked))
+            db.exec_trace = None
+            scans = [
+                (step, sql)
+                for sql, bindings in statements
+                if sql.startswith("select")
+                for *_, step in db.execute(f"explain query plan {sql}", bindings)
+                if step.startswith("SCAN") and not step.startswith(("SCAN wanted VIRTUAL", "SCAN segment"))
+            ]
+            assert sorted(step for step, _ in scans) == [
+                "SCAN content",
+                "SCAN document USING COVERING INDEX document_content",
+            ]
+
+
+class Held:
+    """Sets of small numbers; groups are made by all bits but the lowest."""
+
+    def __init__(self, sets):
+        self.count = len(sets)
+        self.beginnings = [{number >> 1 for number in own} for own in sets]
+        self.slack = np.array(
+            [len(own) - len(begin) for own, begin in zip(sets, self.beginnings, strict=True)]
+        )
+
+    def groups(self):
+        for some in (range(8), range(8, 64)):
+            members = [[n for n, own in enumerate(self.beginnings) if number in own] for number in some]
+            yield (
+                np.array([len(own) for own in members if own], np.int64),
+                np.array([member for own in members for member in own], np.int64),
+            )
+
+
+def common_sets(rng):
+    """Sets of which many have the same lower numbers; some numbers differ in the lowest bit alone."""
+    common = rng.randrange(1, 30)
+    return [
+        {number for number in range(common) if rng.random() < 0.8}
+        | {rng.randrange(128) for _ in range(rng.randrange(12))}
+        for _ in range(rng.randrange(2, 24))
+    ]
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 25])
+def test_candidates_miss_no_pair_though_hashes_begin_alike(kept, monkeypatch):
+    monkeypatch.setattr(candidates, "_KEPT", kept)
+    monkeypatch.setattr(candidates, "_MEETINGS", 40)
+    ignored = 0
+    for seed in range(500):
+        rng = random.Random(seed)
+        sets, least = common_sets(rng), rng.choice(THRESHOLDS)
+        source = Held(sets)
+        for needs, whole in (
+            (alike._resembling, lambda a, b: len(a | b)),
+            (alike._containing, lambda a, b: min(len(a), len(b))),
+        ):
+            found = [
+                tuple(sorted(pair))
+                for a, b in candidates.candidates(
+                    source,
+                    lambda counts, of=needs, slack=source.slack, least=least: of(counts, slack, least),
+                    lambda: None,
+                )
+                for pair in zip(a.tolist(), b.tolist(), strict=True)
+            ]
+            wanted = {
+                (a, b)
+                for a, b in itertools.combinations(range(len(sets)), 2)
+                if sets[a] & sets[b] and len(sets[a] & sets[b]) / whole(sets[a], sets[b]) >= least
+            }
+            assert len(found) == len(set(found))
+            assert wanted <= set(found)
+            ignored += len(set(itertools.combinations(range(len(sets)), 2)) - set(found))
+    assert ignored > 10_000
+
+
+def test_short_and_empty_texts_pair_with_the_same_symbols_alone():
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for key, text in zip("abcdefg", ["", " ", "ab", "A b", "ba", "", "long enough"], strict=True):
+            index.add(key, text)
+        found = pairs(index._store, RECIPE, min_resemblance=1e-9)
+        assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [
+            ("a", "b", 1.0, 0),
+            ("a", "f", 1.0, 0),
+            ("b", "f", 1.0, 0),
+            ("c", "d", 1.0, 0),
+        ]
+        check(index, 1.0)
+
+
+def test_all_hashes_marked_leaves_only_equal_texts():
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for key, text in zip(
+            "abc", ["the same header", "The same, header", "the same header and"], strict=True
+        ):
+            index.add(key, text)
+        sets, _ = hash_sets(index)
+        everything = set().union(*(own for own, _ in sets.values()))
+        check(index, 0.5, marked=everything)
+        marked = np.array(sorted(everything), np.uint64)
+        found = pairs(index._store, RECIPE, min_resemblance=0.1, marked=marked)
+        assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
+
+
+def header_and_bodies(count, rng):
+    """Texts that begin with the same licence."""
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(2000)]
+    licence = " ".join(rng.choices(words, k=80))
+    for number in range(count):
+        body = [f"{rng.choice(words)}{rng.randrange(10**6)}" for _ in range(rng.choice([5, 250]))]
+        yield f"{number:05}", f"{licence} {' '.join(body)}"
+
+
+def test_a_licence_that_all_begin_with_makes_few_meetings(monkeypatch):
+    met = []
+    original = candidates.met
+
+    def counting(early, late, begins, counts):
+        met.append(int(counts.sum()))
+        return original(early, late, begins, counts)
+
+    monkeypatch.setattr(candidates, "met", counting)
+    with docindex.open(":memory:") as index:
+        texts = [item for item in header_and_bodies(3000, random.Random(5)) if len(item[1]) > 1000]
+        index.add_many(texts, workers=1)
+        assert len(index) > 1000
+        assert list(pairs(index._store, index.recipe, min_resemblance=0.5)) == []
+        assert sum(met) < 10 * len(index)
+
+
+def test_a_licence_that_all_begin_with_hides_no_pair():
+    with docindex.open(":memory:") as index:
+        index.add_many(header_and_bodies(120, random.Random(5)), workers=1)
+        check(index, 0.3)
+        check(index, 0.6)
+        check(index, 0.3, max_documents=100)
+
+
+def test_ten_thousand_copies_are_paired_one_after_the_other():
+    with docindex.open(":memory:") as index:
+        text = "a text that many have " * 9
+        index.add_many(((f"{number:05}", text) for number in range(10_000)), workers=1)
+        found = pairs(index._store, index.recipe, min_resemblance=0.5)
+        first = list(itertools.islice(found, 12_000))
+        assert first[9_998].b == "09999"
+        assert (first[9_999].a, first[9_999].b, first[9_999].resemblance) == ("00001", "00002", 1.0)
+
+
+def test_what_was_removed_since_is_left_out():
+    with docindex.open(":memory:") as index:
+        for key in "abc":
+            index.add(key, "the same text for all of them")
+        found = pairs(index._store, index.recipe, min_resemblance=0.5)
+        index.remove("b")
+        assert [(pair.a, pair.b) for pair in found] == [("a", "c")]
+
+
+def estimated(index, least, measure):
+    """All pairs of documents by their slots."""
+    with index._store.reading() as db:
+        rows = db.execute(
+            "select key, slots, shingles, symbols_hash from document join content on content.id = content"
+        ).fetchall()
+    found = {}
+    for (a, *of_a), (b, *of_b) in itertools.combinations(sorted(rows), 2):
+        if of_a[2] == of_b[2]:
+            found[a, b] = (1.0, 0.0)
+        elif of_a[1] and of_b[1]:
+            r, error = map(float, estimate(*(np.frombuffer(own[0], np.uint32) for own in (of_a, of_b))))
+            both = min(r / (1 + r) * (of_a[1] + of_b[1]), of_a[1], of_b[1])
+            score = r if measure == "resemblance" else both / min(of_a[1], of_b[1])
+            if score >= least:
+                found[a, b] = (r, error)
+    return found
+
+
+@pytest.mark.usefixtures("tight")
+def test_sketches_find_what_comparing_all_sketches_finds():
+    for seed in range(30):
+        rng = random.Random(seed)
+        with build(rng, 25) as index:
+            least = rng.choice(THRESHOLDS)
+            for measure in ("resemblance", "containment"):
+                found = list(pairs(index._store, RECIPE, **{f"min_{measure}": least}, method="sketches"))
+                expected = estimated(index, least, measure)
+                assert {(p.a, p.b): (p.resemblance, p.error) for p in found} == expected
+                assert len(found) == len(expected)
+
+
+@pytest.mark.usefixtures("tight")
+def test_features_find_those_that_pass_the_filter():
+    passed = 0
+    for seed in range(30):
+        with build(random.Random(seed), 25) as index:
+            wanted = estimated(index, 0.5, "resemblance")
+            found = {
+                (p.a, p.b): (p.resemblance, p.error)
+                for p in pairs(index._store, RECIPE, min_resemblance=0.5, method="features")
+            }
+            with index._store.reading() as db:
+                rows = db.execute(
+                    "select key, symbols_hash, shingles, value from document as d "
+                    "join content as c on c.id = d.content left join feature as f on f.content = c.id"
+                ).fetchall()
+            values = {}
+            for key, symbols, shingles, value in rows:
+                values.setdefault(key, (symbols, set()))[1].add(value if shingles else None)
+            expected = {
+                pair: score
+                for pair, score in wanted.items()
+                if values[pair[0]][0] == values[pair[1]][0]
+                or len((values[pair[0]][1] & values[pair[1]][1]) - {None}) >= RECIPE.features[2]
+            }
+            assert found == expected
+            passed += len(expected)
+    assert passed > 100
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({}, "either min_resemblance or min_containment"),
+        ({"min_resemblance": 0.5, "min_containment": 0.5}, "either min_resemblance or min_containment"),
+        ({"min_resemblance": 0}, "min_resemblance must be"),
+        ({"min_resemblance": float("nan")}, "min_resemblance must be"),
+        ({"min_containment": 1.5}, "min_containment must be"),
+        ({"min_containment": "x"}, "min_containment must be"),
+        ({"min_resemblance": 0.5, "method": "guessing"}, "method must be one of"),
+        ({"min_resemblance": 0.5, "max_documents": 0}, "max_documents must be"),
+        ({"min_resemblance": 0.5, "max_documents": 3, "method": "sketches"}, "max_documents counts"),
+    ],
+)
+def test_wrong_wishes_are_refused(wrong, message):
+    with docindex.open(":memory:") as index, pytest.raises(ValueError, match=message):
+        pairs(index._store, index.recipe, **wrong)
+
+
+@pytest.mark.usefixtures("tight")
+def test_pairs_can_be_stopped_at_every_step():
+    with build(random.Random(1), 20) as index:
+        for steps in itertools.count():
+            left = iter(range(steps))
+
+            def go_on(left=left):
+                if next(left, None) is None:
+                    raise KeyboardInterrupt
+
+            try:
+                pairs(index._store, RECIPE, min_resemblance=0.5, go_on=go_on)
+            except KeyboardInterrupt:
+                continue
+            break
+        assert steps > 10

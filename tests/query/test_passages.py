@@ -1,0 +1,195 @@
+import dataclasses
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from docindex.query.passages import Alignment, Passage, align, passages
+from docindex.reading import text as reading
+from docindex.reading.text import borders, ends, offsets, read
+from docindex.recipe import Recipe
+from tests import plain
+from tests.kernels.test_align import definition
+
+# Letters of one symbol and of several, marks of all kinds, what parts letters, and ends of lines. "ผ" is
+# either of the two symbols of "东", which has twice the same: runs begin and end inside of it.
+odd = "aabbfi1éÉผﬁ½東东京漢가각ﷺe\u0301\u0327\u00ad\u200d\u200b\ufeff🎉👍🏽 .,\r\n"
+
+recipes = st.builds(Recipe, k=st.integers(1, 6), window=st.integers(1, 5))
+
+
+@st.composite
+def texts(draw):
+    """Two texts of common pieces, each piece now and then written in another way."""
+    alphabet = draw(st.sampled_from([odd, "fiﬁ\n", "东ผ", "东京ผ", "가각\u1161 "]))
+    pieces = draw(st.lists(st.text(st.sampled_from(alphabet), max_size=15), min_size=1, max_size=3))
+    written = st.sampled_from(
+        [
+            str,
+            str.upper,
+            lambda piece: unicodedata.normalize("NFD", piece),
+            lambda piece: unicodedata.normalize("NFKC", piece),
+            lambda piece: piece.replace("\n", "\r\n"),
+            lambda piece: "\u00ad".join(piece),
+        ]
+    )
+    written_piece = st.builds(lambda write, piece: write(piece), written, st.sampled_from(pieces))
+    text = st.lists(written_piece | st.text(st.sampled_from(alphabet), max_size=3), max_size=5).map("".join)
+    return draw(text), draw(text)
+
+
+def end_of(text, offset):
+    """Where a character ends, with what stands behind it and neither spells nor separates."""
+    offset += 1
+    while offset < len(text) and not plain.symbols(text[offset]):
+        silent = unicodedata.category(text[offset]) in {"Mn", "Mc", "Me", "Cf"} and text[offset] != "\u200b"
+        if not silent:
+            break
+        offset += 1
+    return offset
+
+
+def line_of(text, offset):
+    return len((text[:offset].replace("\r\n", "\n").replace("\r", "\n") + ".").split("\n"))
+
+
+def expected(query, text, recipe):
+    """The common runs of symbols, each shortened to whole characters and told in characters."""
+    (a, of_query), (b, of_text) = (
+        zip(*plain.symbols(source), strict=True) if plain.symbols(source) else ((), ())
+        for source in (query, text)
+    )
+
+    def whole(places, place):
+        return place in (0, len(places)) or places[place - 1] != places[place]
+
+    found = []
+    for i, j, length in definition(bytes(a), bytes(b), recipe.k, recipe.window):
+        cuts = [n for n in range(length + 1) if whole(of_query, i + n) and whole(of_text, j + n)]
+        if cuts and cuts[-1] - cuts[0] >= recipe.k:
+            first, last = cuts[0], cuts[-1] - 1
+            starts = of_query[i + first], of_text[j + first]
+            found.append(
+                Passage(
+                    query_start=starts[0],
+                    query_end=end_of(query, of_query[i + last]),
+                    start=starts[1],
+                    end=end_of(text, of_text[j + last]),
+                    length=last - first + 1,
+                    query_line=line_of(query, starts[0]),
+                    line=line_of(text, starts[1]),
+                )
+            )
+    return sorted(found, key=lambda passage: (passage.query_start, passage.start))
+
+
+def symbols_of(text):
+    return bytes(symbol for symbol, _ in plain.symbols(text))
+
+
+@given(texts(), recipes, st.sampled_from([1, 3, reading.PART]))
+@example(("东" * 9, "ผ" + "东" * 9), Recipe(k=3, window=2), 2)
+@example(("ﬁnal of", "an inal oﬁ"), Recipe(k=3, window=2), 2)
+@example(("ofﬁce\r\nhours", "in the of\u00adfi\u0301\nce hours"), Recipe(k=2, window=2), 3)
+@settings(max_examples=500)
+def test_passages_are_the_common_runs_of_whole_characters_where_they_stand_in_both_texts(pair, recipe, part):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "PART", part)
+        found = passages(*pair, recipe)
+    assert found == expected(*pair, recipe)
+
+
+@given(texts(), recipes)
+@settings(max_examples=500)
+def test_both_sides_of_a_passage_read_alone_give_its_symbols(pair, recipe):
+    query, text = pair
+    for passage in passages(query, text, recipe):
+        sides = query[passage.query_start : passage.query_end], text[passage.start : passage.end]
+        of_query, of_text = (read([side]).symbols.tobytes() for side in sides)
+        assert of_query == of_text == symbols_of(sides[0])
+        assert len(of_query) == passage.length >= recipe.k
+
+
+@given(texts(), recipes)
+def test_coverage_is_the_share_of_symbols_that_lie_in_some_passage(pair, recipe):
+    alignment = align(*pair, recipe)
+    assert alignment.passages == passages(*pair, recipe)
+    for text, share, name in (
+        (pair[0], alignment.query_coverage, "query_start query_end"),
+        (pair[1], alignment.coverage, "start end"),
+    ):
+        start, end = name.split()
+        places = [offset for _, offset in plain.symbols(text)]
+        if places:
+            inside = [
+                any(
+                    getattr(passage, start) <= place < getattr(passage, end) for passage in alignment.passages
+                )
+                for place in places
+            ]
+            assert share == sum(inside) / len(places)
+
+
+def test_texts_without_symbols_are_covered_by_their_like_alone():
+    assert align("", "...", Recipe()) == Alignment([], 1.0, 1.0)
+    assert align("", "a", Recipe()) == Alignment([], 0.0, 0.0)
+    assert align("?!", "some text", Recipe(k=2, window=2)) == Alignment([], 0.0, 0.0)
+
+
+@given(texts(), recipes)
+def test_what_a_text_shares_with_another_the_other_shares_with_it(pair, recipe):
+    def turned(passage):
+        return dataclasses.replace(
+            passage,
+            query_start=passage.start,
+            query_end=passage.end,
+            start=passage.query_start,
+            end=passage.query_end,
+            query_line=passage.line,
+            line=passage.query_line,
+        )
+
+    def in_order(found):
+        return sorted(found, key=lambda passage: (passage.query_start, passage.start))
+
+    assert in_order(map(turned, passages(*pair, recipe))) == passages(*reversed(pair), recipe)
+
+
+def test_no_accent_is_cut_off_and_no_separator_taken_in():
+    for end in ("\u0301", "\u0301\u0327", "\u00ad", "\u200d\u0301"):
+        (found,) = passages(f"(un cafe{end}) ", f"Un Cafe{end}\u200b!", Recipe(k=3, window=2))
+        assert (found.query_start, found.query_end) == (1, 8 + len(end))
+        assert (found.start, found.end) == (0, 7 + len(end))
+
+
+def test_a_text_of_many_slices_has_its_passages_where_they_stand():
+    letters = np.random.default_rng(0).integers(97, 123, 3 * reading.PART).astype(np.uint8).tobytes().decode()
+    quote = letters[2 * reading.PART - 40 : 2 * reading.PART + 60]
+    (found,) = passages(f"é\r\n{quote}\r\n", letters.replace("q", "q\u0301"), Recipe())
+    assert (found.query_start, found.query_end, found.length, found.query_line) == (3, 103, 100, 2)
+
+
+positions = st.lists(st.integers(0, 40), max_size=8).map(sorted)
+
+
+@given(st.text(st.sampled_from(odd), max_size=40), positions, st.integers(1, 9))
+def test_ends_and_borders_do_not_depend_on_where_a_long_text_is_cut(text, positions, part):
+    places = [offset for _, offset in plain.symbols(text)]
+    wanted = [position for position in positions if position < len(places)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "PART", part)
+        found = ends(text, np.array(wanted, np.int64))
+        between = borders(text)
+    assert found.tolist() == [end_of(text, places[position]) for position in wanted]
+    assert between.tolist() == [
+        place in (0, len(places)) or places[place - 1] != places[place] for place in range(len(places) + 1)
+    ]
+
+
+def test_an_end_is_only_given_for_a_symbol_that_is_there():
+    for text in ("ab", "éa\u0301"):
+        with pytest.raises(IndexError, match="has 2 symbols"):
+            ends(text, np.array([0, 2]))
+        assert offsets(text, np.array([0, 1])).tolist() == [0, 1]

@@ -1,0 +1,280 @@
+"""Which documents share fingerprints with a query: the numbers are those of the definition."""
+
+import random
+
+import numpy as np
+import pytest
+
+import docindex
+from docindex import Recipe
+from docindex.query import search as room
+from tests.query.corpus import RECIPE, corpus, hashes_of, search, shares
+from tests.storage.texts import prose
+
+
+@pytest.fixture(params=[0, 1, 2], scope="module")
+def texts(request):
+    return corpus(request.param)
+
+
+@pytest.fixture(scope="module")
+def index(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as opened:
+        opened.add_many(texts.items(), workers=1)
+        yield opened
+        assert opened.check() == []
+
+
+def numbers(match):
+    return match.containment, match.contained, match.resemblance, match.exact
+
+
+def like(query, texts):
+    """The keys of texts with the same letters (of these texts, which are ASCII)."""
+    letters = {key: "".join(filter(str.isalnum, text.lower())) for key, text in texts.items()}
+    return {key for key, own in letters.items() if own == "".join(filter(str.isalnum, query.lower()))}
+
+
+def found_by(index, query, **options):
+    """All answers, by key."""
+    return {match.key: match for match in index.search(docindex.Text(query), limit=None, **options)}
+
+
+def test_every_answer_carries_the_numbers_of_the_definition_in_their_order(index, texts):
+    queries = [*texts.values(), *(prose(random.Random(n), 20) for n in range(3))]
+    for query in queries:
+        expected = search(texts, query)
+        if not hashes_of(query):
+            continue
+        found = index.search(docindex.Text(query), limit=None)
+        assert {match.key: shares(match) for match in found} == expected
+        assert all(match.exact and match.basis == "fingerprints" for match in found)
+        order = sorted(expected, key=lambda key: (-expected[key][4], key))
+        assert [match.key for match in found] == order
+        for limit in (1, 2, 5):
+            assert [match.key for match in index.search(docindex.Text(query), limit=limit)] == order[:limit]
+
+
+def test_a_key_asks_with_its_text(index, texts):
+    for key, text in texts.items():
+        assert index.search(key, limit=None) == index.search(docindex.Text(text), limit=None)
+
+
+def test_what_has_no_fingerprint_finds_its_like_alone(index, texts):
+    for query in ("", ",", "ab c"):
+        found = index.search(query)
+        assert {match.key for match in found} == like(query, texts)
+        assert {numbers(match) for match in found} == {(1.0, 1.0, 1.0, True)}
+
+
+def test_thresholds_keep_what_meets_them_exactly(index, texts):
+    for query in list(texts.values())[5:12]:
+        expected = search(texts, query)
+        for number, name in ((1, "min_containment"), (3, "min_resemblance"), (0, "min_shared")):
+            for least in sorted({numbers[number] for numbers in expected.values()}):
+                found = index.search(docindex.Text(query), limit=None, **{name: least})
+                assert {match.key for match in found} == {
+                    key for key, numbers in expected.items() if numbers[number] >= least
+                }
+
+
+def test_other_ranks_order_by_what_is_shared(index, texts):
+    query = texts["007"]
+    expected = search(texts, query)
+    for rank in ("count", "containment"):
+        found = index.search("007", rank=rank, limit=None)
+        assert [m.key for m in found] == sorted(expected, key=lambda key: (-expected[key][0], key))
+        assert all(match.score == match.shared for match in found)
+
+
+def test_a_condition_on_documents_restricts_the_answers_and_not_the_ranking(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(
+            (key, text, {"even": number % 2 == 0}) for number, (key, text) in enumerate(texts.items())
+        )
+        everything = index.search("007", limit=None)
+        even = {key for number, key in enumerate(texts) if number % 2 == 0}
+        for where in ("meta ->> 'even'", ("document.meta ->> ? = ?", ("even", 1)), "meta ->> 'even' -- so"):
+            assert index.search("007", limit=None, where=where) == [m for m in everything if m.key in even]
+            assert index.search("007", limit=2, where=where) == [m for m in everything if m.key in even][:2]
+        with pytest.raises(
+            ValueError, match=r"the condition 'nonsense = 1' does not work.*columns of document"
+        ):
+            index.search("007", where="nonsense = 1")
+
+
+def test_a_coarse_search_looks_up_what_the_larger_window_selects(index, texts):
+    for query in texts.values():
+        for factor in (1, 2, 4, 8):
+            window = factor * RECIPE.window
+            coarse = hashes_of(query, Recipe(k=RECIPE.k, window=window))
+            if not coarse:
+                continue
+            found = found_by(index, query, window=window)
+            shared = {key: len(coarse & hashes_of(text)) for key, text in texts.items()}
+            assert {key: match.shared for key, match in found.items()} == {
+                k: n for k, n in shared.items() if n
+            }
+            for match in found.values():
+                assert match.containment == match.shared / len(coarse)
+                assert match.exact == (len(coarse) == len(hashes_of(query)))
+
+
+def test_a_budget_looks_up_the_smallest_hashes(index, texts):
+    query = max(texts.values(), key=len)
+    whole = sorted(hashes_of(query))
+    for budget in (1, 3, 8, len(whole), 10_000):
+        smallest = set(whole[:budget])
+        found = found_by(index, query, budget=budget)
+        shared = {key: len(smallest & hashes_of(text)) for key, text in texts.items()}
+        assert {key: match.shared for key, match in found.items()} == {k: n for k, n in shared.items() if n}
+        assert {match.exact for match in found.values()} == {budget >= len(whole)}
+
+
+def test_estimates_stay_within_two_of_their_errors_in_95_of_100_cases():
+    rng = random.Random(5)
+    pieces = [prose(rng, 40) for _ in range(60)]
+    documents = {f"{n}": " ".join(rng.sample(pieces, rng.randint(10, 50))) for n in range(60)}
+    within, cases = 0, 0
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(documents.items(), workers=1)
+        for key in list(documents)[:25]:
+            truth = {match.key: match for match in index.search(key, limit=None)}
+            for part in ({"budget": 32}, {"budget": 128}, {"window": 24}, {"window": 48}):
+                for match in index.search(key, limit=None, **part):
+                    for name in ("containment", "contained", "resemblance"):
+                        error = getattr(match, name + "_error")
+                        within += abs(getattr(match, name) - getattr(truth[match.key], name)) <= 2 * error
+                        cases += 1
+    assert cases > 10_000
+    assert within / cases >= 0.95
+
+
+def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
+    template = texts["003"]
+    marked = frozenset(
+        hash_ >> 16 for hash_ in docindex.fingerprints(template, Recipe(k=RECIPE.k, window=1)).hashes.tolist()
+    )
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items(), workers=1)
+        before = index.search("007", limit=None)
+        name = index.boilerplate.add(docindex.Text(template))
+        for query in ("007", "008", "like 009"):
+            if hashes_of(texts.get(query, "")) - marked:
+                found = {match.key: shares(match) for match in index.search(query, limit=None)}
+                assert found == search(texts, texts[query], marked=marked)
+        # All of it is boilerplate: it is like itself, and like nothing else.
+        same = index.search("003", limit=None)
+        assert {match.key for match in same} == like(template, texts)
+        assert {numbers(match) for match in same} == {(1.0, 1.0, 1.0, True)}
+        assert [known.name for known in index.boilerplate] == [name]
+        index.boilerplate.remove(name)
+        assert index.search("007", limit=None) == before
+        assert index.check() == []
+
+
+def test_what_too_many_have_counts_in_neither_numerator_nor_denominator(index, texts):
+    for query in texts.values():
+        for most in (1, 2, 5):
+            expected = search(texts, query, max_documents=most)
+            if expected:
+                found = index.search(docindex.Text(query), limit=None, max_documents=most)
+                assert {match.key: shares(match) for match in found} == expected
+
+
+def test_removed_documents_never_appear_and_optimize_changes_no_answer(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for key, text in texts.items():
+            index.add(key, text)
+        gone = [key for number, key in enumerate(texts) if number % 3 == 0]
+        for key in gone:
+            index.remove(key)
+        left = {key: text for key, text in texts.items() if key not in gone}
+        before = {key: index.search(docindex.Text(text), limit=None) for key, text in texts.items()}
+        for key, found in before.items():
+            if hashes_of(texts[key]):
+                assert {match.key: shares(match) for match in found} == search(left, texts[key])
+        index.optimize()
+        after = {key: index.search(docindex.Text(text), limit=None) for key, text in texts.items()}
+        assert after == before
+
+
+def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(index, texts, monkeypatch):
+    before = {key: index.search(key, limit=7) for key in texts}
+    monkeypatch.setattr(room, "_KEPT", 3)
+    monkeypatch.setattr("docindex.storage.postings._FIRST_BLOCKS", 1)
+    monkeypatch.setattr("docindex.storage.postings._AT_ONCE", 2)
+    monkeypatch.setattr("docindex.storage.forward._AT_ONCE", 50)
+    assert {key: index.search(key, limit=7) for key in texts} == before
+
+
+def test_a_promise_that_the_forward_index_takes_back_makes_room_for_the_next(index, monkeypatch):
+    # As if every hash met strangers: the inverted index promises each document a stranger's share.
+    honest = index.search("007", limit=3)
+    real = room._candidates
+
+    def generous(*arguments):
+        found = real(*arguments)
+        extra = np.arange(len(found.contents)) % 5
+        return room._Candidates(
+            found.contents, found.counts + extra, found.scores + (extra << 31), found.weights, found.common
+        )
+
+    monkeypatch.setattr(room, "_candidates", generous)
+    assert index.search("007", limit=3) == honest
+
+
+def test_ten_thousand_copies_of_one_text_are_all_found_and_few_when_few_are_wanted():
+    text = prose(random.Random(1), 60)
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many((f"{number:05}", text) for number in range(10_000))
+        index.add("other", text[:200])
+        first = [match.key for match in index.search(docindex.Text(text), limit=3)]
+        assert first == ["00000", "00001", "00002"]
+        assert len(index.search(docindex.Text(text), limit=None)) == 10_001
+
+
+def test_containment_names_its_direction():
+    rng = random.Random(2)
+    draft, more = prose(rng, 60), prose(rng, 120)
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many([("draft", draft), ("final", f"{more}. {draft}. {more[::-1]}")])
+        (of_draft,) = (match for match in index.search("draft") if match.key == "final")
+        (of_final,) = (match for match in index.search("final") if match.key == "draft")
+    assert of_draft.containment > 0.9 > 0.5 > of_draft.contained
+    assert (of_draft.containment, of_draft.contained) == (of_final.contained, of_final.containment)
+
+
+def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
+    text = prose(random.Random(3), 300)
+    large = [hash_ for hash_ in hashes_of(text) if hash_ >> 47]
+    assert len(large) > 50
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add("one", text)
+        (match,) = index.search(docindex.Text(text))
+        assert match.shared == len(hashes_of(text))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"window": 5}, "window=5 is finer than the index, which has the window 6"),
+        ({"budget": 0}, "budget must be a whole number of 1 or more, or None, not 0"),
+        ({"limit": 0}, "limit must be"),
+        ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
+        ({"min_resemblance": -1}, "min_resemblance must be a share"),
+        ({"rank": "best"}, 'rank must be "rarity", "count" or "containment"'),
+        ({"max_documents": 0}, "max_documents must be"),
+    ],
+)
+def test_what_cannot_be_asked_is_a_value_error_that_says_so(index, options, message):
+    with pytest.raises(ValueError, match=message):
+        index.search("a query", **options)
+
+
+def test_a_text_and_a_key_can_be_told_apart(index):
+    assert index.search(docindex.Text("short")) == []
+    with pytest.raises(KeyError):
+        index.search(docindex.Key("no such key"))
+    with pytest.raises(TypeError, match="expected a text or a key"):
+        index.search(b"bytes")

@@ -1,0 +1,398 @@
+"""Whatever is within a distance is found, and nothing else, however it is looked for."""
+
+import contextlib
+import itertools
+import random
+import shutil
+
+import apsw
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import docindex
+from docindex.kernels.hamming import Design
+from docindex.storage import nearby
+from docindex.storage.connection import Store
+from docindex.storage.migrate import _scripts
+from tests.storage.damage import change_row
+from tests.storage.texts import prose
+
+BITS = 64
+HIGH = 1 << 63
+INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
+
+
+def filled(simhashes, first=10, step=3):
+    """A file in memory, with contents that have these simhashes; their numbers have gaps."""
+    db = apsw.Connection(":memory:")
+    for script in _scripts():
+        db.execute(script).fetchall()
+    signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
+    db.executemany(
+        "insert into content values (?1, cast(?1 as blob), 'plain', x'', 0, 0, 0, 0, 0, ?2, x'', 0, 0)",
+        ((first + step * number, simhash) for number, simhash in enumerate(signed)),
+    )
+    return db
+
+
+def plain(simhashes, query, distance, first=10, step=3):
+    """The definition."""
+    apart = [((query ^ simhash).bit_count(), first + step * n) for n, simhash in enumerate(simhashes)]
+    return sorted(pair for pair in apart if pair[0] <= distance)
+
+
+def pairs(found):
+    contents, distances = found
+    return list(zip(distances.tolist(), contents.tolist(), strict=True))
+
+
+def triples(found):
+    """What a look-up of many gave, and for each kind of looking the same."""
+    return list(zip(*(column.tolist() for column in found), strict=True))
+
+
+def in_order(found):
+    """What a way of looking gave, as `near_many` gives it."""
+    places, contents, distances = np.concatenate([np.empty((3, 0), np.int64), *found], axis=1)
+    return sorted(zip(places.tolist(), distances.tolist(), contents.tolist(), strict=True))
+
+
+numbers = st.integers(0, 2**BITS - 1) | st.sampled_from([0, 1, HIGH - 1, HIGH, 2**BITS - 1])
+flips = st.sets(st.integers(0, BITS - 1), max_size=10).map(lambda bits: sum(1 << bit for bit in bits))
+
+
+@st.composite
+def families(draw):
+    """Simhashes around a few centres, some of them several times; and one more to look for."""
+    centres = draw(st.lists(numbers, min_size=1, max_size=3))
+    members = st.builds(int.__xor__, st.sampled_from(centres), flips)
+    return draw(st.lists(members, max_size=30)), draw(members)
+
+
+@given(families(), st.integers(0, 12))
+@example(([HIGH, 0, 2**BITS - 1, HIGH, HIGH | 1], HIGH), 1)
+@example(([], 0), 3)
+def test_looking_up_finds_what_the_definition_says(family, distance):
+    simhashes, query = family
+    found = in_order(nearby._looked_up(filled(simhashes), np.array([query], np.uint64), distance))
+    assert [(apart, content) for _, apart, content in found] == plain(simhashes, query, distance)
+
+
+@given(families(), st.integers(0, BITS - 1))
+@example(([HIGH, 0, 2**BITS - 1], HIGH - 1), 63)
+def test_what_is_near_is_what_the_definition_says(family, distance):
+    simhashes, query = family
+    found = nearby.near(filled(simhashes), query, distance)
+    assert pairs(found) == plain(simhashes, query, distance)
+    assert [column.dtype for column in found] == [np.int64, np.int64]
+
+
+@pytest.mark.parametrize("tables", [True, False])
+@pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
+@given(family=families(), more=st.lists(numbers, max_size=40), distance=st.integers(0, 8))
+def test_comparing_with_all_finds_what_the_definition_says(tables, at_once, family, more, distance):
+    simhashes, query = family
+    queries = [query, *more]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nearby, "_PAIR", 1e9 if tables else 0)
+        patch.setattr(nearby, "_QUERY", 0)
+        patch.setattr(nearby, "_IN_TABLES", at_once)
+        patch.setattr(nearby, "_AT_ONCE", at_once)
+        assert isinstance(nearby._design(1, 1000, distance), Design if tables else type(None))
+        db, asked = filled(simhashes), np.array(queries, np.uint64)
+        found = in_order(nearby._compared(db, asked, distance, count=1000))
+    assert found == [
+        (place, *pair) for place, one in enumerate(queries) for pair in plain(simhashes, one, distance)
+    ]
+
+
+def test_every_pattern_of_up_to_three_flipped_bits_is_found():
+    centre = 0x9E37_79B9_7F4A_7C15
+    assert centre & HIGH
+    patterns = [
+        sum(1 << bit for bit in bits)
+        for apart in range(4)
+        for bits in itertools.combinations(range(BITS), apart)
+    ]
+    simhashes = [centre ^ pattern for pattern in patterns]
+    db = filled(simhashes)
+    for distance, expected in ((0, 1), (1, 65), (2, 2081), (3, 43_745)):
+        assert len(nearby.near(db, centre, distance)[0]) == expected
+    # As many as it is apart: the last one has three bits at one end, the first of three at the other.
+    for simhash in (simhashes[2081], simhashes[-1]):
+        assert pairs(nearby.near(db, simhash, 3)) == plain(simhashes, simhash, 3)
+
+
+def test_however_the_flipped_bits_fall_into_the_blocks_they_are_found():
+    rng = random.Random(1)
+    blocks = [range(64 - turn - width, 64 - turn) for turn, width in nearby._BLOCKS]
+    assert sorted(itertools.chain(*blocks)) == list(range(BITS))
+    centre = rng.getrandbits(BITS) | HIGH
+    for distance in range(9):
+        simhashes = []
+        for shares in itertools.product(range(distance + 1), repeat=3):
+            if sum(shares) == distance:
+                for choose in (lambda bits, n: bits[:n], lambda bits, n: bits[len(bits) - n :], rng.sample):
+                    chosen = [choose(block, share) for block, share in zip(blocks, shares, strict=True)]
+                    simhashes.append(centre ^ sum(1 << bit for bit in itertools.chain(*chosen)))
+        db, query = filled(simhashes), np.array([centre], np.uint64)
+        assert len(in_order(nearby._looked_up(db, query, distance))) == len(simhashes)
+        if distance:
+            assert in_order(nearby._looked_up(db, query, distance - 1)) == []
+
+
+def test_flips_looked_up_and_one_each_are_always_one_more_than_the_distance():
+    for distance in range(BITS):
+        most = nearby._most_flips(distance)
+        assert sum(flipped + 1 for flipped in most) == distance + 1
+        assert min(most) >= -1
+
+
+def test_all_values_a_block_can_have_are_looked_up_once_each():
+    for width, most in ((1, 1), (5, 2), (5, 5), (21, 3)):
+        found = nearby._flips(width, most).tolist()
+        assert found == sorted({number << 64 - width for number in range(1 << width)} & set(found))
+        expected = [number << 64 - width for number in range(1 << width) if number.bit_count() <= most]
+        assert found == expected
+
+
+@pytest.mark.parametrize("distance", [0, 3, 5, 8, 15])
+def test_the_answer_does_not_depend_on_how_it_was_looked_for(distance):
+    rng = np.random.default_rng(distance)
+    simhashes = rng.integers(0, 2**BITS, 3000, np.uint64)
+    simhashes[1500:] = simhashes[:1500]
+    for _ in range(distance):
+        simhashes[1000:2000] ^= np.uint64(1) << rng.integers(0, BITS, 1000, np.uint64)
+    db, queries = filled(simhashes.tolist()), simhashes[rng.integers(0, 3000, 500)]
+    found = triples(nearby.near_many(db, queries, distance))
+    looked_up = in_order(nearby._looked_up(db, queries[:20], distance))
+    one_by_one = [
+        (n, *pair) for n, one in enumerate(queries) for pair in pairs(nearby.near(db, one, distance))
+    ]
+    assert [(place, apart, content) for place, content, apart in found] == one_by_one
+    assert looked_up == [hit for hit in one_by_one if hit[0] < 20]
+    assert len(found) > 800  # itself and its copy, if both have not moved away from each other
+
+
+@pytest.mark.parametrize("distance", [0, 3, 7])
+def test_one_content_more_or_less_does_not_change_what_is_found(distance):
+    enough = nearby._enough(1, distance)
+    for count in (enough - 1, enough, enough + 1):
+        simhashes = [HIGH ^ number << 20 for number in range(count)]
+        assert pairs(nearby.near(filled(simhashes), HIGH, distance)) == plain(simhashes, HIGH, distance)
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_few_contents_are_all_read_and_many_are_looked_up(queries):
+    asked = np.arange(queries, dtype=np.uint64)
+    enough = nearby._enough(queries, 3)
+    assert 100 * queries < enough < 1000 * queries
+    for count, expected in ((enough - 1, {nearby._ALL}), (enough, set(nearby._PROBES))):
+        ran, db = set(), filled([number << 20 for number in range(count)])
+        db.exec_trace = lambda _, statement, __, ran=ran: ran.add(statement) or True
+        nearby.near_many(db, asked, 3)
+        assert ran == {nearby._COUNT, *expected}
+    # So much would have to be looked up that no number of contents makes it worth while.
+    assert nearby._enough(1, 63) == nearby._enough(1 << 40, 3) == nearby._NEVER
+
+
+def test_what_is_near_comes_by_query_then_distance_then_content():
+    db = filled([7, 1, 3, 1, 0])
+    assert triples(nearby.near_many(db, np.array([1, 0], np.uint64), 2)) == [
+        *((0, 13, 0), (0, 19, 0), (0, 16, 1), (0, 22, 1), (0, 10, 2)),
+        *((1, 22, 0), (1, 13, 1), (1, 19, 1), (1, 16, 2)),
+    ]
+
+
+def test_in_an_empty_index_and_for_no_query_nothing_is_near():
+    with docindex.open(":memory:") as index, index._store.reading() as db:
+        for distance in (0, 3, 63):
+            assert pairs(nearby.near(db, HIGH, distance)) == []
+            assert triples(nearby.near_many(db, np.array([1, 2], np.uint64), distance)) == []
+    for found in nearby.near_many(filled([1, 2]), np.array([], np.uint64), 3):
+        assert (len(found), found.dtype) == (0, np.int64)
+
+
+def test_only_contents_that_are_there_are_near():
+    with docindex.open(":memory:") as index:
+        text = prose(random.Random(1), 100)
+        index.add_many([("first", text), ("copy", text), ("other", text + " and more"), ("gone", text + ".")])
+        index.add("changed", text + "!")
+
+        def near():
+            simhash = index["first"].simhash
+            with index._store.reading() as db:
+                found = nearby.near(db, simhash, 63)
+                assert triples(nearby.near_many(db, np.array([simhash], np.uint64), 63)) == [
+                    (0, content, apart) for apart, content in pairs(found)
+                ]
+            return {
+                content: (simhash ^ index[key].simhash).bit_count() == apart
+                for apart, content in pairs(found)
+                for key in index
+                if index[key].content == content
+            }
+
+        keys = ("first", "other", "gone", "changed")
+        assert near() == {index[key].content: True for key in keys}
+        index.remove("gone")
+        index.add("changed", "something else altogether, and then some")
+        index.remove("copy")
+        assert near() == {index[key].content: True for key in keys if key != "gone"}
+        index.optimize()
+        assert near() == {index[key].content: True for key in keys if key != "gone"}
+
+
+@pytest.mark.parametrize("distance", [-1, 64, 1 << 70])
+def test_a_distance_that_cannot_be_is_refused(distance):
+    db = filled([1])
+    with pytest.raises(ValueError, match=f"a distance of {distance}: expected 0 to 63"):
+        nearby.near(db, 1, distance)
+    with pytest.raises(ValueError, match="expected 0 to 63"):
+        nearby.near_many(db, np.array([], np.uint64), distance)
+
+
+def test_a_simhash_that_does_not_fit_is_refused_and_one_read_signed_is_the_same():
+    db = filled([HIGH | 5])
+    with pytest.raises(ValueError, match="64 bits"):
+        nearby.near(db, 1 << 64, 3)
+    assert pairs(nearby.near(db, (HIGH | 5) - (1 << 64), 0)) == [(0, 10)]
+
+
+@pytest.mark.parametrize("told_sizes", [False, True])
+def test_every_statement_reads_one_index_and_never_the_table(told_sizes):
+    db = filled(range(1000))
+    if told_sizes:
+        db.execute("analyze").fetchall()
+    wanted = apsw.carray(np.array([1], np.int64))
+    for index, statement in zip(INDEXES, nearby._PROBES, strict=True):
+        column = "simhash" if index == "content_simhash" else "<expr>"
+        plan = [step for *_, step in db.execute(f"explain query plan {statement}", (wanted,))]
+        assert plan == [
+            "SCAN wanted VIRTUAL TABLE INDEX 1:",
+            f"SEARCH content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
+        ]
+    plan = [step for *_, step in db.execute(f"explain query plan {nearby._ALL}")]
+    assert plan == ["SCAN content USING COVERING INDEX content_simhash"]
+    plan = [step for *_, step in db.execute(f"explain query plan {nearby._COUNT}", (5,))]
+    assert any(step.startswith("SCAN content USING COVERING INDEX") for step in plan)
+
+
+# --- a damaged file
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A file with some documents, several of them alike; and what simhashes some of them have."""
+    path = tmp_path_factory.mktemp("nearby") / "index"
+    rng = random.Random(5)
+    texts = [prose(rng, 60) for _ in range(8)]
+    with docindex.open(path) as index:
+        index.add_many([(f"{n}", texts[n % 8] + f" number {n}" * (n // 8)) for n in range(40)], workers=1)
+        return path, np.array([index[key].simhash for key in index][::3], np.uint64)
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    """A copy of the file, to be damaged."""
+    return shutil.copy(whole[0], tmp_path / "index")
+
+
+def answers(path, queries):
+    """What both ways of looking say, None for damage. The file is not opened as an index: that reads more."""
+    ways = (nearby._looked_up, lambda *bound: nearby._compared(*bound, count=40))
+    found = []
+    with contextlib.closing(Store(str(path), readonly=True, durability="full", timeout_s=0)) as store:
+        for way in ways:
+            try:
+                with store.reading() as db:
+                    found.append(in_order(way(db, queries, 8)))
+            except docindex.CorruptIndex:
+                found.append(None)
+    return found
+
+
+def pages_of(path, name):
+    """Where the pages of a table or an index begin in a file."""
+    with contextlib.closing(apsw.Connection(str(path))) as db:
+        found = db.execute("select pageno from dbstat where name = ?", (name,)).fetchall()
+        return [(page - 1) * db.pragma("page_size") for (page,) in found]
+
+
+def change_index(path, name, old, new):
+    """Write an index as if its definition were another."""
+    for change, again in (((old, new), True), ((new, old), False)):
+        with contextlib.closing(apsw.Connection(str(path))) as db:
+            db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+            db.config(apsw.SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1)
+            update = "update sqlite_schema set sql = replace(sql, ?, ?) where name = ?"
+            db.execute(update, (*change, name))
+            assert db.changes() == 1
+        if again:
+            with contextlib.closing(apsw.Connection(str(path))) as db:
+                db.execute(f"reindex {name}")
+
+
+def test_of_a_file_whose_contents_cannot_be_read_the_simhashes_can(whole, copy):
+    source, queries = whole
+    damaged = bytearray(source.read_bytes())
+    pages = pages_of(source, "content")
+    assert len(pages) > 1
+    for begin in pages:
+        damaged[begin : begin + 8192] = b"\xff" * 8192
+    copy.write_bytes(damaged)
+    expected = answers(source, queries)
+    assert expected[0] == expected[1] != []
+    assert answers(copy, queries) == expected
+
+
+def test_a_changed_byte_of_an_index_is_an_error_or_no_matter_or_named_by_check(whole, copy):
+    path, queries = whole
+    source, expected = path.read_bytes(), answers(path, queries)
+    rng = random.Random(6)
+    wrong = errors = named = 0
+    for name in INDEXES:
+        (begin,) = pages_of(path, name)
+        used = [offset for offset in range(begin, begin + 8192) if source[offset] or offset < begin + 12]
+        for offset in rng.sample(used, 60):
+            damaged = bytearray(source)
+            damaged[offset] ^= 1 << rng.randrange(8)
+            copy.write_bytes(damaged)
+            found = answers(copy, queries)
+            with docindex.open(copy, readonly=True) as index:
+                findings = index.check()
+            assert findings or found == expected, (name, offset - begin)
+            wrong += any(given not in (right, None) for given, right in zip(found, expected, strict=True))
+            errors += None in found
+            named += bool(findings)
+    # The changes bite, and hardly any falls into unused bytes.
+    assert wrong > 20
+    assert errors > 5
+    assert named > 150
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_an_index_that_lost_a_row_is_named_by_check(name, copy):
+    with contextlib.closing(apsw.Connection(str(copy))) as db:
+        (sql,) = db.execute("select sql from sqlite_schema where name = ?", (name,)).fetchone()
+    change_index(copy, name, sql, sql + " where id <> 7")
+    with docindex.open(copy) as index:
+        assert any(name in finding for finding in index.check())
+
+
+def test_two_indexes_that_disagree_are_an_error_and_named_by_check(whole, copy):
+    turned = nearby._turned(22)[1:-1]
+    change_index(copy, "content_simhash_22", turned, f"({turned}) + 1")
+    assert answers(copy, whole[1])[0] is None
+    with docindex.open(copy) as index:
+        assert any("content_simhash_22" in finding for finding in index.check())
+
+
+@pytest.mark.parametrize("stored", ["'x'", "x'0102'", "1.5", "null", "cast(x'ff' as text)"])
+def test_a_simhash_that_is_no_number_is_an_error_and_named_by_check(stored, whole, copy):
+    assert change_row(copy, f"update content set simhash = {stored} where id = 7", [])
+    assert answers(copy, whole[1])[1] is None
+    with docindex.open(copy) as index:
+        assert any("content" in finding for finding in index.check())
