@@ -165,6 +165,16 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
     return hashes, np.cumsum(gaps, dtype=np.int64)
 
 
+def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64]:
+    """The hashes of the fingerprints of one text alone that each of some windows selects."""
+    if len(text) > PART:
+        return [text_fingerprints(text, dataclasses.replace(recipe, window=window))[0] for window in windows]
+    # One reading for all, and winnowed at once: half the time that a text in slices takes.
+    symbols = read([text]).symbols
+    starts, robust = starts_of(np.array([len(symbols)])), recipe.selector == "robust"
+    return [mix(fingerprints(symbols, starts, recipe.k, window, robust=robust)[1]) for window in windows]
+
+
 def symbols_hash(text: str) -> bytes:
     """The xxh3-128 of a text's symbols.
 

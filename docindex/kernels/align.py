@@ -25,10 +25,10 @@ PAIRS_A_HASH = 16
 """Or up to so many for each shared hash: two long texts with four copies of one text each."""
 
 # Symbols that are fingerprinted at a time: of one text only what the other shares is kept.
-_SLICE = 1 << 22
-# So many places of a slice with one hash are too many to be kept: in long stretches of one symbol the
-# rightmost rule selects everything, which is 14 times as many places as windows of 26 need.
-_DENSE = 1 << 16
+_SLICE = 1 << 20
+# A hash with more places than that in a slice fills stretches, and few of these places are kept: in a
+# stretch of one symbol the rightmost rule selects everything, 14 times as much as windows of 26 need.
+_DENSE = 1 << 14
 # Seeds that are followed at a time: a dozen arrays of so many numbers are 25 MB.
 _BATCH = 1 << 18
 # How far a run is followed beyond a seed, or a window if that is more, before it is known to be worth it.
@@ -48,16 +48,16 @@ def runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     All of at least ``k + window - 1`` symbols; of the shorter ones those with a seed; none shorter than k.
 
     That holds while there are no more than 2^18 seeds, or 16 for each hash that both texts have, and no
-    hash fills a stretch of text: stands at more than 2^16 places of 2^22. Where there are more, as in
-    periodic texts, so many seeds of the rarest hashes are followed. A run is certain to be given if it
-    has one of these and goes on for no more than 256 symbols without (``k + window``, if that is more).
-    Of the others there are as many as show everything: each symbol of a k-gram that is selected in both
-    texts lies in some run given, wherever it stands (but for two k-grams with one 47-bit hash). And
-    every run given is still maximal.
+    hash fills stretches of text: stands at more than 2^14 of 2^20 places. Beyond that, as in periodic
+    texts, so many seeds of the rarest hashes are followed. A run is certain to be given if it has one of
+    these and goes on for no more than 256 symbols without (``k + window``, if that is more). Of the
+    others there are as many as show everything: each symbol of a k-gram that is selected in both texts
+    lies in some run given, wherever it stands (but for two k-grams with one 47-bit hash). And every run
+    given is still maximal.
 
-    Cost: 0.1 microseconds a seed beside the fingerprinting; where there are too many seeds, up to 1
-    microsecond a symbol. Memory: 25 MB for a batch of seeds, and 30 bytes for each fingerprint of the
-    shorter text and 8 for those of the longer that it shares; together two bytes a symbol.
+    Cost: 0.3 microseconds a seed beside the fingerprinting; where there are too many seeds, up to 0.2
+    microseconds a symbol. Memory: up to 50 MB for a slice and a batch; 30 bytes for each fingerprint of
+    the shorter text, and 8 for each of the longer that it shares.
 
     >>> text, other = (np.frombuffer(text, np.uint8) for text in (b"xxadorunrunyy", b"adorunrunadorunz"))
     >>> [array.tolist() for array in runs(text, other, 5, 2)]

@@ -12,7 +12,7 @@ import numpy as np
 from docindex.items import can_be_stored
 from docindex.kernels.arrays import U64
 from docindex.recipe import Recipe
-from docindex.sketch import sketch_batches, symbols_hash, text_fingerprints
+from docindex.sketch import sketch_batches, symbols_hash, window_hashes
 from docindex.storage import contents, documents
 from docindex.storage.documents import Outline
 
@@ -54,18 +54,21 @@ class Query:
         """The text, or None for a content whose text is not kept."""
         return contents.text_of(db, self.content) if self.content is not None else self.given
 
-    def hashes(self, db: apsw.Connection, recipe: Recipe, window: int | None = None) -> U64:
-        """The different fingerprint hashes as they are stored, ascending; those that another window selects.
+    def hashes(self, db: apsw.Connection, recipe: Recipe, window: int | None = None) -> tuple[U64, U64]:
+        """The different fingerprint hashes as they are stored, ascending; and those that a window selects.
 
         Of a content whose text is not kept all are given, whatever the window.
         """
+        coarse = window is not None and window > recipe.window
         text = self.given
         if self.content is not None:
-            text = None if window is None else self.text(db)
+            text = self.text(db) if coarse else None
             if text is None:
-                return np.unique(contents.fingerprints_of(db, self.content, recipe.window)[0])
-        other = recipe if window is None else dataclasses.replace(recipe, window=window)
-        return contents.as_stored(text_fingerprints(text or "", other)[0])
+                whole = np.unique(contents.fingerprints_of(db, self.content, recipe.window)[0])
+                return whole, whole
+        windows = (recipe.window, window) if window is not None and coarse else (recipe.window,)
+        found = [contents.as_stored(hashes) for hashes in window_hashes(text or "", recipe, windows)]
+        return found[0], found[-1]
 
     def outline(self, db: apsw.Connection, recipe: Recipe) -> Outline:
         """The sketch without the fingerprints."""

@@ -44,7 +44,9 @@ def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Mar
         of_texts = [marked.shingles_left_of(shingle_set(text, recipe)) for text in (text_a, text_b)]
         measures = by_shingles(*of_texts, alike=alike)
         alignment = align(text_a, text_b, recipe)
-        passages, coverages = alignment.passages, (alignment.query_coverage, alignment.coverage)
+        passages = alignment.passages
+        # Texts too short for a passage are still all there is of their like.
+        coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)
     return Comparison(
         **dataclasses.asdict(measures),
         passages=tuple(passages),

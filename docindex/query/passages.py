@@ -52,6 +52,8 @@ class Alignment:
 def passages(query: str, text: str, recipe: Recipe) -> list[Passage]:
     r"""The passages of two texts: every common run of the recipe's guarantee, none shorter than its k.
 
+    A run that is shortened to whole characters may be shorter than it was promised to be, or be left out.
+
     >>> query, text = "Hamlet: To be, or not to be.", "and\r\nTO BE\r\nor not to be!"
     >>> passages(query, text, Recipe(k=5, window=4))
     [Passage(query_start=8, query_end=27, start=5, end=24, length=13, query_line=1, line=2)]

@@ -6,7 +6,6 @@ is exact, or an estimate with its standard error where only a part of the query 
 
 import dataclasses
 import functools
-import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -14,7 +13,7 @@ from typing import Literal
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import F64, I64, U64
 from docindex.kernels.tally import tally
 from docindex.query.asking import Query
 from docindex.query.measures import Measures
@@ -148,7 +147,7 @@ def candidates_of(
     db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, go_on: Callable[[], None]
 ) -> list[int]:
     """The contents that may share a fingerprint with a query."""
-    hashes = marked.left_of(query.hashes(db, recipe))
+    hashes = marked.left_of(query.hashes(db, recipe)[0])
     found: list[int] = _candidates(db, hashes, None, go_on).contents.tolist()
     return found
 
@@ -168,22 +167,19 @@ class _Sample:
         left = self.size - common
         return _Sample(self.hashes, self.whole * left / max(1, self.size), left)
 
-    def error(self, shared: int) -> float:
+    def error(self, shared: I64) -> F64:
         """The standard error of the share of the query, when so many of the sample were found."""
         if self.size >= self.whole:
-            return 0.0
+            return np.zeros(len(shared))
         # A binomial with two hits and two misses added, so that it is not 0 when all are found; smaller
         # the more of the whole the sample is.
         likely = (shared + 2) / (self.size + 4)
         rest = (self.whole - self.size) / (self.whole - 1)
-        return math.sqrt(likely * (1 - likely) / (self.size + 4) * rest)
+        return np.sqrt(likely * (1 - likely) / (self.size + 4) * rest)
 
 
 def _sample(db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, wanted: Wanted) -> _Sample:
-    whole = marked.left_of(query.hashes(db, recipe))
-    hashes = whole
-    if wanted.window is not None and wanted.window > recipe.window:
-        hashes = marked.left_of(query.hashes(db, recipe, wanted.window))
+    whole, hashes = map(marked.left_of, query.hashes(db, recipe, wanted.window))
     hashes = hashes[: wanted.budget]  # the smallest: as good as drawn by lot, and the same in every text
     return _Sample(hashes, len(whole), len(hashes))
 
@@ -248,22 +244,19 @@ def _best_first(
     db: apsw.Connection, contents: I64, promised: I64, wanted: Wanted
 ) -> Iterator[list[_Candidate]]:
     """Documents by what is promised, then by key, some at a time."""
-    order = np.argsort(-promised, kind="stable")
-    step = wanted.limit or _ALL_AT_ONCE
-    begin, size = 0, step
-    while begin < len(order):
-        # Up to and with all that promise as much as the last one: among them the keys decide.
-        last = promised[order[min(begin + size, len(order)) - 1]]
-        end = int(np.searchsorted(-promised[order], -last, "right"))
-        some = order[begin:end]
-        promises = dict(zip(contents[some].tolist(), promised[some].tolist(), strict=True))
+    step = size = wanted.limit or _ALL_AT_ONCE
+    while len(contents):
+        # With all that promise as much as the last one: among them the keys decide.
+        least = np.partition(promised, -size)[-size] if size < len(promised) else 0
+        now = promised >= least
+        promises = dict(zip(contents[now].tolist(), promised[now].tolist(), strict=True))
         found = sorted(
             (-promises[content], key, number, content)
-            for content, key, number in documents.documents_of(db, contents[some], wanted.where)
+            for content, key, number in documents.documents_of(db, contents[now], wanted.where)
         )
         for first in range(0, len(found), step):
             yield [_Candidate(-minus, key, *rest) for minus, key, *rest in found[first : first + step]]
-        begin, size = end, 2 * size
+        contents, promised, size = contents[~now], promised[~now], 2 * size
 
 
 def _matches(
@@ -276,53 +269,55 @@ def _matches(
     passages_with: Source,
 ) -> Iterator[Match]:
     """Those of some candidates that are wanted, with their numbers."""
-    of = np.unique(np.array([candidate.content for candidate in some], np.int64))
-    place = {content: number for number, content in enumerate(of.tolist())}
+    contents = np.array([candidate.content for candidate in some], np.int64)
+    of = np.unique(contents)
+    at = np.searchsorted(of, contents)
     places, hits = forward.shared_with(db, sample.hashes, of)
     counting = weights[hits] > 0
     places, hits = places[counting], hits[counting]
-    counts = np.bincount(places, minlength=len(of)).tolist()
-    scores = np.bincount(places, weights[hits], minlength=len(of)).astype(np.int64).tolist()
-    sizes = _sizes(db, of, marked, wanted.max_documents).tolist()
-    for candidate in some:
-        at = place[candidate.content]
-        shared = counts[at]
-        match = Match(
-            **_numbers(sample, shared, sizes[at]),
-            key=candidate.key,
-            id=candidate.id,
-            score=_score(scores[at] if wanted.rank == "rarity" else shared, wanted),
-            shared=shared,
-            basis="fingerprints",
-            _passages=functools.partial(passages_with, candidate.content),
-        )
-        if (
-            shared >= max(1, wanted.min_shared)
-            and match.containment >= wanted.min_containment
-            and match.resemblance >= wanted.min_resemblance
-        ):
-            yield match
+    counts = np.bincount(places, minlength=len(of))
+    numbers = _numbers(sample, counts, _sizes(db, of, marked, wanted.max_documents))
+    if wanted.rank == "rarity":
+        scores = np.bincount(places, weights[hits], minlength=len(of)) / _ONE
+    else:
+        scores = counts.astype(np.float64)
+    enough = (
+        (counts >= max(1, wanted.min_shared))
+        & (numbers["containment"] >= wanted.min_containment)
+        & (numbers["resemblance"] >= wanted.min_resemblance)
+    )
+    columns = {name: column.tolist() for name, column in numbers.items()}
+    columns |= {"shared": counts.tolist(), "score": scores.tolist()}
+    for candidate, place in zip(some, at.tolist(), strict=True):
+        if enough[place]:
+            yield Match(
+                **{name: column[place] for name, column in columns.items()},
+                key=candidate.key,
+                id=candidate.id,
+                basis="fingerprints",
+                _passages=functools.partial(passages_with, candidate.content),
+            )
 
 
-def _numbers(sample: _Sample, shared: int, size: int) -> dict[str, float]:
-    """Containment, contained and resemblance, and their standard errors."""
+def _numbers(sample: _Sample, shared: I64, sizes: I64) -> dict[str, F64]:
+    """Containment, contained and resemblance, and their standard errors, of some contents."""
     error = sample.error(shared)
     both = shared * sample.whole / sample.size
-    either = max(1.0, sample.whole + size - both)
+    either = np.maximum(1.0, sample.whole + sizes - both)
+    at_least_one = np.maximum(1, sizes)
     return {
         "containment": shared / sample.size,
-        "contained": min(1.0, both / max(1, size)),
-        "resemblance": min(1.0, both / either),
+        "contained": np.minimum(1.0, both / at_least_one),
+        "resemblance": np.minimum(1.0, both / either),
         "containment_error": error,
-        "contained_error": error * sample.whole / max(1, size),
-        "resemblance_error": error * sample.whole * (sample.whole + size) / either**2,
+        "contained_error": error * sample.whole / at_least_one,
+        "resemblance_error": error * sample.whole * (sample.whole + sizes) / either**2,
     }
 
 
 def _sizes(db: apsw.Connection, of: I64, marked: Marked, max_documents: int | None) -> I64:
     """How many different hashes some contents have that count."""
-    known = documents.sizes_of(db, of)
-    sizes = np.array([known[content] for content in of.tolist()], np.int64)
+    sizes = documents.sizes_of(db, of)
     not_counting = marked.hashes
     if max_documents is not None:
         own = np.unique(np.concatenate([hashes for _, hashes in forward.hashes_of(db, of)]))
@@ -331,6 +326,8 @@ def _sizes(db: apsw.Connection, of: I64, marked: Marked, max_documents: int | No
         for which, found in postings.look_up(db, own):
             having += np.bincount(which[~np.isin(found, gone)], minlength=len(own))
         not_counting = np.union1d(not_counting, own[having > max_documents])
+    if not len(not_counting):
+        return sizes
     places, _ = forward.shared_with(db, not_counting, of)
     return sizes - np.bincount(places, minlength=len(of))
 

@@ -22,6 +22,7 @@ _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
     "cross join document on document.content = wanted.value"
 )
+_SIZES = "select c.hashes from carray(?) as wanted cross join content as c on c.id = wanted.value"
 _OUTLINES = (
     "select c.id, c.shingles, c.symbols_hash, c.simhash, c.slots from carray(?) as wanted "
     "join content as c on c.id = wanted.value"
@@ -72,10 +73,12 @@ def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:
     return [row[0] for row in rows(db, "select id from content where symbols_hash = ?", (symbols_hash,))]
 
 
-def sizes_of(db: apsw.Connection, contents: I64) -> dict[int, int]:
-    """How many different hashes some contents have."""
-    wanted = "select c.id, c.hashes from carray(?) as wanted join content as c on c.id = wanted.value"
-    return dict(rows_for(db, wanted, contents))
+def sizes_of(db: apsw.Connection, contents: I64) -> I64:
+    """How many different hashes each of some ascending contents has."""
+    found = rows_for(db, _SIZES, contents)
+    if len(found) != len(contents):
+        raise CorruptIndex("a content is not there; see what check() says", db.filename)
+    return np.array([hashes for (hashes,) in found], np.int64)
 
 
 def outlines_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[Outline]:

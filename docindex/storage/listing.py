@@ -10,7 +10,6 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32
-from docindex.storage.documents import Where
 from docindex.storage.rows import rows, rows_for, stream
 
 _SIZES = "select id, hashes, shingles, symbols_hash from content order by id"
@@ -67,15 +66,3 @@ def slots_of(db: apsw.Connection, contents: I64, count: int) -> U32:
         data = b"".join(data for _, data in found)
         slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)
     return slots
-
-
-def chosen(db: apsw.Connection, where: Where) -> I64:
-    """The contents of those documents that fulfil a condition, ascending."""
-    condition, bindings = (where, ()) if isinstance(where, str) else where
-    try:
-        found = rows(db, f"select distinct content from document where ({condition}\n)", tuple(bindings))
-    except (apsw.SQLError, apsw.BindingsError, TypeError) as error:
-        raise ValueError(
-            f"the condition {condition!r} does not work ({error}); expected SQL on the columns of document"
-        ) from error
-    return np.sort(np.array([content for (content,) in found], np.int64))

@@ -172,9 +172,9 @@ def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
 
 def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
     """Which of some sorted prefixes are among some keys, and with what contents."""
-    stored = keys >> np.uint64(segment.local_bits)
-    begins = np.searchsorted(stored, prefixes)
-    counts = np.searchsorted(stored, prefixes, "right") - begins
+    least = prefixes << np.uint64(segment.local_bits)
+    begins = np.searchsorted(keys, least)
+    counts = np.searchsorted(keys, least | np.uint64((1 << segment.local_bits) - 1), "right") - begins
     return np.repeat(np.arange(len(prefixes)), counts), _contents(segment, keys[ranges(begins, counts)])
 
 
@@ -276,7 +276,7 @@ def _decoded(segment: Segment, found: Sequence[tuple[int, bytes]], path: str) ->
         _damaged(f"a block of segment {segment.id} is not a whole number of keys", path)
     keys = unpacked(b"".join(data for _, data in found), segment.width)
     stored_bits = np.uint64(segment.stored_bits)
-    if (keys >> stored_bits).any():
+    if keys.max(initial=0) >> stored_bits:
         _damaged(f"a block of segment {segment.id} has a key too large for it", path)
     blocks = np.array([row for row, _ in found], np.int64) - segment.row(0)
     keys |= np.repeat(blocks.astype(np.uint64), lengths // segment.width) << stored_bits

@@ -3,7 +3,6 @@
 Must never trust what a file says, nor know what its tables mean.
 """
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any
@@ -23,30 +22,34 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
     SQLite holds a column to its type when it writes, not when it reads: in a damaged file an integer
     can come back as a blob, or a text that is no UTF-8.
     """
-    with _damage_named(db, statement):
-        cursor = db.cursor()
-        kinds: list[set[type] | None] | None = None
+    kinds: list[set[type] | None] | None = None
+    cursor = db.cursor()
+    try:
         for row in cursor.execute(statement, bindings):
             kinds = kinds or _kinds(cursor)
             for found, kind in zip(row, kinds, strict=True):
                 if kind is not None and type(found) not in kind:
-                    raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
+                    raise _damaged(db, statement)
             yield row
+    except (UnicodeDecodeError, OverflowError) as error:
+        raise _damaged(db, statement) from error
 
 
 def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement, with the types that the schema says, at a third of the price of `stream`."""
-    with _damage_named(db, statement):
-        cursor = db.cursor()
+    cursor = db.cursor()
+    try:
         first = next(cursor.execute(statement, bindings), None)
         if first is None:
             return []
         kinds = _kinds(cursor)
         found = [first, *cursor.fetchall()]
-        for column, kind in zip(zip(*found, strict=True), kinds, strict=True):
-            if kind is not None and not kind.issuperset(map(type, column)):
-                raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
-        return found
+    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
+        raise _damaged(db, statement) from error
+    for column, kind in zip(zip(*found, strict=True), kinds, strict=True):
+        if kind is not None and not kind.issuperset(map(type, column)):
+            raise _damaged(db, statement)
+    return found
 
 
 def rows_for(
@@ -66,12 +69,8 @@ def _kinds(cursor: apsw.Cursor) -> list[set[type] | None]:
     ]
 
 
-@contextlib.contextmanager
-def _damage_named(db: apsw.Connection, statement: str) -> Iterator[None]:
-    try:
-        yield
-    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
-        raise CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename) from error
+def _damaged(db: apsw.Connection, statement: str) -> CorruptIndex:
+    return CorruptIndex(_BAD_ROW.format(db.filename, statement), db.filename)
 
 
 def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:

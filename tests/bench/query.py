@@ -68,7 +68,7 @@ def timed(work, *arguments, **options):
 
 
 def speed(index, queries, folder):
-    """One query after the other, each side in turn."""
+    """One query after the other, and each side in turn, in an order that changes."""
     hashes = {query: as_stored(text_fingerprints(query, index.recipe)[0]) for query in queries}
     table = plain_table(index, folder / "table")
 
@@ -97,9 +97,9 @@ def speed(index, queries, folder):
         "search, window 4w": lambda query: index.search(query, window=4 * index.recipe.window),
     }
     times = {name: [] for name in sides}
-    for _ in range(3):
+    for _ in range(5):
         for query in queries:
-            for name, side in sides.items():
+            for name, side in random.sample(list(sides.items()), len(sides)):
                 times[name].append(timed(side, query))
     for name, found in times.items():
         print(f"{name:32}{median_ms(found)}")
@@ -272,7 +272,11 @@ def pairs(index, texts, folder):
         names = "\n".join(str(path) for path in sorted(everything.iterdir()))
         begin = time.perf_counter()
         subprocess.run(
-            ["sim_text", "-p", "-a", "-i"], input=names, text=True, stdout=subprocess.DEVNULL, check=True
+            ["sim_text", "-p", "-a", "-i"],
+            input=names + "\n",
+            text=True,
+            stdout=subprocess.DEVNULL,
+            check=True,
         )
         theirs = time.perf_counter() - begin
         print(f"sim_text -p -a: {theirs:.1f} s; ours / theirs: {ours / theirs:.2f} (target 1.0)")

@@ -81,7 +81,7 @@ def texts(draw):
 
 small = st.fixed_dictionaries(
     {
-        "_SLICE": st.sampled_from([1, 7, 1 << 22]),
+        "_SLICE": st.sampled_from([1, 7, 1 << 20]),
         "_BATCH": st.sampled_from([1, 5, 1 << 18]),
         "_REACH": st.sampled_from([0, 9, 256]),
         "_WIDTH": st.sampled_from([1, 3, 32]),
@@ -123,7 +123,7 @@ def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes
     assert found == (every if most == 10**9 else sorted(set(found) & set(every)))
 
 
-def followed(a, b, k, window, most, dense=1 << 16):
+def followed(a, b, k, window, most, dense=1 << 14):
     """The seeds of the rarest hashes, as many as may be followed, and none of those that fill stretches."""
     found = seeds(a, b, k, window)
     places = [Counter(hash_ for _, hash_ in selected(text, k, window)) for text in (a, b)]
@@ -163,6 +163,7 @@ def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every
 
 
 @given(texts(), st.integers(1, 6), st.integers(1, 8), st.integers(1, 20), st.sampled_from([0, 10, 10**9]))
+@example((b"abc" * 60, b"abc" * 60), 13, 3, 5, 10**9)  # what is kept meets at every 27th place of diagonal 9
 @settings(max_examples=EXAMPLES)
 def test_of_a_hash_that_fills_a_stretch_not_all_places_are_kept_but_all_its_symbols_are_shown(
     pair, k, window, dense, most

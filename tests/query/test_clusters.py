@@ -161,7 +161,7 @@ def test_an_unknown_linkage_is_refused():
 
 def test_of_texts_with_the_same_symbols_the_closest_says_how_near_they_are():
     chosen = 0
-    for seed in range(40):
+    for seed in range(120):
         with build(random.Random(seed), 25) as index:
             symbols = {key: own for key, (_, own) in hash_sets(index)[0].items()}
             scores = {}

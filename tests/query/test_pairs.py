@@ -11,7 +11,7 @@ from docindex import Recipe
 from docindex.kernels.minhash import estimate
 from docindex.query import alike, candidates, shared
 from docindex.query.pairs import containments, pairs
-from docindex.storage import contents, documents, listing, postings
+from docindex.storage import contents, documents, postings
 
 # So small that a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
@@ -83,7 +83,7 @@ def check(index, least, *, bits=postings.HASH_BITS, marked=(), max_documents=Non
     options = {"marked": np.array(sorted(marked), np.uint64), "max_documents": max_documents}
     if where is not None:
         with index._store.reading() as db:
-            options["chosen"] = listing.chosen(db, where)
+            options["chosen"] = documents.contents_of(db, where)
             there = {key for (key,) in db.execute(f"select key from document where {where}")}
         options["documents"] = lambda db, some: documents.documents_of(db, some, where)
         sets = {key: own for key, own in sets.items() if key in there}
