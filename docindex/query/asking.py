@@ -9,6 +9,7 @@ import dataclasses
 import apsw
 import numpy as np
 
+from docindex.errors import CorruptIndex
 from docindex.items import can_be_stored
 from docindex.kernels.arrays import U64
 from docindex.recipe import Recipe
@@ -73,8 +74,10 @@ class Query:
     def outline(self, db: apsw.Connection, recipe: Recipe) -> Outline:
         """The sketch without the fingerprints."""
         if self.content is not None:
-            (found,) = documents.outlines_of(db, np.array([self.content]), recipe)
-            return found
+            found = documents.outlines_of(db, np.array([self.content]), recipe)
+            if not found:
+                raise CorruptIndex(f"content {self.content} is not there; see what check() says", db.filename)
+            return found[0]
         (batch,) = sketch_batches([self.given or ""], recipe)
         sketch = batch[0]
         return Outline(-1, sketch.shingles, sketch.symbols_hash, sketch.simhash, sketch.slots)

@@ -87,6 +87,7 @@ OPERATIONS = {
     "remove": remove,
     "remove one of two copies": lambda index: "3" in index and index.remove("3"),
     "rename": rename,
+    "mark as boilerplate": lambda index: index.boilerplate.add(program.text_of(5), name="template"),
     "merge": merge,
     "optimize": docindex.Index.optimize,
 }

@@ -7,6 +7,7 @@ hang and a blow-up are seen, too.
 
 import collections
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
@@ -68,6 +69,7 @@ def build(path):
             index.remove("note 1")
             index.add("last", first[100:900])
             index.add("late", prose(rng, 100))
+            index.boilerplate.add(prose(rng, 30), name="template")
             stats = index.stats()
             with index._store.reading() as db:
                 under_way = db.execute("select count(*) from segment where moved > 0").get
@@ -88,12 +90,28 @@ def questions(expected):
         "stats": _stats,
         "look_up": functools.partial(_candidates, expected=expected),
         "export": lambda index: list(index.export()),
+        "search": lambda index: list(map(_numbers, index.search("excerpt", limit=None))),
+        "similar": lambda index: list(map(_numbers, index.similar("changed", 0.05))),
+        "near": lambda index: [(found.key, found.distance) for found in index.near("big", 20)],
+        "compare": lambda index: [
+            str(index.compare(a, b)) for a, b in (("big", "last"), ("big", "not kept"))
+        ],
+        "passages": lambda index: [
+            str(match.passages()) for match in index.search("excerpt") if match.key == "big"
+        ],
+        "pairs": lambda index: [dataclasses.astuple(pair) for pair in index.pairs(min_containment=0.1)],
+        "clusters": lambda index: list(map(repr, index.clusters(0.3))),
+        "templates": lambda index: list(map(repr, index.boilerplate)),
     }
     for key in expected["asked keys"]:
         asked[f"text of {key!r}"] = functools.partial(_text, key=key)
         asked[f"document {key!r}"] = functools.partial(_document, key=key)
         asked[f"{key!r} in"] = functools.partial(_has, key=key)
     return asked
+
+
+def _numbers(match):
+    return match.key, match.containment, match.contained, match.resemblance, match.shared, match.score
 
 
 def _text(index, key):
@@ -386,8 +404,9 @@ def _try(path, readonly, expected, problems, said):
 
 _opened = []
 
-# To take a document away that shares its text with another leaves an index that could have been made so.
-HOSTS_OWN_CHANGE = re.compile(r"document \[\d+\] deleted")
+# To take away a template, or a document that shares its text with another, leaves an index that could have
+# been made so.
+HOSTS_OWN_CHANGE = re.compile(r"(document|boilerplate) \[\d+\] deleted")
 
 CHANGES = {
     "add": lambda index: index.add("new", prose(random.Random(1), 300)),
