@@ -5,13 +5,14 @@ Figures are ratios of one run, for machines differ and are shared; each line has
 
 import argparse
 
-from tests.bench import build, kernels, memory, minhash, query
+from tests.bench import build, kernels, memory, minhash, near, query
 
 BENCHES = {
     "build": build.run,
     "kernels": kernels.run,
     "memory": memory.run,
     "minhash": minhash.run,
+    "near": near.run,
     "query": query.run,
 }
 
