@@ -91,6 +91,14 @@ def look(index, rng, counts):
     document = index[f"{group}/1"]
     assert document.characters == len(text_of(group, 1, document.meta)), document
     assert document.id > 0
+    if rng.random() < 0.3:
+        own = {match.key: match for match in index.search(docindex.Key(f"{group}/0"), limit=None)}
+        assert (own[f"{group}/0"].containment, own[f"{group}/0"].contained) == (1.0, 1.0)
+        counts["searches"] += 1
+    if rng.random() < 0.03:
+        pairs = [(pair.a, pair.b) for pair in index.pairs(min_resemblance=0.9)]
+        assert len(pairs) == len(set(pairs))
+        counts["pairs"] += 1
     if rng.random() < 0.1:
         keys = list(index)
         assert keys == sorted(set(keys)), "an iteration gives each key once, in order"
