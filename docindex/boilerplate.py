@@ -6,7 +6,7 @@ The host's view of them: texts and keys in, names out. Must never contain SQL.
 from collections.abc import Iterator
 
 from docindex.errors import TextNotKept
-from docindex.items import checked_key
+from docindex.items import can_be_stored, checked_key
 from docindex.query.asking import asked
 from docindex.recipe import Recipe
 from docindex.storage import boilerplate
@@ -38,6 +38,10 @@ class Boilerplate:
                 raise TextNotKept(
                     f"the text of {str(template)!r} is not kept; give the template itself", self._store.path
                 )
+            if not can_be_stored(text):
+                raise ValueError(
+                    "a template must be text that SQLite takes; this one has a NUL or a lone surrogate"
+                )
             if name is None:
                 name = template if query.content is not None else f"text {text_hash(text).hex()[:12]}"
             name = checked_key(name)
@@ -47,7 +51,7 @@ class Boilerplate:
     def remove(self, template: str) -> None:
         """Let a template count again, by its name or its text; `KeyError` if there is none."""
         with self._store.writing() as db:
-            if not boilerplate.remove(db, str.__str__(template)):
+            if not (can_be_stored(template) and boilerplate.remove(db, str.__str__(template))):
                 raise KeyError(template)
 
     def __iter__(self) -> Iterator[Template]:

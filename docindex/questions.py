@@ -1,12 +1,13 @@
 """The reading half of an index: what it can be asked. Must never contain SQL or arithmetic, nor write."""
 
+import contextlib
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from docindex.boilerplate import Boilerplate
 from docindex.errors import TextNotKept
-from docindex.query import clusters, compare, near, pairs, search, similar
+from docindex.query import arguments, clusters, compare, near, pairs, search, similar
 from docindex.query.alike import Method
 from docindex.query.asking import Query, asked
 from docindex.query.clusters import Cluster, Linkage
@@ -17,9 +18,8 @@ from docindex.query.passages import Passage, align
 from docindex.query.search import Match, Rank, Wanted
 from docindex.recipe import Recipe
 from docindex.storage import adhoc, contents, documents
-from docindex.storage.adhoc import Bindings, Rows
+from docindex.storage.adhoc import Bindings, Rows, Where
 from docindex.storage.connection import Connection, Store
-from docindex.storage.documents import Where
 
 
 class Questions:
@@ -56,15 +56,16 @@ class Questions:
 
         Best is who shares the rarest: a fingerprint that `n` texts have counts 1/n. ``rank="count"``
         or ``"containment"`` orders by how many are shared instead. With a larger `window` than the
-        index has, or a `budget` of so many hashes, less is looked up: numbers are then estimates
-        with a standard error, and small copies may be missed. What more than `max_documents` texts
-        have counts for nothing, as boilerplate does.
+        index has, or a `budget` of so many hashes, less is looked up, and small copies may be missed;
+        the numbers of what is found stay exact. (Of a document whose text is not kept, all is looked up
+        whatever the window.) What more than `max_documents` texts have counts for nothing, as
+        boilerplate does.
         """
         wanted = Wanted(
             window, budget, min_containment, min_shared, min_resemblance, limit, where, rank, max_documents
         )
         wanted.check(self.recipe)
-        with self._store.reading() as db:
+        with self._asked(where) as db:
             asking = asked(db, query)
             marked = self.boilerplate.marked(db)
             return search.search(db, asking, self.recipe, marked, wanted, self._source(asking), self._go_on())
@@ -72,11 +73,12 @@ class Questions:
     def similar(self, query: str, min_resemblance: float = 0.8, *, where: Where | None = None) -> list[Match]:
         """The documents whose shingles resemble those of a text or a document so much, most alike first.
 
-        Exact where both texts are kept; else estimated by the slots of their sketches.
+        Exact where both texts are kept; else estimated by the slots of their sketches, which know no
+        boilerplate. Looked at is who shares a fingerprint, or features: of texts so short that
+        they may share shingles and no run of the recipe's guarantee, some are missed.
         """
-        if not 0 < min_resemblance <= 1:
-            raise ValueError(f"min_resemblance must be a share above 0 and up to 1, not {min_resemblance!r}")
-        with self._store.reading() as db:
+        arguments.share("min_resemblance", min_resemblance, above_zero=True)
+        with self._asked(where) as db:
             asking = asked(db, query)
             marked = self.boilerplate.marked(db)
             return similar.similar(
@@ -94,8 +96,12 @@ class Questions:
         self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
         """What `near` gives for each of many texts, keys or simhash values, at a much lower price."""
-        with self._store.reading() as db:
-            return near.near_many(db, queries, self.recipe, distance, where)
+        arguments.whole("distance", distance, least=0, most=63)
+        if isinstance(queries, (str, bytes)):
+            raise TypeError("near_many asks with many texts, keys or numbers, not with one; see near")
+        asking = list(queries)  # now, for it may be of anybody's making
+        with self._asked(where) as db:
+            return near.near_many(db, asking, self.recipe, distance, where, self._go_on())
 
     def pairs(
         self,
@@ -111,6 +117,7 @@ class Questions:
         None is missed, and their numbers are exact, by fingerprints. ``method="sketches"`` or
         ``"features"`` estimate from the slots, for pairs that share slots or features. What more than
         `max_documents` texts have counts for nothing; `set_aside` of the answer says how many hashes.
+        Slots know no boilerplate.
         """
         return pairs.pairs(
             self._store,
@@ -130,7 +137,10 @@ class Questions:
         max_documents: int | None = None,
         method: Method = "fingerprints",
     ) -> Pairs:
-        """Who is inside whom: pairs of which `a` is contained in `b` by so much or more."""
+        """Who is inside whom: pairs of which `a` is contained in `b` by so much or more.
+
+        The other arguments are those of `pairs`.
+        """
         return pairs.containments(
             self._store,
             self.recipe,
@@ -190,7 +200,7 @@ class Questions:
 
     def _among(self, where: Where | None) -> dict[str, Any]:
         """What questions about all documents need to know: which those are, and what does not count."""
-        with self._store.reading() as db:
+        with self._asked(where) as db:
             chosen = None if where is None else documents.contents_of(db, where)
             marked = self.boilerplate.marked(db).hashes
         return {
@@ -199,6 +209,14 @@ class Questions:
             "documents": functools.partial(documents.documents_of, where=where),
             "go_on": self._go_on(),
         }
+
+    @contextlib.contextmanager
+    def _asked(self, where: Where | None) -> Iterator[Connection]:
+        """A connection to ask on, once the condition is known to work."""
+        with self._store.reading() as db:
+            if where is not None:
+                adhoc.checked_condition(db, where)
+            yield db
 
     def _go_on(self) -> Callable[[], None]:
         """Raises `Cancelled` once there was a `cancel`."""

@@ -89,12 +89,10 @@ class Query:
         return contents.symbols_hash_of(db, self.content)
 
 
-def asked(db: apsw.Connection, what: str) -> Query:
+def asked(db: apsw.Connection, what: object) -> Query:
     """What a string asks with."""
     if not isinstance(what, str):
-        raise TypeError(
-            f"asked with {what!r}, of type {type(what).__name__}; expected a text or a key, a str"
-        )
+        raise TypeError(f"a text or a key, as str, is asked with, not {what!r}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)

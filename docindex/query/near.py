@@ -1,7 +1,8 @@
 """Queries in, the documents with nearly their simhash out. Must never say how much text they share."""
 
 import dataclasses
-from collections.abc import Iterable
+import numbers
+from collections.abc import Callable, Sequence
 
 import apsw
 import numpy as np
@@ -10,7 +11,8 @@ from docindex.kernels.hamming import as_bits
 from docindex.query.asking import asked
 from docindex.recipe import Recipe
 from docindex.storage import nearby
-from docindex.storage.documents import Where, documents_of
+from docindex.storage.adhoc import Where
+from docindex.storage.documents import documents_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,13 +26,22 @@ class Neighbour:
 
 
 def near_many(
-    db: apsw.Connection, queries: Iterable[str | int], recipe: Recipe, distance: int, where: Where | None
+    db: apsw.Connection,
+    queries: Sequence[str | int],
+    recipe: Recipe,
+    distance: int,
+    where: Where | None,
+    go_on: Callable[[], None],
 ) -> list[list[Neighbour]]:
     """For each query the documents within a distance, the nearest first, then by their keys."""
-    simhashes = [
-        query if isinstance(query, int) else asked(db, query).outline(db, recipe).simhash for query in queries
-    ]
-    places, contents, distances = nearby.near_many(db, as_bits(simhashes), distance)
+    simhashes: list[int] = []
+    for query in queries:
+        go_on()
+        if isinstance(query, numbers.Integral) and not isinstance(query, bool):
+            simhashes.append(int(query))
+        else:
+            simhashes.append(asked(db, query).outline(db, recipe).simhash)
+    places, contents, distances = nearby.near_many(db, as_bits(simhashes), distance, go_on)
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
     for content, key, number in documents_of(db, np.unique(contents), where):

@@ -55,8 +55,8 @@ class Pair:
 class Pairs(Iterable[Pair]):
     """Pairs of documents, best first; those of one score by their keys. One may go through them again.
 
-    They are pairs of the documents as the index was when it was asked. A document that has been removed
-    or replaced since is left out.
+    They are pairs of the documents as the index was when it was asked. Documents are looked up some thousand
+    pairs ahead: one that was removed or replaced before that is left out.
     """
 
     def __init__(
@@ -73,8 +73,9 @@ class Pairs(Iterable[Pair]):
         """How many different hashes were set aside because too many contents have them."""
 
     def __iter__(self) -> Iterator[Pair]:
-        begin = 0
+        begin, before = 0, self._store.cancels()
         while begin < len(self._scores):
+            self._store.refuse_cancelled(before)
             last = self._scores[min(begin + _LOOKED_UP, len(self._scores)) - 1]
             end = int(np.searchsorted(self._scores, last, "right"))
             yield from self._some(begin, end)

@@ -20,8 +20,9 @@ from docindex.query.search import Match, Source, candidates_of
 from docindex.recipe import Recipe
 from docindex.sketch import shingle_set
 from docindex.storage import contents, documents
+from docindex.storage.adhoc import Where
 from docindex.storage.boilerplate import Marked
-from docindex.storage.documents import Outline, Where
+from docindex.storage.documents import Outline
 
 RECALL = 0.99
 """The filter of features alone is trusted where it lets at least so many of the wanted pass."""

@@ -1,6 +1,8 @@
 """A caller's own SQL in, rows out. Must never let a statement write, whatever it says."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -8,6 +10,8 @@ import apsw
 from docindex.errors import ReadOnly
 
 Bindings = Sequence[Any] | Mapping[str, Any]
+Where = str | tuple[str, Sequence[Any]]
+"""An SQL condition on the columns of `document`, if wanted with what its question marks stand for."""
 
 # What tells of tables and changes nothing; with an argument or without.
 _PRAGMAS = {
@@ -41,42 +45,98 @@ class Rows(list[tuple[Any, ...]]):
         self.columns = columns
 
 
-class _Writes(Exception):
-    """A statement would write, by what SQLite says of it."""
+class _Refused(Exception):
+    """A statement would write, by what SQLite says of it, or is not the first one."""
+
+
+SLIPS = (
+    *(apsw.SQLError, apsw.BindingsError, apsw.TooBigError, apsw.MismatchError, apsw.RangeError),
+    *(KeyError, TypeError, OverflowError, UnicodeError),
+)
+"""What a caller's own SQL and its bindings can raise."""
 
 
 def answer(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
     """The rows that one statement gives.
 
-    `ReadOnly` for one that would write, `ValueError` for what is not SQL or does not fit its bindings.
+    `ReadOnly` for one that would write, `ValueError` for what is not SQL, or does not fit its bindings.
     """
-    before = db.authorizer
-    db.authorizer = _authorize
     try:
-        cursor = db.cursor()
-        cursor.exec_trace = _refuse_writing
-        cursor.execute(sql, bindings)
-        try:
-            columns = tuple(name for name, *_ in cursor.description)
-        except apsw.ExecutionCompleteError:  # not a single row
-            columns = ()
-        return Rows(cursor.fetchall(), columns)
-    except (apsw.AuthError, _Writes) as error:
+        with only_reading(db) as cursor:
+            cursor.execute(sql, bindings)
+            try:
+                columns = tuple(name for name, *_ in cursor.description)
+            except apsw.ExecutionCompleteError:  # not a single row
+                columns = ()
+            return Rows(cursor.fetchall(), columns)
+    except SLIPS as error:
+        raise ValueError(f"{sql[:200]!r} does not work: {_said(error)}") from error
+
+
+@contextlib.contextmanager
+def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
+    """A cursor that runs one statement which reads; `ReadOnly` for any other."""
+    before, cursor, statements = db.authorizer, db.cursor(), 0
+
+    def look(cursor: apsw.Cursor, _sql: str, _bindings: Bindings | None) -> bool:
+        nonlocal statements
+        statements += 1
+        # Of some statements that write, as `vacuum`, no authorizer is asked.
+        if not cursor.is_readonly or statements > 1:
+            raise _Refused
+        return True
+
+    db.authorizer = _authorize
+    cursor.exec_trace = look
+    try:
+        yield cursor
+    except (apsw.AuthError, _Refused) as error:
         raise ReadOnly(
-            f"only reading statements are taken, not {sql[:60]!r}; change documents by add and remove",
-            db.filename,
+            "only one statement that reads is taken; change documents by add and remove", db.filename
         ) from error
-    except (apsw.SQLError, apsw.BindingsError, KeyError) as error:
-        raise ValueError(f"{sql[:200]!r} does not work: {error}") from error
     finally:
+        cursor.close(True)
         db.authorizer = before
 
 
-def _refuse_writing(cursor: apsw.Cursor, _sql: str, _bindings: Bindings | None) -> bool:
-    # What no authorizer is asked about: `vacuum`, for one.
-    if not cursor.is_readonly:
-        raise _Writes
-    return True
+def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[Any]]:
+    """A condition on `document` and its bindings; `ValueError` for what is not one expression of SQL.
+
+    It stands in brackets in our own statements, and must not be able to get out of them.
+    """
+    condition, bindings = (where, ()) if isinstance(where, str) else _parts(where)
+    depth = 0
+    for token in _BRACKETS.findall(condition):
+        depth += {"(": 1, ")": -1}.get(token, 0)
+        if depth < 0 or token == ";":
+            break
+    try:
+        if depth or ";" in _BRACKETS.findall(condition):
+            raise apsw.SQLError("it is not one expression")
+        with only_reading(db) as cursor:
+            cursor.execute(f"select 1 from document where ({condition}\n) limit 0", bindings).fetchall()
+    except SLIPS as error:
+        raise ValueError(
+            f"the condition {condition!r} does not work ({_said(error)}); "
+            "expected SQL on the columns of document, or (SQL, bindings)"
+        ) from error
+    return condition, bindings
+
+
+def _parts(where: Any) -> tuple[str, Sequence[Any]]:
+    if not (isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str)):
+        raise TypeError(f"where must be SQL, or (SQL, bindings), not {where!r}")
+    return where[0], tuple(where[1])
+
+
+def _said(error: BaseException) -> str:
+    return f"there is no value for {error}" if isinstance(error, KeyError) else str(error)
+
+
+# Brackets and semicolons of SQL, and what hides them: strings, quoted names, comments.
+_BRACKETS = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
+)
 
 
 def _authorize(

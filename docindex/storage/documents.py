@@ -4,7 +4,6 @@ Must never write.
 """
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import apsw
@@ -13,10 +12,9 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
+from docindex.storage import adhoc
+from docindex.storage.adhoc import Where
 from docindex.storage.rows import rows, rows_for
-
-Where = str | tuple[str, Sequence[Any]]
-"""An SQL condition on the columns of `document`, if wanted with what its question marks stand for."""
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
@@ -59,13 +57,12 @@ def _fulfilling(
     db: apsw.Connection, statement: str, where: Where, before: tuple[Any, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """The rows of a statement on `document` that fulfil a condition; else `ValueError`."""
-    condition, bindings = (where, ()) if isinstance(where, str) else where
+    condition, bindings = adhoc.checked_condition(db, where)
     try:
-        return rows(db, f"{statement} where ({condition}\n)", (*before, *bindings))
-    except (apsw.SQLError, apsw.BindingsError, TypeError) as error:
-        raise ValueError(
-            f"the condition {condition!r} does not work ({error}); expected SQL on the columns of document"
-        ) from error
+        with adhoc.only_reading(db) as cursor:
+            return cursor.execute(f"{statement} where ({condition}\n)", (*before, *bindings)).fetchall()
+    except adhoc.SLIPS as error:
+        raise ValueError(f"the condition {condition!r} does not work: {error}") from error
 
 
 def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:

@@ -54,7 +54,7 @@ def test_rows_come_as_tuples_with_the_names_of_their_columns(index):
     ],
 )
 def test_what_would_write_is_refused(index, statement):
-    with pytest.raises(docindex.ReadOnly, match="only reading statements are taken"):
+    with pytest.raises(docindex.ReadOnly, match="only one statement that reads is taken"):
         index.execute(statement)
     assert index.execute("select count(*) from document") == [(2,)]
     assert index.check() == []

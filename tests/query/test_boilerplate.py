@@ -56,8 +56,12 @@ def test_what_cannot_be_a_template_is_refused():
             index.boilerplate.add("not kept")
         with pytest.raises(KeyError):
             index.boilerplate.remove("never added")
+        with pytest.raises(KeyError):
+            index.boilerplate.remove(1)
         with pytest.raises(TypeError):
             index.boilerplate.add(None)
+        with pytest.raises(ValueError, match="a lone surrogate"):
+            index.boilerplate.add("\ud800 is no letter")
 
 
 def test_another_process_sees_new_templates_at_once(tmp_path):

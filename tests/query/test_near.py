@@ -56,9 +56,12 @@ def test_a_condition_restricts_and_a_removed_document_is_gone(texts):
 
 
 def test_what_cannot_be_asked_is_refused(index):
-    with pytest.raises(ValueError, match="expected 0 to 63"):
+    with pytest.raises(ValueError, match="distance must be a whole number, 0 to 63"):
         index.near("a text", 64)
     with pytest.raises(ValueError, match="does not fit in 64 bits"):
         index.near(1 << 64)
-    with pytest.raises(TypeError, match="expected a text or a key"):
-        index.near(1.5)
+    for query in (1.5, True, None, b"bytes"):
+        with pytest.raises(TypeError, match="a text or a key, as str, is asked with"):
+            index.near(query)
+    with pytest.raises(TypeError, match="not with one"):
+        index.near_many("abc")

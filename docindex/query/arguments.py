@@ -1,0 +1,28 @@
+"""What callers ask for, checked: numbers of documents and shares. Clear errors, named arguments."""
+
+import numbers
+import operator
+
+
+def whole(name: str, number: object, least: int = 1, most: int | None = None) -> None:
+    """`TypeError` or `ValueError` unless a number is a whole one within bounds.
+
+    >>> whole("limit", 5)
+    """
+    if isinstance(number, bool) or not isinstance(number, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, not {number!r}")
+    if operator.index(number) < least or (most is not None and operator.index(number) > most):
+        bounds = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} must be a whole number, {bounds}, not {number!r}")
+
+
+def share(name: str, number: object, *, above_zero: bool = False) -> None:
+    """`TypeError` or `ValueError` unless a number is a share, 0 to 1.
+
+    >>> share("min_containment", 0.5)
+    """
+    if isinstance(number, bool) or not isinstance(number, numbers.Real):
+        raise TypeError(f"{name} must be a number from 0 to 1, not {number!r}")
+    if not (0 < float(number) <= 1 if above_zero else 0 <= float(number) <= 1):
+        bounds = "above 0 and up to 1" if above_zero else "from 0 to 1"
+        raise ValueError(f"{name} must be a share {bounds}, not {number!r}")
