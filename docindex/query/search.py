@@ -183,7 +183,9 @@ def _asking(db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, w
     # The smallest: as good as drawn by lot, and the same in every text. (If nothing is left of what a
     # larger window selects, all that there is.)
     part = (coarse if len(coarse) else hashes)[: wanted.budget]
-    return _Asking(hashes, np.isin(hashes, part) if len(part) < len(hashes) else np.ones(len(hashes), bool))
+    looked_up = np.zeros(len(hashes), bool)
+    looked_up[np.searchsorted(hashes, part)] = True  # what a larger window selects, a smaller one does
+    return _Asking(hashes, looked_up)
 
 
 def _common(db: apsw.Connection, hashes: U64, max_documents: int) -> U64:
