@@ -34,6 +34,14 @@ _LONGEST_WORD = WHOLE // 2
 _LONGEST_LINE = WHOLE
 
 
+HASH_BYTES = 6
+"""Of each fingerprint's hash the high 48 bits are stored."""
+HASH_SHIFT = np.uint64(64 - 8 * HASH_BYTES)
+
+# Of a long text's hashes not all are sorted at a time: that would take as much memory again.
+_SORTED = 1 << 16
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
     """What is stored of one text."""
@@ -75,6 +83,8 @@ class Sketches:
     gaps: U16
     """Symbols from each fingerprint to the one before; of each text's first, from its begin."""
     starts: I64
+    different: I64
+    """How many different hashes each text has, as they are stored."""
     shingles: I64
     slots: U32
     features: U64
@@ -193,6 +203,7 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
     positions, hashes, _ = fingerprints(
         reading.symbols, reading.starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )
+    hashes = mix(hashes)
     starts = np.searchsorted(positions, reading.starts)
     gaps = np.diff(positions, prepend=0)
     some = np.diff(starts) > 0
@@ -206,9 +217,10 @@ def _sketch_batch(texts: list[str], recipe: Recipe) -> Sketches:
     return Sketches(
         recipe=recipe,
         symbols=np.diff(reading.starts),
-        hashes=mix(hashes),
+        hashes=hashes,
         gaps=gaps.astype(np.uint16),
         starts=starts,
+        different=_different(hashes, starts),
         shingles=distinct(found, found_starts),
         slots=slots,
         features=features(slots, *recipe.features[:2]),
@@ -260,6 +272,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         hashes=hashes,
         gaps=gaps,
         starts=starts_of(np.array([len(hashes)])),
+        different=_different(hashes, starts_of(np.array([len(hashes)]))),
         shingles=np.array([counter.size]),
         slots=slots,
         features=features(slots, *recipe.features[:2]),
@@ -269,6 +282,14 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         mod_m=alone(counter.mod_m),
         level=alone(counter.level),
     )
+
+
+def _different(hashes: U64, starts: I64) -> I64:
+    """How many different hashes each text of a batch has, as they are stored."""
+    if len(starts) > 2 or len(hashes) <= _SORTED:
+        return distinct(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)), starts)
+    sixteenths = (hashes >> np.uint64(60)).astype(np.uint8)
+    return np.array([sum(len(union(hashes[sixteenths == n] >> HASH_SHIFT)) for n in range(16))])
 
 
 def _shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:

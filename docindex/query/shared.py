@@ -13,8 +13,8 @@ import numpy as np
 from docindex.kernels.arrays import I64, U64, ranges, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import GoOn, Groups
+from docindex.sketch import HASH_SHIFT
 from docindex.storage import forward, postings
-from docindex.storage.contents import HASH_SHIFT
 
 _NOTHING = np.empty(0, np.uint64)
 

@@ -13,8 +13,8 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import U64
 from docindex.kernels.packing import packed, unpacked
 from docindex.recipe import Recipe
-from docindex.sketch import shingle_set, text_fingerprints
-from docindex.storage.contents import HASH_BYTES, HASH_SHIFT, as_stored, text_hash
+from docindex.sketch import HASH_BYTES, HASH_SHIFT, shingle_set, text_fingerprints
+from docindex.storage.contents import as_stored, text_hash
 from docindex.storage.rows import row_sum, rows, value
 
 _NOTHING = np.empty(0, np.uint64)

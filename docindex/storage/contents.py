@@ -19,17 +19,12 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
 from docindex.kernels.packing import packed, unpacked
-from docindex.kernels.shingles import distinct
 from docindex.reading.text import slices
 from docindex.recipe import Recipe
-from docindex.sketch import Sketches, sketch_batches
+from docindex.sketch import HASH_BYTES, HASH_SHIFT, Sketches, sketch_batches
 from docindex.storage.rows import counter, row_sum, rows, stream, value
 from docindex.storage.texts import Parts, parts_of, source_of
 from docindex.streams import union
-
-HASH_BYTES = 6
-"""Of each fingerprint's hash the high 48 bits are stored."""
-HASH_SHIFT = np.uint64(64 - 8 * HASH_BYTES)
 
 # What belongs to a content may take several rows, so that a document of any size passes through in pieces.
 PART_BITS = 20
@@ -347,7 +342,7 @@ class _Columns:
         self._slots_size = _SLOT_BYTES * recipe.slots
         self._symbols = sketches.symbols.tolist()
         self._shingles = sketches.shingles.tolist()
-        self._different = _different(sketches.hashes, sketches.starts).tolist()
+        self._different = sketches.different.tolist()
         self._simhashes = sketches.simhashes.view(np.int64).tolist()
 
     def content(self, document: Incoming, content: int, recipe: Recipe) -> tuple[object, ...]:
@@ -398,15 +393,6 @@ class _Columns:
         """Hashes and gaps as they are stored."""
         hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
         return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()
-
-
-def _different(hashes: U64, starts: I64) -> I64:
-    """How many different hashes each text of a batch has, as they are stored."""
-    if len(starts) > 2 or len(hashes) <= FINGERPRINTS_A_PART:
-        return distinct(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)), starts)
-    # Of a long text a sixteenth at a time, for to sort all would take as much memory again.
-    sixteenths = (hashes >> np.uint64(60)).astype(np.uint8)
-    return np.array([sum(len(np.unique(hashes[sixteenths == n] >> HASH_SHIFT)) for n in range(16))])
 
 
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:

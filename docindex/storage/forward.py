@@ -11,7 +11,8 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import unpacked
-from docindex.storage.contents import HASH_BYTES, HASH_SHIFT, PART_BITS
+from docindex.sketch import HASH_BYTES, HASH_SHIFT
+from docindex.storage.contents import PART_BITS
 from docindex.storage.rows import stream
 
 _PARTS = (
