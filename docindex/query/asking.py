@@ -65,7 +65,7 @@ class Query:
         if self.content is not None:
             text = self.text(db) if coarse else None
             if text is None:
-                whole = np.unique(contents.fingerprints_of(db, self.content, recipe.window)[0])
+                whole = contents.as_stored(contents.fingerprints_of(db, self.content, recipe.window)[0])
                 return whole, whole
         windows = (recipe.window, window) if window is not None and coarse else (recipe.window,)
         found = [contents.as_stored(hashes) for hashes in window_hashes(text or "", recipe, windows)]

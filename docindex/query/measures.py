@@ -25,7 +25,7 @@ class Measures:
     resemblance: float
     """What both have, as a share of what either has."""
     shared: int
-    """How many different fingerprints, shingles or slots (see `basis`) both have, of those looked up."""
+    """How many different fingerprints, shingles or slots (see `basis`) both have."""
     basis: Basis
     """What the numbers are counted in; those by slots are estimates."""
     containment_error: float = 0.0

@@ -15,6 +15,7 @@ from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.features import features
 from docindex.recipe import Recipe
 from docindex.storage import contents, postings
+from docindex.storage.columns import PART_BITS
 from docindex.storage.rows import row_sum, rows, stream, value
 
 _MOST_FINDINGS = 100
@@ -110,9 +111,9 @@ def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             yield f"content {content} has not {different} different hashes"
     for *row, stored in stream(db, "select id, hashes, gaps, sum from fingerprint"):
         if row_sum(*row) != stored:
-            yield f"the fingerprints of content {row[0] >> contents.PART_BITS} were changed"
+            yield f"the fingerprints of content {row[0] >> PART_BITS} were changed"
     for table in ("fingerprint", "text"):
-        unowned = f"select id >> {contents.PART_BITS} from {table} except select id from content"
+        unowned = f"select id >> {PART_BITS} from {table} except select id from content"
         for (content,) in stream(db, unowned):
             yield f"a row of {table} belongs to content {content}, which is not there"
 

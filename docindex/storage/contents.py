@@ -8,7 +8,7 @@ import dataclasses
 import itertools
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -18,19 +18,16 @@ import xxhash
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
-from docindex.kernels.packing import packed, unpacked
+from docindex.kernels.packing import unpacked
 from docindex.reading.text import slices
 from docindex.recipe import Recipe
 from docindex.sketch import HASH_BYTES, HASH_SHIFT, Sketches, sketch_batches
+from docindex.storage.columns import PART_BITS, SLOT_BYTES, Columns, gap_type
 from docindex.storage.rows import counter, row_sum, rows, stream, value
 from docindex.storage.texts import Parts, parts_of, source_of
 from docindex.streams import union
 
-# What belongs to a content may take several rows, so that a document of any size passes through in pieces.
-PART_BITS = 20
-FINGERPRINTS_A_PART = 1 << 16
 _PARTS = "id between ? and ?"
-_SLOT_BYTES = 4
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -153,7 +150,7 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
         if value(db, "select 1 from document where content = ? limit 1", (content,)):
             continue
         found = rows(db, "select slots, fingerprints from content where id = ?", (content,))
-        if not found or len(found[0][0]) != _SLOT_BYTES * recipe.slots:
+        if not found or len(found[0][0]) != SLOT_BYTES * recipe.slots:
             raise CorruptIndex(
                 f"content {content} has no slots, or not {recipe.slots}; index again", db.filename
             )
@@ -232,9 +229,13 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
     """A content's fingerprints: hashes of which the low 16 bits are 0, and positions in symbols."""
     found = rows(db, f"select hashes, gaps from fingerprint where {_PARTS} order by id", _parts(content))
     hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
-    if not found or len(hashes) * _gap_size(window) != len(gaps) * HASH_BYTES or len(hashes) % HASH_BYTES:
+    if (
+        not found
+        or len(hashes) * gap_type(window).itemsize != len(gaps) * HASH_BYTES
+        or len(hashes) % HASH_BYTES
+    ):
         raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
-    positions = np.cumsum(np.frombuffer(gaps, _gap_type(window)), dtype=np.int64)
+    positions = np.cumsum(np.frombuffer(gaps, gap_type(window)), dtype=np.int64)
     return unpacked(hashes, HASH_BYTES) << HASH_SHIFT, positions
 
 
@@ -283,37 +284,32 @@ def _damaged_text(db: apsw.Connection, content: int) -> CorruptIndex:
     )
 
 
-def _gap_size(window: int) -> int:
-    return 1 if window < 256 else 2
-
-
-def _gap_type(window: int) -> str:
-    return f"<u{_gap_size(window)}"
-
-
 def _put_contents(
     db: apsw.Connection, new: Sequence[Incoming], numbers: Sequence[int], recipe: Recipe
 ) -> Postings:
-    columns: dict[int, _Columns] = {}
+    columns: dict[int, Columns] = {}
     for document in new:
         if document.sketches is None:
             (document.sketches,) = sketch_batches([document.text], recipe)
         if id(document.sketches) not in columns:
-            columns[id(document.sketches)] = _Columns(document.sketches, recipe)
+            columns[id(document.sketches)] = Columns(document.sketches, recipe)
     sources = [(columns[id(d.sketches)], d, content) for d, content in zip(new, numbers, strict=True)]
     db.executemany(
         f"insert into content values ({', '.join('?' * 13)})",
-        (source.content(document, content, recipe) for source, document, content in sources),
+        (
+            source.content(document.number, content, document.hash, len(document.text), recipe)
+            for source, document, content in sources
+        ),
     )
     if recipe.min_s or recipe.mod_m or recipe.level:
         db.executemany(
             "insert into sample values (?, ?, ?, ?, ?)",
-            (source.sample(document, content) for source, document, content in sources),
+            (source.sample(document.number, content) for source, document, content in sources),
         )
     db.executemany(
         "insert into fingerprint values (?, ?, ?, ?)",
         itertools.chain.from_iterable(
-            source.forward(document, content) for source, document, content in sources
+            source.forward(document.number, content) for source, document, content in sources
         ),
     )
     if sources:
@@ -321,78 +317,12 @@ def _put_contents(
             [source.sketches.features[document.number] for source, document, _ in sources]
         )
         _put_features(db, values, np.repeat(np.array(numbers, np.int64), recipe.features[0]))
-    hashes = [source.hashes(document) for source, document, _ in sources]
+    hashes = [source.hashes(document.number) for source, document, _ in sources]
     for document in new:
         document.sketches = None  # of a long document that is a lot of memory, which sorting needs
     whole = len(hashes) == 1 and hashes[0].flags.writeable
     together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
     return Postings(together, np.array(numbers, np.int64), np.array([len(own) for own in hashes], np.int64))
-
-
-class _Columns:
-    """The values of a batch's rows, made for all of them at once: numpy's price per call is that of a row."""
-
-    def __init__(self, sketches: Sketches, recipe: Recipe) -> None:
-        self.sketches = sketches
-        self._starts = sketches.starts.tolist()
-        self._gap_type = np.dtype(_gap_type(recipe.window))
-        # Of a long document one part at a time, when it is written.
-        self._packed = self._forward(0, len(sketches.hashes)) if len(sketches) > 1 else None
-        self._slots = sketches.slots.astype("<u4").tobytes()
-        self._slots_size = _SLOT_BYTES * recipe.slots
-        self._symbols = sketches.symbols.tolist()
-        self._shingles = sketches.shingles.tolist()
-        self._different = sketches.different.tolist()
-        self._simhashes = sketches.simhashes.view(np.int64).tolist()
-
-    def content(self, document: Incoming, content: int, recipe: Recipe) -> tuple[object, ...]:
-        """A row of `content`; its text comes later."""
-        number = document.number
-        row = (
-            content,
-            document.hash,
-            recipe.reading,
-            self.sketches.symbols_hashes[number],
-            len(document.text),
-            self._symbols[number],
-            self._shingles[number],
-            self._starts[number + 1] - self._starts[number],
-            self._different[number],
-            self._simhashes[number],
-            self._slots[number * self._slots_size : (number + 1) * self._slots_size],
-            0,
-        )
-        return (*row, row_sum(*row))
-
-    def sample(self, document: Incoming, content: int) -> tuple[object, ...]:
-        """A row of `sample`."""
-        sketch = self.sketches[document.number]
-        samples = (sketch.min_s, sketch.mod_m, sketch.level)
-        row = (content, *(values.astype("<u8").tobytes() for values in samples))
-        return (*row, row_sum(*row))
-
-    def hashes(self, document: Incoming) -> U64:
-        """A text's hashes, whole."""
-        return self.sketches.hashes[self._starts[document.number] : self._starts[document.number + 1]]
-
-    def forward(self, document: Incoming, content: int) -> Iterator[tuple[object, ...]]:
-        """The rows of `fingerprint`: one at least."""
-        begin, end = self._starts[document.number : document.number + 2]
-        for part, first in enumerate(range(begin, max(end, begin + 1), FINGERPRINTS_A_PART)):
-            last = min(first + FINGERPRINTS_A_PART, end)
-            if self._packed is None:
-                hashes, gaps = self._forward(first, last)
-            else:
-                size = self._gap_type.itemsize
-                hashes = self._packed[0][HASH_BYTES * first : HASH_BYTES * last]
-                gaps = self._packed[1][size * first : size * last]
-            row = (content << PART_BITS | part, hashes, gaps)
-            yield (*row, row_sum(*row))
-
-    def _forward(self, first: int, last: int) -> tuple[bytes, bytes]:
-        """Hashes and gaps as they are stored."""
-        hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
-        return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()
 
 
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:

@@ -12,8 +12,9 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import unpacked
 from docindex.sketch import HASH_BYTES, HASH_SHIFT
-from docindex.storage.contents import PART_BITS
+from docindex.storage.columns import PART_BITS
 from docindex.storage.rows import stream
+from docindex.streams import union
 
 _PARTS = (
     "select f.id, f.hashes from carray(?) as wanted cross join fingerprint as f "
@@ -29,19 +30,18 @@ def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
 
     Each pair comes once, however often a content has the hash; ordered by content, then hash.
     """
-    nothing = np.empty(0, np.int64)
     if not (len(wanted) and len(of)):
-        return nothing, nothing
+        return np.empty(0, np.int64), np.empty(0, np.int64)
     # A table of 16 bits sorts out nearly all that is not wanted, at a tenth of the price of a search.
     likely = np.zeros(1 << 16, bool)
     likely[_low_bits(wanted)] = True
-    pairs = [nothing]
+    pairs = [np.empty(0, np.uint64)]
     for owner, hashes in hashes_of(db, of):
         some = np.flatnonzero(likely[_low_bits(hashes)])
         at = np.searchsorted(wanted[1:], hashes[some], "right")
         equal = np.flatnonzero(wanted[at] == hashes[some])
-        pairs.append(owner[some[equal]] * len(wanted) + at[equal])
-    places, found = np.divmod(_different(np.concatenate(pairs)), len(wanted))
+        pairs.append((owner[some[equal]] * len(wanted) + at[equal]).view(np.uint64))
+    places, found = np.divmod(union(*pairs).view(np.int64), len(wanted))
     return places, found
 
 
@@ -55,12 +55,6 @@ def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
             raise CorruptIndex(f"the fingerprints of content {at} are damaged; add it again", db.filename)
         hashes = unpacked(b"".join(data for _, data in some), HASH_BYTES) << HASH_SHIFT
         yield np.repeat(np.searchsorted(of, owner), lengths // HASH_BYTES), hashes
-
-
-def _different(numbers: I64) -> I64:
-    ordered = np.sort(numbers)
-    different: I64 = ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
-    return different
 
 
 def _low_bits(hashes: U64) -> I64:

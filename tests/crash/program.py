@@ -15,8 +15,7 @@ from pathlib import Path
 
 import docindex
 from docindex import index as facade
-from docindex.storage import contents as stored
-from docindex.storage import postings, upkeep
+from docindex.storage import columns, postings, upkeep
 
 COMMIT = 4_000
 """Characters of text in a commit of `add_many` here."""
@@ -41,7 +40,7 @@ def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, whic
     setattr(importlib.import_module("docindex.sketch"), "PART", BATCH)
     # Texts and fingerprints of many rows.
     setattr(importlib.import_module("docindex.reading.text"), "PART", BATCH)
-    setattr(stored, "FINGERPRINTS_A_PART", 20)
+    setattr(columns, "FINGERPRINTS_A_PART", 20)
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
         assert hasattr(postings, name)
         setattr(postings, name, value)
