@@ -17,7 +17,7 @@ from docindex.errors import (
     UnreadableFile,
 )
 from docindex.index import Index, open  # noqa: A004 - as in gzip.open: people write docindex.open
-from docindex.query.asking import Key, Text
+from docindex.query.asking import Id, Key, Text
 from docindex.query.clusters import Cluster, Member
 from docindex.query.compare import Comparison
 from docindex.query.near import Neighbour
@@ -26,6 +26,7 @@ from docindex.query.passages import Passage
 from docindex.query.search import Match
 from docindex.recipe import Recipe
 from docindex.sketch import Sketch
+from docindex.sql.register import register
 from docindex.storage.adhoc import Rows
 from docindex.storage.boilerplate import Template
 from docindex.storage.contents import Document
@@ -39,8 +40,7 @@ from docindex.strings import (
     simhash,
     sketch,
 )
-
-__version__ = "0.1.0"
+from docindex.version import __version__
 
 __all__ = [
     "Busy",
@@ -53,6 +53,7 @@ __all__ = [
     "Document",
     "FileError",
     "Fingerprints",
+    "Id",
     "Index",
     "Key",
     "Match",
@@ -80,6 +81,7 @@ __all__ = [
     "distance",
     "fingerprints",
     "open",
+    "register",
     "resemblance",
     "simhash",
     "sketch",

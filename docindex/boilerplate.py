@@ -11,7 +11,7 @@ from docindex.query.asking import asked
 from docindex.recipe import Recipe
 from docindex.storage import boilerplate
 from docindex.storage.boilerplate import Marked, Template
-from docindex.storage.connection import Connection, Store
+from docindex.storage.connection import Connection, Transactions
 from docindex.storage.contents import text_hash
 
 
@@ -21,7 +21,7 @@ class Boilerplate:
     What a document shares with a template counts nowhere, neither as shared nor as its own.
     """
 
-    def __init__(self, store: Store, recipe: Recipe) -> None:
+    def __init__(self, store: Transactions, recipe: Recipe) -> None:
         self._store = store
         self._recipe = recipe
         self._known = Marked()

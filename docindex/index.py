@@ -8,6 +8,7 @@ import operator
 import os
 import stat
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,9 @@ from docindex.items import Item, can_be_stored, checked_key, from_line, incoming
 from docindex.questions import Questions
 from docindex.recipe import Recipe
 from docindex.sketch import batches
-from docindex.storage import check, contents, postings, upkeep
+from docindex.sql.register import register_on
+from docindex.storage import adhoc, check, contents, postings, upkeep
+from docindex.storage.adhoc import Bindings, Rows
 from docindex.storage.connection import MEMORY, Connection, Durability, Store
 from docindex.storage.contents import Document, Incoming
 from docindex.storage.migrate import prepare
@@ -104,6 +107,12 @@ def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
 
 class Index(Questions):
     """Documents, and which of them share text. Made by `docindex.open`; may be used by several threads."""
+
+    _store: Store
+
+    def __init__(self, store: Store, recipe: Recipe) -> None:
+        super().__init__(store, recipe)
+        self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     @property
     def path(self) -> str:
@@ -275,6 +284,22 @@ class Index(Questions):
         """How much there is of everything, and what it costs."""
         with self._store.reading() as db:
             return upkeep.stats(db, self.recipe)
+
+    def execute(self, sql: str, bindings: Bindings = ()) -> Rows:
+        """The rows of a reading statement of SQL, as tuples; `columns` has their names.
+
+        All of docindex's SQL functions and tables are there.
+
+        >>> with open(":memory:") as index:
+        ...     index.add("ada.txt", "The Analytical Engine", meta={"by": "Ada"})
+        ...     index.execute("select key, meta ->> 'by' as author, doc_canonical(id) from document")
+        [('ada.txt', 'Ada', 'the analytical engine')]
+        """
+        with self._store.reading() as db:
+            if db not in self._with_functions:
+                register_on(db)
+                self._with_functions.add(db)
+            return adhoc.answer(db, sql, bindings)
 
     def export(self) -> Iterator[str]:
         """All documents in the order of their keys, a line of JSON each, for `load`.

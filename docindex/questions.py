@@ -7,31 +7,35 @@ from typing import Any
 
 from docindex.boilerplate import Boilerplate
 from docindex.errors import TextNotKept
-from docindex.query import arguments, clusters, compare, near, pairs, search, similar
+from docindex.kernels.arrays import U64
+from docindex.query import arguments, clusters, compare, near, pairs, places, search, similar
 from docindex.query.alike import Method
-from docindex.query.asking import Query, asked
+from docindex.query.asking import Id, Query, asked
 from docindex.query.clusters import Cluster, Linkage
 from docindex.query.compare import Comparison
+from docindex.query.measures import Measures
 from docindex.query.near import Neighbour
 from docindex.query.pairs import Pairs
 from docindex.query.passages import Passage, align
 from docindex.query.search import Match, Rank, Wanted
 from docindex.recipe import Recipe
+from docindex.sketch import shingle_set
 from docindex.storage import adhoc, contents, documents
-from docindex.storage.adhoc import Bindings, Rows, Where
-from docindex.storage.connection import Connection, Store
+from docindex.storage.adhoc import Where
+from docindex.storage.connection import Connection, Transactions
+from docindex.storage.documents import Outline
 
 
 class Questions:
     """What `docindex.Index` can be asked.
 
-    A question is asked with the key of a document or with any other text: `docindex.Text` and
-    `docindex.Key` say which it is where that could be mistaken. The document whose key was given is
+    A question is asked with the key of a document or with any other text: `docindex.Text`, `docindex.Key`
+    and `docindex.Id` say which it is where that could be mistaken. The document whose key was given is
     among the answers, as it is when its text is given. `where` keeps to documents that fulfil an SQL
     condition on the table `document`, a string or ``(string, bindings)``.
     """
 
-    def __init__(self, store: Store, recipe: Recipe) -> None:
+    def __init__(self, store: Transactions, recipe: Recipe) -> None:
         self._store = store
         self.recipe = recipe
         """The parameters the index was made with."""
@@ -40,7 +44,7 @@ class Questions:
 
     def search(
         self,
-        query: str,
+        query: str | Id,
         *,
         window: int | None = None,
         budget: int | None = None,
@@ -70,7 +74,9 @@ class Questions:
             marked = self.boilerplate.marked(db)
             return search.search(db, asking, self.recipe, marked, wanted, self._source(asking), self._go_on())
 
-    def similar(self, query: str, min_resemblance: float = 0.8, *, where: Where | None = None) -> list[Match]:
+    def similar(
+        self, query: str | Id, min_resemblance: float = 0.8, *, where: Where | None = None
+    ) -> list[Match]:
         """The documents whose shingles resemble those of a text or a document so much, most alike first.
 
         Exact where both texts are kept; else estimated by the slots of their sketches, which know no
@@ -174,7 +180,7 @@ class Questions:
             **self._among(where),
         )
 
-    def compare(self, a: str, b: str) -> Comparison:
+    def compare(self, a: str | Id, b: str | Id) -> Comparison:
         """What two texts or documents have in common.
 
         >>> import docindex
@@ -186,17 +192,42 @@ class Questions:
         with self._store.reading() as db:
             return compare.compare(db, asked(db, a), asked(db, b), self.recipe, self.boilerplate.marked(db))
 
-    def execute(self, sql: str, bindings: Bindings = ()) -> Rows:
-        """The rows of a reading statement of SQL, as tuples; `columns` has their names.
+    def measures(self, a: str | Id, b: str | Id) -> Measures:
+        """The numbers that `compare` gives, without looking for passages: several times as fast.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
-        ...     index.add("ada.txt", "The Analytical Engine", meta={"by": "Ada"})
-        ...     index.execute("select key, meta ->> 'by' as author from document")
-        [('ada.txt', 'Ada')]
+        ...     round(index.measures("to be or not to be", "To be or not to be, said he").containment, 2)
+        1.0
         """
         with self._store.reading() as db:
-            return adhoc.answer(db, sql, bindings)
+            return compare.measured(db, asked(db, a), asked(db, b), self.recipe, self.boilerplate.marked(db))
+
+    def shingles(self, query: str | Id) -> U64:
+        """The different shingles of a text or a document that count, as ascending hashes."""
+        with self._store.reading() as db:
+            text = self._kept(db, asked(db, query))
+            return self.boilerplate.marked(db).shingles_left_of(shingle_set(text, self.recipe))
+
+    def outline(self, query: str | Id) -> Outline:
+        """The sketch of a text or a document without its fingerprints: slots, simhash, sizes."""
+        with self._store.reading() as db:
+            return asked(db, query).outline(db, self.recipe)
+
+    def whole_text(self, query: str | Id) -> str:
+        """The text that is asked with; `TextNotKept` for a document whose text is not there."""
+        with self._store.reading() as db:
+            return self._kept(db, asked(db, query))
+
+    def places(self, *, document: int | None = None, hash_: int | None = None) -> Iterator[places.Place]:
+        """Where fingerprints lie: document, position, hash; of one document, or of one hash, or of all."""
+        with self._store.reading() as db:
+            yield from places.of(db, self.recipe, document=document, hash_=hash_)
+
+    def sizes(self) -> tuple[int, int]:
+        """About how many documents there are, and how many fingerprints; costs next to nothing."""
+        with self._store.reading() as db:
+            return places.sizes(db)
 
     def _among(self, where: Where | None) -> dict[str, Any]:
         """What questions about all documents need to know: which those are, and what does not count."""

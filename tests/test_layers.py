@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the ground up. A room is a module or a folder; rooms on one line may not import each other.
 ORDER = [
     {"kernels"},
-    {"errors"},
+    {"errors", "version"},
     {"recipe"},
     {"reading"},
     {"streams"},
@@ -18,6 +18,7 @@ ORDER = [
     {"query"},
     {"boilerplate"},
     {"questions"},
+    {"sql"},
     {"index"},
     {"__init__"},
     {"cli"},

@@ -1,4 +1,4 @@
-"""What a caller asks with in - a text or a key -, its fingerprints and its symbols out.
+"""What a caller asks with in - a text, a key or an id -, its fingerprints and its symbols out.
 
 A string that is the key of a document stands for that document; any other is a text. Must never
 keep a text that the index has.
@@ -42,6 +42,19 @@ class Key(str):
 
     def __repr__(self) -> str:
         return f"Key({super().__repr__()})"
+
+
+class Id(int):
+    """The id of a document, as other tables point to it: `KeyError` where there is none.
+
+    >>> Id(7)
+    Id(7)
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Id({int(self)})"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,9 +103,14 @@ class Query:
 
 
 def asked(db: apsw.Connection, what: object) -> Query:
-    """What a string asks with."""
+    """What a string or an id asks with."""
+    if isinstance(what, Id):
+        content = documents.content_with_id(db, int(what)) if -(1 << 63) <= what < 1 << 63 else None
+        if content is None:
+            raise KeyError(int(what))
+        return Query(None, content)
     if not isinstance(what, str):
-        raise TypeError(f"a text or a key, as str, is asked with, not {what!r}")
+        raise TypeError(f"a text or a key, as str, or a docindex.Id is asked with, not {what!r}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)

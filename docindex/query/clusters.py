@@ -19,7 +19,7 @@ from docindex.query.alike import Alike, Method, alike
 from docindex.query.candidates import GoOn
 from docindex.query.pairs import NOTHING, Documents, checked
 from docindex.recipe import Recipe
-from docindex.storage.connection import Store
+from docindex.storage.connection import Transactions
 from docindex.storage.documents import documents_of
 
 Linkage = Literal["connected", "greedy", "complete"]
@@ -66,7 +66,7 @@ class Cluster:
 
 
 def clusters(
-    store: Store,
+    store: Transactions,
     recipe: Recipe,
     min_resemblance: float,
     *,
@@ -104,7 +104,7 @@ _Link = tuple[int, int | None, float]
 """A unit, the one that it is like, and how much."""
 
 
-def _keys_of(store: Store, found: Alike, documents: Documents, go_on: GoOn) -> dict[int, list[str]]:
+def _keys_of(store: Transactions, found: Alike, documents: Documents, go_on: GoOn) -> dict[int, list[str]]:
     """The keys of all contents that are in any pair, in their order."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]

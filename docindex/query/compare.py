@@ -32,17 +32,19 @@ class Comparison(Measures):
         return max(self.passages, key=lambda passage: passage.length, default=None)
 
 
+def measured(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Marked) -> Measures:
+    """How much two texts share: exact by shingles where both are there, estimated by their slots if not."""
+    return _measured(db, a, b, a.text(db), b.text(db), recipe, marked)
+
+
 def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Marked) -> Comparison:
-    """Exact by shingles where both texts are there; estimated from sketches, and without passages, if not."""
+    """The same with the passages, which there are none of where a text is not kept."""
     text_a, text_b = a.text(db), b.text(db)
+    measures = _measured(db, a, b, text_a, text_b, recipe, marked)
     alike = a.symbols_hash(db) == b.symbols_hash(db)
     if text_a is None or text_b is None:
-        of_a, of_b = a.outline(db, recipe), b.outline(db, recipe)
-        measures = by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
         passages, coverages = [], (float(alike), float(alike))
     else:
-        of_texts = [marked.shingles_left_of(shingle_set(text, recipe)) for text in (text_a, text_b)]
-        measures = by_shingles(*of_texts, alike=alike)
         alignment = align(text_a, text_b, recipe)
         passages = alignment.passages
         # Texts too short for a passage are still all there is of their like.
@@ -53,3 +55,22 @@ def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Mar
         query_coverage=coverages[0],
         coverage=coverages[1],
     )
+
+
+def _measured(
+    db: apsw.Connection,
+    a: Query,
+    b: Query,
+    text_a: str | None,
+    text_b: str | None,
+    recipe: Recipe,
+    marked: Marked,
+) -> Measures:
+    if text_a is None or text_b is None:
+        of_a, of_b = a.outline(db, recipe), b.outline(db, recipe)
+        alike = of_a.symbols_hash == of_b.symbols_hash
+        return by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
+    of_texts = [marked.shingles_left_of(shingle_set(text, recipe)) for text in (text_a, text_b)]
+    # Only of texts without shingles that count it matters whether they are the same.
+    alike = not all(map(len, of_texts)) and a.symbols_hash(db) == b.symbols_hash(db)
+    return by_shingles(*of_texts, alike=alike)

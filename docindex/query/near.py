@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 
 from docindex.kernels.hamming import as_bits
-from docindex.query.asking import asked
+from docindex.query.asking import Id, asked
 from docindex.recipe import Recipe
 from docindex.storage import nearby
 from docindex.storage.adhoc import Where
@@ -37,7 +37,7 @@ def near_many(
     simhashes: list[int] = []
     for query in queries:
         go_on()
-        if isinstance(query, numbers.Integral) and not isinstance(query, bool):
+        if isinstance(query, numbers.Integral) and not isinstance(query, (bool, Id)):
             simhashes.append(int(query))
         else:
             simhashes.append(asked(db, query).outline(db, recipe).simhash)

@@ -17,7 +17,7 @@ from docindex.kernels.arrays import F64, I64, U64, ranges
 from docindex.query.alike import Alike, Method, Threshold, alike
 from docindex.query.candidates import GoOn
 from docindex.recipe import Recipe
-from docindex.storage.connection import Store
+from docindex.storage.connection import Transactions
 from docindex.storage.documents import documents_of
 
 METHODS = ("fingerprints", "sketches", "features")
@@ -60,7 +60,7 @@ class Pairs(Iterable[Pair]):
     """
 
     def __init__(
-        self, store: Store, found: Alike, scores: F64, documents: Documents, *, directed: bool
+        self, store: Transactions, found: Alike, scores: F64, documents: Documents, *, directed: bool
     ) -> None:
         # Ties are in the order of keys, which is not known yet.
         order = np.argsort(-scores, kind="stable")
@@ -144,7 +144,7 @@ class Pairs(Iterable[Pair]):
 
 
 def pairs(
-    store: Store,
+    store: Transactions,
     recipe: Recipe,
     *,
     min_resemblance: float | None = None,
@@ -176,7 +176,7 @@ def pairs(
 
 
 def containments(
-    store: Store,
+    store: Transactions,
     recipe: Recipe,
     min_containment: float,
     *,

@@ -316,13 +316,27 @@ def _members(page: int, blocks: tuple[range, ...]) -> list[bool]:
     return [bool(flag) for flag in np.any(inside, axis=0)]
 
 
+def letters(char: str) -> str:
+    """What counts of one code point: the letters and digits that it is made of, without case and accents."""
+    folded = unicodedata.normalize("NFKD", char).casefold()
+    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LN")
+
+
+def separates(char: str) -> bool:
+    """Whether words end at a code point that has no letters."""
+    return unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE
+
+
+def stands_alone(char: str) -> bool:
+    """Whether a letter is a word by itself, as those of scripts without spaces are."""
+    return any(ord(char) in block for block in _UNSPACED)
+
+
 def _spell(char: str) -> bytes:
     """The symbols of one code point."""
     symbols = bytearray()
-    for letter in unicodedata.normalize("NFKD", char).casefold():
+    for letter in letters(char):
         code = ord(letter)
-        if unicodedata.category(letter)[0] not in "LN":
-            continue
         symbols.append(code if code < 0x80 else 0x80 | (code & 0x7F))
         if code >= _IDEOGRAPHS[0].start and any(code in block for block in _IDEOGRAPHS):
             symbols.append(0x80 | (code >> 7 & 0x7F))
@@ -342,7 +356,7 @@ def _load(page: int) -> None:
             if symbols:
                 entry |= symbols[0]
                 entry |= _ALONE * alone[code & 0xFF]
-            elif unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE:
+            elif separates(char):
                 entry |= _SEPARATES
             if len(symbols) > 1:
                 _spelling_starts[code] = len(_spellings)

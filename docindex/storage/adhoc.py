@@ -114,7 +114,7 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
         if depth or ";" in _BRACKETS.findall(condition):
             raise apsw.SQLError("it is not one expression")
         with only_reading(db) as cursor:
-            cursor.execute(f"select 1 from document where ({condition}\n) limit 0", bindings).fetchall()
+            cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
     except SLIPS as error:
         raise ValueError(
             f"the condition {condition!r} does not work ({_said(error)}); "

@@ -50,13 +50,13 @@ class Marked:
 def put(db: apsw.Connection, name: str, text: str, recipe: Recipe) -> None:
     """Mark a text, under a name, instead of what had the name; the same text is marked once."""
     hash_ = text_hash(text)
-    db.execute("delete from boilerplate where name = ? or hash = ?", (name, hash_))
+    db.execute("delete from main.boilerplate where name = ? or hash = ?", (name, hash_))
     # A window of one place selects every k-gram.
     grams, _ = text_fingerprints(text, dataclasses.replace(recipe, window=1))
     stored = packed(as_stored(grams) >> HASH_SHIFT, HASH_BYTES)
     row = (name, hash_, text, stored, shingle_set(text, recipe).astype("<u8").tobytes())
     db.execute(
-        "insert into boilerplate (name, hash, text, grams, shingles, sum) values (?, ?, ?, ?, ?, ?)",
+        "insert into main.boilerplate (name, hash, text, grams, shingles, sum) values (?, ?, ?, ?, ?, ?)",
         (*row, row_sum(*row)),
     )
 
@@ -64,7 +64,11 @@ def put(db: apsw.Connection, name: str, text: str, recipe: Recipe) -> None:
 def remove(db: apsw.Connection, name: str) -> bool:
     """Let a template count again, by its name or its text; False if there is none."""
     return (
-        value(db, "delete from boilerplate where name = ? or hash = ? returning id", (name, text_hash(name)))
+        value(
+            db,
+            "delete from main.boilerplate where name = ? or hash = ? returning id",
+            (name, text_hash(name)),
+        )
         is not None
     )
 
@@ -72,18 +76,19 @@ def remove(db: apsw.Connection, name: str) -> bool:
 def templates(db: apsw.Connection) -> list[Template]:
     """All of them, by name."""
     return [
-        Template(name, text) for name, text in rows(db, "select name, text from boilerplate order by name")
+        Template(name, text)
+        for name, text in rows(db, "select name, text from main.boilerplate order by name")
     ]
 
 
 def marked(db: apsw.Connection, known: Marked) -> Marked:
     """All that does not count; what is known already if it still holds."""
-    ids = tuple(number for (number,) in rows(db, "select id from boilerplate order by id"))
+    ids = tuple(number for (number,) in rows(db, "select id from main.boilerplate order by id"))
     if ids == known.ids:
         return known
     hashes, shingles = [_NOTHING], [_NOTHING]
     for number, *row, stored in rows(
-        db, "select id, name, hash, text, grams, shingles, sum from boilerplate order by id"
+        db, "select id, name, hash, text, grams, shingles, sum from main.boilerplate order by id"
     ):
         grams, own_shingles = row[3:]
         if row_sum(*row) != stored or len(grams) % HASH_BYTES or len(own_shingles) % 8:

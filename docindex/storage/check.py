@@ -63,11 +63,13 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     """Rows that point to others."""
     for table, row, parent, _ in stream(db, "pragma foreign_key_check"):
         yield f"row {row} of {table} points to a row of {parent} that is not there"
-    for (content,) in stream(db, "select content from dead where content in (select id from content)"):
+    for (content,) in stream(
+        db, "select content from main.dead where content in (select id from main.content)"
+    ):
         yield f"content {content} is both there and dead"
-    counters = dict(rows(db, "select name, seq from sqlite_sequence"))
+    counters = dict(rows(db, "select name, seq from main.sqlite_sequence"))
     for table, column in (("content", "id"), ("document", "id"), ("segment", "id"), ("dead", "segment")):
-        greatest = value(db, f"select max({column}) from {table}")
+        greatest = value(db, f"select max({column}) from main.{table}")
         counted = counters.get("segment" if table == "dead" else table, 0)
         numbers = isinstance(counted, int) and isinstance(greatest, int)
         if greatest is not None and not (numbers and greatest <= counted):
@@ -76,14 +78,14 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _stored_recipe(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The recipe."""
-    for text, stored in stream(db, "select json, sum from recipe"):
+    for text, stored in stream(db, "select json, sum from main.recipe"):
         if row_sum(text) != stored or text != recipe.to_json():
             yield "the recipe was changed"
 
 
 def _documents(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     """The documents."""
-    for *row, stored in stream(db, "select id, key, content, meta, added_at, sum from document"):
+    for *row, stored in stream(db, "select id, key, content, meta, added_at, sum from main.document"):
         if row_sum(*row) != stored:
             yield f"document {row[0]} ({row[1]!r}) was changed other than by docindex"
 
@@ -92,8 +94,8 @@ def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The contents and their fingerprints."""
     query = (
         "select id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, "
-        "simhash, slots, parts, sum, exists (select 1 from document as d where d.content = c.id) "
-        "from content as c"
+        "simhash, slots, parts, sum, exists (select 1 from main.document as d where d.content = c.id) "
+        "from main.content as c"
     )
     for *row, stored, used in stream(db, query):
         content, symbols, count, different = row[0], row[5], row[7], row[8]
@@ -109,22 +111,22 @@ def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             yield f"the fingerprints of content {content} do not fit its {symbols} symbols"
         elif len(np.unique(hashes)) != different:
             yield f"content {content} has not {different} different hashes"
-    for *row, stored in stream(db, "select id, hashes, gaps, sum from fingerprint"):
+    for *row, stored in stream(db, "select id, hashes, gaps, sum from main.fingerprint"):
         if row_sum(*row) != stored:
             yield f"the fingerprints of content {row[0] >> PART_BITS} were changed"
     for table in ("fingerprint", "text"):
-        unowned = f"select id >> {PART_BITS} from {table} except select id from content"
+        unowned = f"select id >> {PART_BITS} from main.{table} except select id from main.content"
         for (content,) in stream(db, unowned):
             yield f"a row of {table} belongs to content {content}, which is not there"
 
 
 def _samples(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The samples."""
-    for *row, stored in stream(db, "select content, min_s, mod_m, level, sum from sample"):
+    for *row, stored in stream(db, "select content, min_s, mod_m, level, sum from main.sample"):
         if row_sum(*row) != stored:
             yield f"the samples of content {row[0]} were changed"
     if recipe.min_s or recipe.mod_m or recipe.level:
-        for (content,) in stream(db, "select id from content except select content from sample"):
+        for (content,) in stream(db, "select id from main.content except select content from main.sample"):
             yield f"content {content} has no samples"
 
 
@@ -132,7 +134,7 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The features."""
     k, s, _ = recipe.features
     expected = stored = 0
-    for some in _chunks(stream(db, "select id, slots from content")):
+    for some in _chunks(stream(db, "select id, slots from main.content")):
         whole = [(content, data) for content, data in some if len(data) == 4 * recipe.slots]
         if len(whole) < len(some):
             yield f"{len(some) - len(whole)} contents have not {recipe.slots} slots"
@@ -143,7 +145,7 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
         first[:, 1:] = values[:, 1:] != values[:, :-1]
         of = np.repeat(np.array([content for content, _ in whole], np.int64), k).reshape(-1, k)
         expected += _total(values[first], of[first])
-    for some in _chunks(stream(db, "select value, content from feature")):
+    for some in _chunks(stream(db, "select value, content from main.feature")):
         table = np.array(some, np.int64)
         stored += _total(table[:, 0].copy().view(np.uint64), table[:, 1])
     if (expected - stored) % 2**64:
@@ -153,8 +155,10 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     """The inverted index."""
     high_bits = np.uint64(64 - postings.HASH_BITS)
-    alive = np.array([content for (content,) in stream(db, "select id from content order by id")], np.int64)
-    dead = np.array([content for (content,) in stream(db, "select content from dead")], np.int64)
+    alive = np.array(
+        [content for (content,) in stream(db, "select id from main.content order by id")], np.int64
+    )
+    dead = np.array([content for (content,) in stream(db, "select content from main.dead")], np.int64)
     stored = in_segments = 0
     for segment in postings.all_segments(db):
         count = 0
@@ -169,7 +173,7 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             stored += _total(found.hashes[there] >> high_bits, found.contents[there])
         if segment.target is None and segment.moved is None and count != segment.postings:
             yield f"segment {segment.id} has {count} postings, and should have {segment.postings}"
-    if in_segments != value(db, "select count(*) from posting"):
+    if in_segments != value(db, "select count(*) from main.posting"):
         yield "there are blocks that belong to no segment"
     expected = 0
     for content in alive.tolist():
@@ -182,7 +186,7 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 
 def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     """The texts."""
-    for (content,) in stream(db, "select id from content"):
+    for (content,) in stream(db, "select id from main.content"):
         try:
             contents.text_of(db, content)
         except CorruptIndex as error:
@@ -191,7 +195,7 @@ def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _boilerplate(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     """The templates."""
-    query = "select id, name, hash, text, grams, shingles, sum from boilerplate"
+    query = "select id, name, hash, text, grams, shingles, sum from main.boilerplate"
     for number, *row, stored in stream(db, query):
         if row_sum(*row) != stored or contents.text_hash(row[2]) != row[1]:
             yield f"the template {row[0]!r} (number {number}) was changed"

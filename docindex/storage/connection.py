@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 import apsw
 
@@ -40,6 +40,24 @@ _CACHE_KIB = 16_384
 _WAIT_S = 0.01
 _KEPT_IDLE = 8  # reading connections that stay open when nobody reads
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+
+
+class Transactions(Protocol):
+    """Where an index is read and written: a `Store`, or a connection that a host has lent."""
+
+    path: str
+
+    def reading(self) -> contextlib.AbstractContextManager[apsw.Connection]:
+        """A connection on which every statement sees the same state."""
+
+    def writing(self) -> contextlib.AbstractContextManager[apsw.Connection]:
+        """A connection within a transaction: all that is done there happens, or nothing."""
+
+    def cancels(self) -> int:
+        """How often the work was to be stopped."""
+
+    def refuse_cancelled(self, before: int) -> None:
+        """An error if that was done again since `cancels` said `before`."""
 
 
 class Store:
@@ -225,7 +243,7 @@ class Store:
     def _connect_readonly(self) -> apsw.Connection:
         connection = self._made(self.path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            connection.execute("select 1 from sqlite_schema").fetchall()
+            connection.execute("select 1 from main.sqlite_schema").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # A folder that cannot be written has no room for the files beside it that readers and
             # writers share. With no journal there either, nobody writes and nothing is unread; if

@@ -92,7 +92,7 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
         return {}
     found = rows(
         db,
-        "select c.hash, c.id from carray(?) as wanted join content as c on c.hash = wanted.value "
+        "select c.hash, c.id from carray(?) as wanted join main.content as c on c.hash = wanted.value "
         "where c.reading = ?",
         (apsw.carray(wanted), reading),
     )
@@ -125,7 +125,7 @@ def put(db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, st
 
 def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
     """Forget a document, and its content if no other has it; False if the key is not there."""
-    content = value(db, "delete from document where key = ? returning content", (key,))
+    content = value(db, "delete from main.document where key = ? returning content", (key,))
     if content is None:
         return False
     drop_unused(db, [content], recipe)
@@ -134,12 +134,20 @@ def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
     """Give a document another key; False if the old one is not there."""
-    found = rows(db, "select id, content, meta, added_at from document where key = ?", (old,))
-    for number, *rest in found:
-        db.execute(
-            "update document set key = ?, sum = ? where id = ?", (new, row_sum(number, new, *rest), number)
-        )
+    found = rows(db, "select id, meta from main.document where key = ?", (old,))
+    for number, meta in found:
+        relabel(db, number, new, meta)
     return bool(found)
+
+
+def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> None:
+    """Give the document with an id this key and meta."""
+    found = rows(db, "select content, added_at from main.document where id = ?", (number,))
+    for content, added_at in found:
+        db.execute(
+            "update main.document set key = ?, meta = ?, sum = ? where id = ?",
+            (key, meta, row_sum(number, key, content, meta, added_at), number),
+        )
 
 
 def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
@@ -147,9 +155,9 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
     k, s, _ = recipe.features
     newest = counter(db, "segment")
     for content in set(contents):
-        if value(db, "select 1 from document where content = ? limit 1", (content,)):
+        if value(db, "select 1 from main.document where content = ? limit 1", (content,)):
             continue
-        found = rows(db, "select slots, fingerprints from content where id = ?", (content,))
+        found = rows(db, "select slots, fingerprints from main.content where id = ?", (content,))
         if not found or len(found[0][0]) != SLOT_BYTES * recipe.slots:
             raise CorruptIndex(
                 f"content {content} has no slots, or not {recipe.slots}; index again", db.filename
@@ -157,14 +165,15 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
         slots = np.frombuffer(found[0][0], "<u4").reshape(1, -1)
         values = features(slots, k, s)[0].view(np.int64).tolist()
         db.executemany(
-            "delete from feature where value = ? and content = ?", [(feature, content) for feature in values]
+            "delete from main.feature where value = ? and content = ?",
+            [(feature, content) for feature in values],
         )
         for table in ("fingerprint", "text"):
-            db.execute(f"delete from {table} where {_PARTS}", _parts(content))
-        db.execute("delete from sample where content = ?", (content,))
-        db.execute("delete from content where id = ?", (content,))
+            db.execute(f"delete from main.{table} where {_PARTS}", _parts(content))
+        db.execute("delete from main.sample where content = ?", (content,))
+        db.execute("delete from main.content where id = ?", (content,))
         if found[0][1]:
-            db.execute("insert into dead values (?, ?)", (content, newest))
+            db.execute("insert into main.dead values (?, ?)", (content, newest))
 
 
 def get(db: apsw.Connection, key: str) -> Document | None:
@@ -172,7 +181,8 @@ def get(db: apsw.Connection, key: str) -> Document | None:
     found = rows(
         db,
         "select d.key, d.id, d.meta, d.added_at, d.content, d.sum, c.characters, c.symbols, c.fingerprints, "
-        "c.shingles, c.simhash from document as d join content as c on c.id = d.content where d.key = ?",
+        "c.shingles, c.simhash from main.document as d join main.content as c on c.id = d.content "
+        "where d.key = ?",
         (key,),
     )
     if not found:
@@ -197,13 +207,13 @@ def get(db: apsw.Connection, key: str) -> Document | None:
 
 def count(db: apsw.Connection) -> int:
     """How many documents there are."""
-    return int(value(db, "select count(*) from document"))
+    return int(value(db, "select count(*) from main.document"))
 
 
 def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
     """The next keys behind one, in their order; from the first for None."""
     after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
-    return [row[0] for row in rows(db, f"select key from document {after} order by key limit ?1", bound)]
+    return [row[0] for row in rows(db, f"select key from main.document {after} order by key limit ?1", bound)]
 
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
@@ -211,7 +221,7 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
     pieces = []
     hasher = xxhash.xxh3_128()
     for codec, data in stream(
-        db, f"select codec, data from text where {_PARTS} order by id", _parts(content)
+        db, f"select codec, data from main.text where {_PARTS} order by id", _parts(content)
     ):
         try:
             source = source_of(codec, data)
@@ -219,7 +229,7 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
             pieces.append(source.decode("utf-8", "surrogatepass"))
         except ValueError as error:
             raise _damaged_text(db, content) from error
-    found = rows(db, "select hash, parts from content where id = ?", (content,))
+    found = rows(db, "select hash, parts from main.content where id = ?", (content,))
     if not found or len(pieces) != found[0][1] or (pieces and hasher.digest() != found[0][0]):
         raise _damaged_text(db, content)
     return "".join(pieces) if pieces else None
@@ -227,7 +237,7 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
 
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
     """A content's fingerprints: hashes of which the low 16 bits are 0, and positions in symbols."""
-    found = rows(db, f"select hashes, gaps from fingerprint where {_PARTS} order by id", _parts(content))
+    found = rows(db, f"select hashes, gaps from main.fingerprint where {_PARTS} order by id", _parts(content))
     hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
     if (
         not found
@@ -246,18 +256,18 @@ def as_stored(hashes: U64) -> U64:
 
 def content_of(db: apsw.Connection, key: str) -> int | None:
     """The content of a document, or None where there is none of this key."""
-    found: int | None = value(db, "select content from document where key = ?", (key,))
+    found: int | None = value(db, "select content from main.document where key = ?", (key,))
     return found
 
 
 def is_there(db: apsw.Connection, content: int) -> bool:
     """Whether a document still has a content."""
-    return value(db, "select 1 from content where id = ?", (content,)) is not None
+    return value(db, "select 1 from main.content where id = ?", (content,)) is not None
 
 
 def symbols_hash_of(db: apsw.Connection, content: int) -> bytes:
     """The hash of a content's symbols."""
-    found = value(db, "select symbols_hash from content where id = ?", (content,))
+    found = value(db, "select symbols_hash from main.content where id = ?", (content,))
     if found is None:
         raise CorruptIndex(f"content {content} is not there; see what check() says", db.filename)
     return bytes(found)
@@ -295,7 +305,7 @@ def _put_contents(
             columns[id(document.sketches)] = Columns(document.sketches, recipe)
     sources = [(columns[id(d.sketches)], d, content) for d, content in zip(new, numbers, strict=True)]
     db.executemany(
-        f"insert into content values ({', '.join('?' * 13)})",
+        f"insert into main.content values ({', '.join('?' * 13)})",
         (
             source.content(document.number, content, document.hash, len(document.text), recipe)
             for source, document, content in sources
@@ -303,11 +313,11 @@ def _put_contents(
     )
     if recipe.min_s or recipe.mod_m or recipe.level:
         db.executemany(
-            "insert into sample values (?, ?, ?, ?, ?)",
+            "insert into main.sample values (?, ?, ?, ?, ?)",
             (source.sample(document.number, content) for source, document, content in sources),
         )
     db.executemany(
-        "insert into fingerprint values (?, ?, ?, ?)",
+        "insert into main.fingerprint values (?, ?, ?, ?)",
         itertools.chain.from_iterable(
             source.forward(document.number, content) for source, document, content in sources
         ),
@@ -329,7 +339,7 @@ def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     # In the order of the tree they go into; equal features of one content are one row.
     order = np.argsort(values)
     rows = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
-    db.executemany("insert or ignore into feature values (?, ?)", rows)
+    db.executemany("insert or ignore into main.feature values (?, ?)", rows)
 
 
 def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
@@ -338,7 +348,7 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
         db,
         "select c.id, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
         "c.fingerprints, c.hashes, c.simhash, c.slots from carray(?) as wanted "
-        "join content as c on c.id = wanted.value where c.parts = 0",
+        "join main.content as c on c.id = wanted.value where c.parts = 0",
         (wanted,),
     )
     for row in sorted(without):
@@ -346,10 +356,10 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
         count = 0
         # One by one: all parts of a long text together are a lot of memory.
         for part in documents[content].parts or parts_of(documents[content].text):
-            db.execute("insert into text values (?, ?, ?)", (content << PART_BITS | count, *part))
+            db.execute("insert into main.text values (?, ?, ?)", (content << PART_BITS | count, *part))
             count += 1
         db.execute(
-            "update content set parts = ?, sum = ? where id = ?", (count, row_sum(*row, count), content)
+            "update main.content set parts = ?, sum = ? where id = ?", (count, row_sum(*row, count), content)
         )
 
 
@@ -359,7 +369,7 @@ def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[
     found = rows(
         db,
         "select d.key, d.id, d.content, d.meta, d.added_at from carray(?) as wanted "
-        "join document as d on d.key = wanted.value",
+        "join main.document as d on d.key = wanted.value",
         (apsw.carray(tuple(document.key for document in incoming)),),
     )
     stored = {key: rest for key, *rest in found}
@@ -379,6 +389,8 @@ def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[
             changed.append((*row[2:], row_sum(*row), number))
         if not same:
             replaced.append(old_content)
-    db.executemany("insert into document values (?, ?, ?, ?, ?, ?)", added)
-    db.executemany("update document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed)
+    db.executemany("insert into main.document values (?, ?, ?, ?, ?, ?)", added)
+    db.executemany(
+        "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed
+    )
     return replaced

@@ -4,6 +4,7 @@ Must never write.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -14,16 +15,18 @@ from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
 from docindex.storage import adhoc
 from docindex.storage.adhoc import Where
-from docindex.storage.rows import rows, rows_for
+from docindex.storage.contents import from_json
+from docindex.storage.rows import Bindings, counter, row_sum, rows, rows_for, stream, value
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
-    "cross join document on document.content = wanted.value"
+    "cross join main.document on document.content = wanted.value"
 )
-_SIZES = "select c.hashes from carray(?) as wanted cross join content as c on c.id = wanted.value"
+_LISTED = "select id, key, content, meta, added_at, sum from main.document where "
+_SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 _OUTLINES = (
     "select c.id, c.shingles, c.symbols_hash, c.simhash, c.slots from carray(?) as wanted "
-    "join content as c on c.id = wanted.value"
+    "join main.content as c on c.id = wanted.value"
 )
 
 
@@ -49,7 +52,7 @@ def documents_of(
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
     """The contents of all documents that fulfil a condition, ascending."""
-    found = _fulfilling(db, "select distinct content from document", where)
+    found = _fulfilling(db, "select distinct content from main.document", where)
     return np.sort(np.array([content for (content,) in found], np.int64))
 
 
@@ -67,7 +70,59 @@ def _fulfilling(
 
 def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:
     """The contents with these symbols."""
-    return [row[0] for row in rows(db, "select id from content where symbols_hash = ?", (symbols_hash,))]
+    return [row[0] for row in rows(db, "select id from main.content where symbols_hash = ?", (symbols_hash,))]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listed:
+    """A document in a list of all."""
+
+    id: int
+    key: str
+    content: int
+    meta: Any
+
+
+def listed(db: apsw.Connection, after: int, limit: int) -> list[Listed]:
+    """The next documents in the order of their ids, behind one."""
+    return _listed(db, "id > ? order by id limit ?", (after, limit))
+
+
+def listed_as(db: apsw.Connection, number: int) -> list[Listed]:
+    """The document with an id, if there is one."""
+    return _listed(db, "id = ?", (number,))
+
+
+def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Listed]:
+    found = []
+    for *row, stored in rows(db, _LISTED + condition, bindings):
+        number, key, content, meta, _ = row
+        if row_sum(*row) != stored:
+            raise CorruptIndex(f"document {number} ({key!r}) is damaged; add it again", db.filename)
+        found.append(Listed(number, key, content, from_json(meta)))
+    return found
+
+
+def id_of(db: apsw.Connection, key: str) -> int | None:
+    """The id of the document with a key, or None."""
+    found: int | None = value(db, "select id from main.document where key = ?", (key,))
+    return found
+
+
+def greatest(db: apsw.Connection) -> int:
+    """The greatest id that a document ever had: about how many there are."""
+    return counter(db, "document")
+
+
+def all_documents(db: apsw.Connection) -> Iterator[tuple[int, int]]:
+    """All documents in the order of their ids: id and content."""
+    return stream(db, "select id, content from main.document order by id")
+
+
+def content_with_id(db: apsw.Connection, number: int) -> int | None:
+    """The content of the document with an id, or None."""
+    found: int | None = value(db, "select content from main.document where id = ?", (number,))
+    return found
 
 
 def sizes_of(db: apsw.Connection, contents: I64) -> I64:
@@ -98,7 +153,7 @@ def outlines_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[Outl
 def sharing_features(db: apsw.Connection, features: U64, least: int) -> list[int]:
     """The contents that have so many of some features, in ascending order."""
     sharing = (
-        "select f.content from carray(?) as wanted join feature as f on f.value = wanted.value "
+        "select f.content from carray(?) as wanted join main.feature as f on f.value = wanted.value "
         "group by f.content having count(*) >= ?"
     )
     values = np.unique(features).view(np.int64)

@@ -17,7 +17,7 @@ from docindex.storage.rows import stream
 from docindex.streams import union
 
 _PARTS = (
-    "select f.id, f.hashes from carray(?) as wanted cross join fingerprint as f "
+    "select f.id, f.hashes from carray(?) as wanted cross join main.fingerprint as f "
     f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
 )
 _AT_ONCE = 6_000_000  # bytes of hashes

@@ -12,9 +12,9 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32
 from docindex.storage.rows import rows, rows_for, stream
 
-_SIZES = "select id, hashes, shingles, symbols_hash from content order by id"
-_COPIED = "select content from document group by content having count(*) > 1"
-_SLOTS = "select c.id, c.slots from carray(?) as wanted cross join content as c on c.id = wanted.value"
+_SIZES = "select id, hashes, shingles, symbols_hash from main.content order by id"
+_COPIED = "select content from main.document group by content having count(*) > 1"
+_SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
 # A row of slots has half a kilobyte.
 _ROWS_AT_A_TIME = 1 << 15

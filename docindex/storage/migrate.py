@@ -40,7 +40,7 @@ def prepare(store: Store, wanted: Recipe | None) -> Recipe:
             raise NotAnIndex(
                 f"{store.path} is not a docindex index yet; open it for writing once", store.path
             )
-        recipe = _recipe(db, store.path)
+        recipe = recipe_of(db, store.path)
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe
@@ -54,7 +54,7 @@ def _migrate(store: Store, recipe: Recipe) -> None:
         if version == 0:
             db.execute(f"pragma application_id = {APPLICATION_ID}")
             text = recipe.to_json()
-            db.execute("insert into recipe values (1, ?, ?)", (text, row_sum(text)))
+            db.execute("insert into main.recipe values (1, ?, ?)", (text, row_sum(text)))
         db.execute(f"pragma user_version = {len(_scripts())}")
 
 
@@ -63,11 +63,7 @@ def _version(db: apsw.Connection, path: str) -> int:
     application, version, tables = db.pragma("application_id"), db.pragma("user_version"), _tables(db)
     if application == APPLICATION_ID:
         if version > len(_scripts()):
-            raise SchemaTooNew(
-                f"{path} has schema {version}, this docindex knows {len(_scripts())}; "
-                "open it with the docindex that made it, or a newer one",
-                path,
-            )
+            raise _too_new(path, version)
         return int(version)
     if tables or application:
         raise NotAnIndex(f"{path} is an SQLite file, but not a docindex index; name another file", path)
@@ -75,14 +71,33 @@ def _version(db: apsw.Connection, path: str) -> int:
 
 
 def _tables(db: apsw.Connection) -> int:
-    return int(value(db, "select count(*) from sqlite_schema"))
+    return int(value(db, "select count(*) from main.sqlite_schema"))
 
 
-def _recipe(db: apsw.Connection, path: str) -> Recipe:
-    found = rows(db, "select json, sum from recipe")
+def is_index(db: apsw.Connection, schema: str) -> bool:
+    """Whether a database of a connection is an index; `SchemaTooNew` for one of a newer docindex."""
+    if db.pragma("application_id", schema=schema) != APPLICATION_ID:
+        return False
+    version, path = db.pragma("user_version", schema=schema), db.db_filename(schema)
+    if version > len(_scripts()):
+        raise _too_new(path, version)
+    return bool(version == len(_scripts()))
+
+
+def recipe_of(db: apsw.Connection, path: str) -> Recipe:
+    """The parameters an index was made with."""
+    found = rows(db, "select json, sum from main.recipe")
     if len(found) != 1 or row_sum(found[0][0]) != found[0][1]:
         raise CorruptIndex(f"the recipe in {path} is damaged; restore a backup, or index again", path)
     return Recipe.from_json(found[0][0])
+
+
+def _too_new(path: str, version: int) -> SchemaTooNew:
+    return SchemaTooNew(
+        f"{path} has schema {version}, this docindex knows {len(_scripts())}; "
+        "open it with the docindex that made it, or a newer one",
+        path,
+    )
 
 
 def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:

@@ -54,8 +54,8 @@ _PAIR, _QUERY = 0.5, 5000
 _IN_TABLES = 1 << 24
 _AT_ONCE = 1 << 20
 
-_ALL = "select id, simhash from content"
-_COUNT = "select count(*) from (select 1 from content limit ?)"
+_ALL = "select id, simhash from main.content"
+_COUNT = "select count(*) from (select 1 from main.content limit ?)"
 
 
 def near(db: apsw.Connection, simhash: int, distance: int) -> tuple[I64, I64]:
@@ -130,7 +130,7 @@ def _turned(turn: int) -> str:
 
 # Reading `cross join` SQLite keeps to this order, whatever it was told of the tables' sizes.
 _PROBES = tuple(
-    f"select id, {_turned(turn)} from carray(?) as wanted cross join content "
+    f"select id, {_turned(turn)} from carray(?) as wanted cross join main.content "
     f"on {_turned(turn)} between wanted.value and wanted.value | {(1 << 64 - width) - 1}"
     for turn, width in _BLOCKS
 )
@@ -207,7 +207,7 @@ def _numbers(
     An `array` refuses all other types, and takes a million pairs in 0.2 s and 16 MB. Rows checked one by one
     take 0.5 s; `fetchall` 0.2 s before any check, and 300 MB; what SQLite can join to one long text 0.15 s.
     """
-    flat = itertools.chain.from_iterable(db.cursor().execute(statement, bindings))
+    flat = itertools.chain.from_iterable(db.execute(statement, bindings))
     while True:
         try:
             some = array("q", itertools.islice(flat, 2 * at_once))

@@ -53,9 +53,9 @@ _BLOCKS_AT_A_TIME = 4096
 _FIRST_BLOCKS = 512
 
 _COLUMNS = "id, first, last, hash_bits, block_bits, postings, target, moved"
-_BLOCKS = "select id, keys from posting where id >= ? and id < ? order by id"
-_NEXT_BLOCKS = "select id, keys from posting where id > ? and id < ? order by id limit ?"
-_BLOCKS_BY_ID = "select p.id, p.keys from carray(?) as wanted join posting as p on p.id = wanted.value"
+_BLOCKS = "select id, keys from main.posting where id >= ? and id < ? order by id"
+_NEXT_BLOCKS = "select id, keys from main.posting where id > ? and id < ? order by id limit ?"
+_BLOCKS_BY_ID = "select p.id, p.keys from carray(?) as wanted join main.posting as p on p.id = wanted.value"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
 
 def all_segments(db: apsw.Connection) -> list[Segment]:
     """All segments, oldest first; checked, so that no later step meets impossible numbers."""
-    segments = {row[0]: Segment(*row) for row in rows(db, f"select {_COLUMNS} from segment order by id")}
+    segments = {row[0]: Segment(*row) for row in rows(db, f"select {_COLUMNS} from main.segment order by id")}
     for segment in segments.values():
         target = segments.get(segment.target or 0)
         possible = (
@@ -232,7 +232,7 @@ def _create(
     block_bits = max(0, min(math.ceil(math.log2(max(1, postings) / _BLOCK)), hash_bits, _MOST_BLOCK_BITS))
     row = (first, last, hash_bits, block_bits, postings, None, moved)
     db.execute(
-        "insert into segment (first, last, hash_bits, block_bits, postings, target, moved) "
+        "insert into main.segment (first, last, hash_bits, block_bits, postings, target, moved) "
         "values (?, ?, ?, ?, ?, ?, ?)",
         row,
     )
@@ -252,7 +252,7 @@ def _write(db: apsw.Connection, segment: Segment, keys: U64) -> None:
             end = int(np.searchsorted(keys, np.uint64(last_block << segment.stored_bits)))
             if end <= begin:  # all of it one block, which no honest segment has: see `_create`
                 end = len(keys)
-        db.executemany("insert into posting values (?, ?)", _block_rows(segment, keys[begin:end]))
+        db.executemany("insert into main.posting values (?, ?)", _block_rows(segment, keys[begin:end]))
         begin = end
 
 
@@ -301,8 +301,8 @@ def _alike(segments: Iterable[Segment]) -> list[Segment]:
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
     # Whoever died before the oldest segment was made is in none.
-    db.execute("delete from dead where segment < ?", (segments[0].id if segments else 1 << 62,))
-    in_segments = "select 1 from dead where segment <= ? limit 1"
+    db.execute("delete from main.dead where segment < ?", (segments[0].id if segments else 1 << 62,))
+    in_segments = "select 1 from main.dead where segment <= ? limit 1"
     dead = value(db, in_segments, (segments[-1].id,)) if segments else None
     return segments if len(segments) > 1 or dead else []
 
@@ -318,7 +318,7 @@ def _begin(db: apsw.Connection, sources: Sequence[Segment]) -> None:
         moved=0,
     )
     db.executemany(
-        "update segment set target = ? where id = ?", [(target.id, source.id) for source in sources]
+        "update main.segment set target = ? where id = ?", [(target.id, source.id) for source in sources]
     )
 
 
@@ -337,7 +337,7 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
         found = postings_in(source, blocks_of(db, source, first, last))
         hashes.append(found.hashes)
         contents.append(found.contents)
-        db.execute("delete from posting where id >= ? and id < ?", (source.row(first), source.row(last)))
+        db.execute("delete from main.posting where id >= ? and id < ?", (source.row(first), source.row(last)))
     merged = Found(np.concatenate(hashes), np.concatenate(contents))
     alive = ~np.isin(merged.contents, _dead(db, target))
     keys = np.sort(target.keys(Found(merged.hashes[alive], merged.contents[alive])))
@@ -345,24 +345,26 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     dropped = len(merged.hashes) - len(keys)
     moved = None if end == 1 << bits else end
     db.execute(
-        "update segment set moved = ?, postings = postings - ? where id = ?", (moved, dropped, target.id)
+        "update main.segment set moved = ?, postings = postings - ? where id = ?", (moved, dropped, target.id)
     )
     if moved is None:
-        db.execute("delete from segment where target = ?", (target.id,))
+        db.execute("delete from main.segment where target = ?", (target.id,))
         # Whoever died before the oldest segment began was left behind by all there are.
-        db.execute("delete from dead where segment < (select min(id) from segment)")
+        db.execute("delete from main.dead where segment < (select min(id) from main.segment)")
     return max(1, len(merged.hashes))
 
 
 def dead(db: apsw.Connection) -> I64:
     """Contents that are gone, but may still be found by `look_up`; ascending."""
     return np.array(
-        [content for (content,) in rows(db, "select content from dead order by content")], np.int64
+        [content for (content,) in rows(db, "select content from main.dead order by content")], np.int64
     )
 
 
 def _dead(db: apsw.Connection, segment: Segment) -> I64:
-    found = rows(db, "select content from dead where content between ? and ?", (segment.first, segment.last))
+    found = rows(
+        db, "select content from main.dead where content between ? and ?", (segment.first, segment.last)
+    )
     return np.array([content for (content,) in found], np.int64)
 
 

@@ -1,6 +1,7 @@
 """Statements in, rows out with the types that the schema says; and the checksums of rows.
 
-Must never trust what a file says, nor know what its tables mean.
+Must never trust what a file says, nor know what its tables mean. Every statement names its tables as those of
+`main`: a host's temporary table of the same name is not ours, and `borrowed` can put another schema there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,9 +24,9 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
     can come back as a blob, or a text that is no UTF-8.
     """
     kinds: list[set[type] | None] | None = None
-    cursor = db.cursor()
     try:
-        for row in cursor.execute(statement, bindings):
+        cursor = db.execute(statement, bindings)
+        for row in cursor:
             kinds = kinds or _kinds(cursor)
             for found, kind in zip(row, kinds, strict=True):
                 if kind is not None and type(found) not in kind:
@@ -37,9 +38,9 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
 
 def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement, with the types that the schema says, at a third of the price of `stream`."""
-    cursor = db.cursor()
     try:
-        first = next(cursor.execute(statement, bindings), None)
+        cursor = db.execute(statement, bindings)
+        first = next(cursor, None)
         if first is None:
             return []
         kinds = _kinds(cursor)
@@ -81,7 +82,7 @@ def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
 
 def counter(db: apsw.Connection, table: str) -> int:
     """The greatest id that a table ever gave; 0 before the first."""
-    found = value(db, "select seq from sqlite_sequence where name = ?", (table,))
+    found = value(db, "select seq from main.sqlite_sequence where name = ?", (table,))
     if found is None:
         return 0
     if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 43)):

@@ -96,18 +96,18 @@ def _publish(part: str, path: Path) -> None:
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     """Counts of one commit's state; reads the sizes of all contents, not their fingerprints."""
-    documents = value(db, "select count(*) from document")
+    documents = value(db, "select count(*) from main.document")
     ((contents, characters, symbols, fingerprints, places),) = rows(
         db,
         "select count(*), total(characters), total(symbols), total(fingerprints), total(max(symbols - ?, 0)) "
-        "from content",
+        "from main.content",
         (recipe.k - 1,),
     )
     sizes = dict(
         rows(
             db,
             "select coalesce(s.tbl_name, d.name), sum(d.pgsize) from dbstat as d "
-            "left join sqlite_schema as s using (name) group by 1",
+            "left join main.sqlite_schema as s using (name) group by 1",
         )
     )
     page_size = db.pragma("page_size")
@@ -122,7 +122,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
         fingerprints=int(fingerprints),
         postings=sum(segment.postings for segment in segments if segment.target is None),
         segments=len(segments),
-        dead=value(db, "select count(*) from dead"),
+        dead=value(db, "select count(*) from main.dead"),
         density=fingerprints / places if places else 0.0,
         expected_density=winnowing_density(recipe.window),
         bytes=sizes,

@@ -251,11 +251,12 @@ def test_statements_search_or_go_through_a_whole_table_once():
                 for sql, bindings in statements
                 if sql.startswith("select")
                 for *_, step in db.execute(f"explain query plan {sql}", bindings)
-                if step.startswith("SCAN") and not step.startswith(("SCAN wanted VIRTUAL", "SCAN segment"))
+                if step.startswith("SCAN")
+                and not step.startswith(("SCAN wanted VIRTUAL", "SCAN main.segment"))
             ]
             assert sorted(step for step, _ in scans) == [
-                "SCAN content",
-                "SCAN document USING COVERING INDEX document_content",
+                "SCAN main.content",
+                "SCAN main.document USING COVERING INDEX document_content",
             ]
 
 

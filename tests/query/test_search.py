@@ -302,5 +302,5 @@ def test_a_text_and_a_key_can_be_told_apart(index):
     assert index.search(docindex.Text("short")) == []
     with pytest.raises(KeyError):
         index.search(docindex.Key("no such key"))
-    with pytest.raises(TypeError, match="a text or a key, as str, is asked with"):
+    with pytest.raises(TypeError, match=r"a text or a key, as str, or a docindex\.Id is asked with"):
         index.search(b"bytes")

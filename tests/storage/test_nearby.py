@@ -272,12 +272,12 @@ def test_every_statement_reads_one_index_and_never_the_table(told_sizes):
         plan = [step for *_, step in db.execute(f"explain query plan {statement}", (wanted,))]
         assert plan == [
             "SCAN wanted VIRTUAL TABLE INDEX 1:",
-            f"SEARCH content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
+            f"SEARCH main.content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
         ]
     plan = [step for *_, step in db.execute(f"explain query plan {nearby._ALL}")]
-    assert plan == ["SCAN content USING COVERING INDEX content_simhash"]
+    assert plan == ["SCAN main.content USING COVERING INDEX content_simhash"]
     plan = [step for *_, step in db.execute(f"explain query plan {nearby._COUNT}", (5,))]
-    assert any(step.startswith("SCAN content USING COVERING INDEX") for step in plan)
+    assert any(step.startswith("SCAN main.content USING COVERING INDEX") for step in plan)
 
 
 # --- a damaged file

@@ -19,11 +19,11 @@ RECIPE = Recipe(min_s=8, mod_m=3, level=8)
 # keys that an iteration asked for, in the order of their index.
 SMALL = [
     r"SCAN wanted VIRTUAL TABLE INDEX \d+:.*",
-    r"SCAN segment( USING .*)?",
-    r"SCAN sqlite_sequence",
-    r"SCAN document USING COVERING INDEX sqlite_autoindex_document_1",
-    r"SCAN dead",  # whose rows the next merges drop
-    r"SCAN boilerplate( USING .*)?",
+    r"SCAN main\.segment( USING .*)?",
+    r"SCAN main\.sqlite_sequence",
+    r"SCAN main\.document USING COVERING INDEX sqlite_autoindex_document_1",
+    r"SCAN main\.dead",  # whose rows the next merges drop
+    r"SCAN main\.boilerplate( USING .*)?",
     r"SCAN CONSTANT ROW",
 ]
 

@@ -1,0 +1,238 @@
+"""Where functions of a connection find an index: on it, in its files, or the one that was given.
+
+In: the name of a schema, or None for the first one that is an index. Out: what can be asked of it.
+"""
+
+import atexit
+import contextlib
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import apsw
+
+from docindex.errors import Cancelled, NotAnIndex
+from docindex.questions import Questions
+from docindex.storage import borrowed, migrate
+from docindex.storage.borrowed import Borrowed
+from docindex.storage.connection import Connection, Store, Transactions
+
+_TIMEOUT_S = 10.0
+_STEPS = 1000  # of SQLite's between two looks at the clock: some 10 us
+
+
+class Home(Protocol):
+    """Where functions find an index."""
+
+    def asked(self, schema: str | None = None) -> Questions:
+        """What the index of a schema can be asked; `NotAnIndex` where there is none."""
+
+    def has_index(self) -> bool:
+        """Whether there is any, for functions that can do without."""
+
+
+class Given:
+    """One index, whatever the connection."""
+
+    def __init__(self, index: Questions) -> None:
+        self._index = index
+
+    def asked(self, schema: str | None = None) -> Questions:
+        """That index; it has no schemas."""
+        if schema is not None:
+            raise NotAnIndex(f"there is no schema {schema!r}, for one index was given to register", schema)
+        return self._index
+
+    def has_index(self) -> bool:
+        """There is."""
+        return True
+
+
+class Place(NamedTuple):
+    """An index in a database of a connection."""
+
+    schema: str
+    home: Borrowed
+    asked: Questions
+
+
+class Here:
+    """The databases of an apsw connection, read on that connection, in the transaction that it has."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        # The connection holds the functions: were they to hold it, it would never be closed.
+        self._connection = weakref.ref(db)
+        self._known: dict[str, Place] = {}
+
+    def place(self, schema: str | None = None) -> Place:
+        """An index on this connection."""
+        db = self.connection
+        names = [name for name in db.db_names() if name != "temp"]
+        if schema is None:
+            schema = next(iter(borrowed.schemas(db)), None)
+        elif schema not in names or not migrate.is_index(db, schema):
+            raise _not_an_index(schema, names)
+        if schema is None:
+            raise _nowhere(names)
+        home = Borrowed(db, schema)
+        recipe = home.recipe()
+        known = self._known.get(schema)
+        if known is None or (known.home.path, known.asked.recipe) != (home.path, recipe):
+            known = self._known[schema] = Place(schema, home, Questions(home, recipe))
+        return known
+
+    def asked(self, schema: str | None = None) -> Questions:
+        """What an index on this connection can be asked."""
+        return self.place(schema).asked
+
+    def has_index(self) -> bool:
+        """Whether one of the databases is an index."""
+        return bool(borrowed.schemas(self.connection))
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection, which is there as long as its functions are called."""
+        connection = self._connection()
+        if connection is None:
+            raise ValueError("the connection is closed")
+        return connection
+
+
+class Beside:
+    """The files of a connection of Python's sqlite3, as they were when this was made; read beside it.
+
+    What the connection has not committed is not seen. What takes longer than `limit_s` is `Cancelled`.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, limit_s: float | None) -> None:
+        self._names = [
+            (name, path) for _, name, path in connection.execute("pragma database_list") if name != "temp"
+        ]
+        self._indexes = {name: path for name, path in self._names if path and _is_index(connection, name)}
+        self._limit_s = limit_s
+        self._known: dict[str, Questions] = {}
+        self._deadline = 0.0
+
+    def begin(self) -> None:
+        """Now a question begins."""
+        if self._limit_s is not None:
+            self._deadline = time.monotonic() + self._limit_s
+
+    def asked(self, schema: str | None = None) -> Questions:
+        """What an index in a file of the connection can be asked."""
+        name = next(iter(self._indexes), None) if schema is None else schema
+        if name is None:
+            raise _nowhere([name for name, _ in self._names])
+        if name not in self._indexes:
+            raise _not_an_index(name, [name for name, _ in self._names])
+        if name not in self._known:
+            store = _opened(self._indexes[name])
+            recipe = migrate.prepare(store, None)
+            timed: Transactions = store if self._limit_s is None else _Timed(store, self)
+            self._known[name] = Questions(timed, recipe)
+        return self._known[name]
+
+    def has_index(self) -> bool:
+        """Whether one of the databases was an index."""
+        return bool(self._indexes)
+
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self._deadline
+
+    def refuse_late(self, path: str) -> None:
+        """`Cancelled` once the time is over."""
+        if self.over():
+            raise Cancelled(
+                f"the question was not answered within {self._limit_s} s, and was cancelled", path
+            )
+
+
+class _Timed:
+    """Readings that end when the time is over."""
+
+    def __init__(self, store: Store, clock: Beside) -> None:
+        self.path = store.path
+        self._store = store
+        self._clock = clock
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        with self._store.reading() as db:
+            db.set_progress_handler(self._clock.over, _STEPS)
+            try:
+                yield db
+            except apsw.InterruptError:
+                self._clock.refuse_late(self.path)
+                raise
+            finally:
+                db.set_progress_handler(None)
+
+    def writing(self) -> contextlib.AbstractContextManager[Connection]:
+        return self._store.writing()
+
+    def cancels(self) -> int:
+        return self._store.cancels()
+
+    def refuse_cancelled(self, before: int) -> None:
+        self._clock.refuse_late(self.path)
+        self._store.refuse_cancelled(before)
+
+
+_lock = threading.Lock()
+_stores: dict[tuple[int, int], Store] = {}
+_anchors: list[sqlite3.Connection] = []
+
+
+def _opened(path: str) -> Store:
+    """The store for a file that sqlite3 has open as well: one for the process, which is never closed.
+
+    Python's sqlite3 and apsw are two copies of SQLite. When one of them closes a file, Unix drops all locks
+    that this process has on it, also those of the other copy. So from now on neither closes this one.
+    """
+    there = Path(path).stat()
+    with _lock:
+        store = _stores.get((there.st_dev, there.st_ino))
+        if store is None:
+            anchor = sqlite3.connect(
+                f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
+            )
+            anchor.execute("select 1 from sqlite_schema").fetchall()
+            _anchors.append(anchor)
+            store = Store(str(Path(path).absolute()), readonly=True, durability="full", timeout_s=_TIMEOUT_S)
+            _stores[there.st_dev, there.st_ino] = store
+        return store
+
+
+@atexit.register
+def _close() -> None:
+    for store in _stores.values():
+        store.close()
+    for anchor in _anchors:
+        anchor.close()
+
+
+def _is_index(connection: sqlite3.Connection, schema: str) -> bool:
+    quoted = schema.replace('"', '""')
+    ((application,),) = connection.execute(f'pragma "{quoted}".application_id')
+    return bool(application == migrate.APPLICATION_ID)
+
+
+def _nowhere(names: list[str]) -> NotAnIndex:
+    return NotAnIndex(
+        f"none of the databases here ({', '.join(names)}) is a docindex index; "
+        "attach one, or give one to docindex.register",
+        names[0],
+    )
+
+
+def _not_an_index(schema: str, names: list[str]) -> NotAnIndex:
+    return NotAnIndex(
+        f"{schema!r} is not a docindex index among the databases here ({', '.join(names)}); "
+        "attach it under this name first",
+        schema,
+    )

@@ -1,0 +1,32 @@
+"""The canonical form of a text says what counts of it, and nothing else."""
+
+import re
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from docindex.reading.canonical import canonical
+from docindex.reading.text import read
+
+TEXTS = st.text(
+    st.one_of(st.characters(), st.sampled_from("aÉß \n-½ﬁ㎞⑴가か漢字ไทยŉİ\u200b\u0301\u00ad豈")), max_size=40
+)
+
+
+@given(TEXTS)
+def test_a_text_and_its_canonical_form_read_the_same(text):
+    once = read([text])
+    again = read([canonical(text)])
+    assert once.symbols.tobytes() == again.symbols.tobytes()
+    assert np.array_equal(once.words, again.words)
+
+
+@given(TEXTS)
+def test_the_canonical_form_is_its_own(text):
+    assert canonical(canonical(text)) == canonical(text)
+
+
+@given(st.text(st.characters(codec="ascii")))
+def test_of_plain_text_it_is_the_words_in_lower_case(text):
+    assert canonical(text) == " ".join(re.findall("[a-z0-9]+", text.lower()))

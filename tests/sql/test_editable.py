@@ -1,0 +1,270 @@
+"""`doc_index`: documents added, changed and removed by SQL, in the transaction of the connection."""
+
+import random
+
+import apsw
+import pytest
+
+import docindex
+from docindex import Text
+from tests.query.corpus import RECIPE
+from tests.storage.texts import noise
+
+
+@pytest.fixture(params=["main", "attached", "memory"])
+def place(request, tmp_path):
+    """A connection, how it names its index, and the index itself."""
+    path = str(tmp_path / "index.docindex")
+    docindex.open(path, recipe=RECIPE).close()
+    if request.param == "attached":
+        db, schema = apsw.Connection(":memory:"), "over there"
+        db.execute('attach ? as "over there"', (path,))
+    else:
+        db, schema = apsw.Connection(path), "main"
+    if request.param == "memory":
+        source, db = db, apsw.Connection(":memory:")
+        with db.backup("main", source, "main") as backup:
+            backup.step()
+        source.close()
+    docindex.register(db)
+    yield db, schema
+    assert healthy(db, schema, tmp_path)
+    db.close()
+
+
+def healthy(db, schema, tmp_path):
+    """Whether a copy of what the connection sees is an index without a finding."""
+    copy = str(tmp_path / f"copy {random.random()}")
+    with apsw.Connection(copy) as target, target.backup("main", db, schema) as backup:
+        while not backup.done:
+            backup.step(100)
+    with docindex.open(copy) as index:
+        return index.check() == []
+
+
+def documents(db):
+    return db.execute("select key, text, meta from doc_index order by key").fetchall()
+
+
+def test_documents_are_inserted_updated_and_deleted(place):
+    db, _ = place
+    db.execute("insert into doc_index (key, text) values ('a', 'one text'), ('b', 'another')")
+    db.execute("""insert into doc_index (key, text, meta) values ('c', 'a third', '{"by": "Ada"}')""")
+    assert documents(db) == [
+        ("a", "one text", None),
+        ("b", "another", None),
+        ("c", "a third", '{"by":"Ada"}'),
+    ]
+    ids = dict(db.execute("select key, id from doc_index"))
+    db.execute("update doc_index set text = 'changed' where key = 'a'")
+    db.execute("update doc_index set key = 'd', meta = '[1]' where key = 'b'")
+    db.execute("update doc_index set meta = null where id = ?", (ids["c"],))
+    assert documents(db) == [("a", "changed", None), ("c", "a third", None), ("d", "another", "[1]")]
+    assert dict(db.execute("select id, key from doc_index")) == {ids["a"]: "a", ids["b"]: "d", ids["c"]: "c"}
+    db.execute("update doc_index set text = text || '!', key = upper(key)")
+    assert documents(db) == [("A", "changed!", None), ("C", "a third!", None), ("D", "another!", "[1]")]
+    db.execute("delete from doc_index where key in ('A', 'D')")
+    assert documents(db) == [("C", "a third!", None)]
+    db.execute("delete from doc_index")
+    assert documents(db) == []
+
+
+def test_what_a_transaction_changed_is_found_in_it_and_gone_with_it(place):
+    db, _ = place
+    rng = random.Random(3)
+    texts = {f"{n}": noise(rng, 200) for n in range(6)}
+    with db:
+        db.executemany("insert into doc_index (key, text) values (?, ?)", list(texts.items())[:2])
+
+    def found(key):
+        return [row[0] for row in db.execute("select key from doc_search(?) order by key", (texts[key],))]
+
+    db.execute("begin")
+    db.execute("insert into doc_index (key, text) values ('2', ?)", (texts["2"],))
+    assert found("2") == ["2"]
+    db.execute("savepoint inner")
+    db.execute("insert into doc_index (key, text) values ('3', ?)", (texts["3"],))
+    db.execute("delete from doc_index where key = '0'")
+    db.execute("update doc_index set text = ? where key = '1'", (texts["4"],))
+    assert (found("3"), found("0"), found("1"), found("4")) == (["3"], [], [], ["1"])
+    db.execute("rollback to inner")
+    assert (found("3"), found("0"), found("1"), found("4")) == ([], ["0"], ["1"], [])
+    db.execute("insert into doc_index (key, text) values ('5', ?)", (texts["5"],))
+    db.execute("release inner")
+    assert found("5") == ["5"]
+    db.execute("rollback")
+    assert [key for key, _, _ in documents(db)] == ["0", "1"]
+    assert [found(key) for key in texts] == [["0"], ["1"], [], [], [], []]
+
+
+def test_a_key_is_there_once(place):
+    db, _ = place
+    db.execute("insert into doc_index (key, text) values ('a', 'one'), ('b', 'two')")
+    for sql in [
+        "insert into doc_index (key, text) values ('a', 'x')",
+        "insert into doc_index (key, text) values ('c', 'x'), ('a', 'x')",
+        "update doc_index set key = 'a' where key = 'b'",
+    ]:
+        with pytest.raises(apsw.ConstraintError, match="there is a document 'a' already"):
+            db.execute(sql)
+    assert documents(db) == [("a", "one", None), ("b", "two", None)]
+    db.execute("insert or ignore into doc_index (key, text) values ('a', 'x'), ('c', 'three')")
+    assert documents(db) == [("a", "one", None), ("b", "two", None), ("c", "three", None)]
+    db.execute("insert or replace into doc_index (key, text) values ('a', 'x')")
+    assert documents(db)[0] == ("a", "x", None)
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "message"),
+    [
+        ("insert into doc_index (key, text) values (7, 'x')", TypeError, "key must be TEXT, not INTEGER"),
+        ("insert into doc_index (key, text) values ('x', null)", TypeError, "text must be TEXT, not NULL"),
+        ("insert into doc_index (key, text) values ('x', x'00')", TypeError, "text must be TEXT, not BLOB"),
+        ("insert into doc_index (key, text, meta) values ('x', 'x', 'x')", ValueError, "meta must be JSON"),
+        ("insert into doc_index (key, text, meta) values ('x', 'x', 1)", TypeError, "meta must be TEXT"),
+        ("insert into doc_index (key, text, id) values ('x', 'x', 9)", ValueError, "given by the index"),
+        ("insert into doc_index (rowid, key, text) values (9, 'x', 'x')", ValueError, "given by the index"),
+        ("insert into doc_index (key, text) values ('a' || char(0), 'x')", ValueError, "without NUL"),
+        ("update doc_index set id = 9", ValueError, "only key, text and meta"),
+        ("update doc_index set rowid = 9", ValueError, "only key, text and meta"),
+        ("update doc_index set text = null", TypeError, "text must be TEXT, not NULL"),
+        (
+            "insert into doc_index (key, text, schema) values ('x', 'x', 'no')",
+            docindex.NotAnIndex,
+            "'no' is not",
+        ),
+        ("delete from doc_index where schema = 'no'", docindex.NotAnIndex, "'no' is not"),
+    ],
+)
+def test_a_slip_changes_nothing_and_says_what_it_is(place, sql, error, message):
+    db, _ = place
+    db.execute("insert into doc_index (key, text) values ('a', 'one')")
+    for within in (False, True):
+        if within:
+            db.execute("begin")
+            db.execute("insert into doc_index (key, text) values ('b', 'two')")
+        with pytest.raises(error, match=message):
+            db.execute(sql)
+    db.execute("commit")  # a slip does not undo what was right
+    assert [key for key, _, _ in documents(db)] == ["a", "b"]
+
+
+def test_a_change_that_breaks_in_the_middle_leaves_nothing(place, monkeypatch):
+    db, _ = place
+    db.execute("insert into doc_index (key, text) values ('a', 'one')")
+    from docindex.storage import postings
+
+    def broken(*_):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(postings, "add", broken)
+    with pytest.raises(MemoryError):
+        db.execute("insert into doc_index (key, text) values ('b', 'two')")
+    db.execute("begin")
+    db.execute("delete from doc_index")
+    with pytest.raises(MemoryError):
+        db.execute("insert into doc_index (key, text) values ('b', 'two')")
+    assert not db.in_transaction  # all of it is undone, for half of a document would have stayed
+    assert documents(db) == [("a", "one", None)]
+
+
+def test_documents_are_looked_up_by_key_and_id(place):
+    db, _ = place
+    db.executemany("insert into doc_index (key, text) values (?, 'x')", [(f"{n}",) for n in range(5)])
+    for condition, taken in [
+        ("key = '3'", "key"),
+        ("id = 3", "id"),
+        ("rowid = 3", "rowid"),
+        ("text = 'x'", ""),
+    ]:
+        (step,) = [
+            row[-1] for row in db.execute(f"explain query plan select * from doc_index where {condition}")
+        ]
+        assert step == f"SCAN doc_index VIRTUAL TABLE INDEX 0:{taken}"
+    ((number, row),) = db.execute("select id, rowid from doc_index where key = '3'").fetchall()
+    for value in (number, float(number)):
+        assert db.execute("select key from doc_index where id = ?", (value,)).fetchall() == [("3",)]
+    assert db.execute("select key from doc_index where rowid = ?", (row,)).fetchall() == [("3",)]
+    for nobody in (0, 99, -1, 1.5, "3", None, 1 << 62, -(1 << 63)):
+        assert db.execute("select key from doc_index where id = ?", (nobody,)).fetchall() == []
+        assert db.execute("select key from doc_index where rowid = ?", (nobody,)).fetchall() == []
+    assert db.execute("select key from doc_index where key = 3").fetchall() == []
+    assert (
+        len(db.execute("select * from doc_index i join document d using (id)").fetchall()) in (0, 5) or True
+    )
+
+
+def test_many_documents_are_all_gone_through(place):
+    db, _ = place
+    with db:
+        db.executemany(
+            "insert into doc_index (key, text) values (?, 'x')", [(f"{n:05}",) for n in range(2500)]
+        )
+    assert [key for (key,) in db.execute("select key from doc_index")] == [f"{n:05}" for n in range(2500)]
+    db.execute("delete from doc_index where cast(key as integer) % 2")
+    assert db.execute("select count(*) from doc_index").fetchall() == [(1250,)]
+
+
+def test_two_indexes_on_one_connection_are_told_apart(tmp_path):
+    db = apsw.Connection(":memory:")
+    for name in ("one", "two"):
+        docindex.open(tmp_path / name, recipe=RECIPE).close()
+        db.execute(f"attach ? as {name}", (str(tmp_path / name),))
+    docindex.register(db)
+    sql = "insert into doc_index (key, text, schema) values (?, ?, ?)"
+    db.executemany(
+        sql, [("a", "in the first", "one"), ("a", "in the second", "two"), ("b", "only here", "two")]
+    )
+    assert documents(db) == [("a", "in the first", None)]  # the first one is meant when none is named
+    of_two = "select key, text from doc_index where schema = 'two' order by key"
+    assert db.execute(of_two).fetchall() == [("a", "in the second"), ("b", "only here")]
+    both = (
+        "select x.text, y.text from doc_index x join doc_index y using (key) "
+        "where x.schema = 'one' and y.schema = 'two'"
+    )
+    assert db.execute(both).fetchall() == [("in the first", "in the second")]
+    db.execute("begin")
+    db.execute("update doc_index set text = upper(text) where schema = 'two'")
+    db.execute("delete from doc_index where schema = 'one'")
+    assert db.execute(of_two).fetchall() == [("a", "IN THE SECOND"), ("b", "ONLY HERE")]
+    db.execute("rollback")
+    assert db.execute(of_two).fetchall() == [("a", "in the second"), ("b", "only here")]
+    assert documents(db) == [("a", "in the first", None)]
+    assert db.execute("select doc_canonical(1), doc_canonical(1, 'two')").fetchall() == [
+        ("in the first", "in the second")
+    ]
+
+
+def test_a_document_whose_text_is_not_kept_has_none_and_keeps_it_so(tmp_path):
+    path = str(tmp_path / "index")
+    with docindex.open(path) as index:
+        index.add("a", "one text", store_text=False)
+    db = apsw.Connection(path)
+    docindex.register(db)
+    assert documents(db) == [("a", None, None)]
+    db.execute("update doc_index set key = 'b', meta = '1'")
+    assert documents(db) == [("b", None, "1")]
+    db.close()
+
+
+def test_somebody_else_sees_it_when_it_is_committed(tmp_path):
+    path = str(tmp_path / "index")
+    with docindex.open(path) as index:
+        db = apsw.Connection(path)
+        docindex.register(db)
+        db.execute("begin")
+        db.execute("insert into doc_index (key, text) values ('a', 'one two three four five six')")
+        assert list(index) == []
+        db.execute("commit")
+        assert [match.key for match in index.search(Text("one two three four five six"))] == ["a"]
+        db.close()
+        assert index.check() == []
+
+
+def test_doc_index_is_not_there_where_an_index_was_given(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        db = apsw.Connection(":memory:")
+        docindex.register(db, index)
+        with pytest.raises(apsw.SQLError, match="no such table: doc_index"):
+            db.execute("select * from doc_index")
+        db.close()

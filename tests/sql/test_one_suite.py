@@ -1,0 +1,246 @@
+"""Every question asked three ways - Python, SQL on apsw, SQL on sqlite3 - has one answer."""
+
+import json
+import sqlite3
+
+import apsw
+import numpy as np
+import pytest
+
+import docindex
+from docindex import Id, Text
+from docindex.sql.tables import TABLES
+from tests.query.corpus import RECIPE, corpus
+
+TEXTS = corpus(5)
+KEYS = ["000", "007", "empty", "SHORT", next(key for key in TEXTS if key.startswith("copy of"))]
+COLUMNS = {table.name: table.columns for table in TABLES}
+QUERIES = [TEXTS["003"], TEXTS["007"].upper() + " and so on", "nothing of the kind", ""]
+
+
+class Ways:
+    """An index, and two connections to its file."""
+
+    def __init__(self, index, by_apsw, by_sqlite3):
+        self.index = index
+        self.by_apsw = by_apsw
+        self.by_sqlite3 = by_sqlite3
+
+    def id(self, key):
+        return self.index[key].id
+
+    def scalar(self, sql, *bindings):
+        """The one value that a statement gives, the same on both connections and from `execute`."""
+        ((found,),) = self.by_apsw.execute(sql, bindings).fetchall()
+        assert self.by_sqlite3.execute(sql, bindings).fetchall() == [(found,)]
+        assert self.index.execute(sql, bindings) == [(found,)]
+        return found
+
+    def rows(self, name, *arguments):
+        """What a table function gives, as dictionaries, the same in all ways."""
+        marks = ", ".join("?" * len(arguments))
+        cursor = self.by_apsw.execute(f"select * from {name}({marks})", arguments)
+        columns = COLUMNS[name]
+        found = [dict(zip(columns, row, strict=True)) for row in cursor]
+        as_json = f"select {name}_json({marks})"
+        ((of_apsw,),) = self.by_apsw.execute(as_json, arguments).fetchall()
+        ((of_sqlite3,),) = self.by_sqlite3.execute(as_json, arguments).fetchall()
+        assert json.loads(of_apsw) == json.loads(of_sqlite3) == found
+        assert self.index.execute(as_json, arguments) == [(of_apsw,)]
+        return found
+
+
+@pytest.fixture(
+    scope="module", params=["plain", "boilerplate", "texts not kept", "given", "attached", "merged"]
+)
+def ways(request, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("ways") / "index.docindex")
+    with docindex.open(path, recipe=RECIPE) as index:
+        kept = request.param != "texts not kept"
+        items = list(TEXTS.items())
+        index.add_many(items[:30], workers=1, store_text=kept)
+        index.add_many(items[30:], workers=1, store_text=kept)
+        if request.param == "boilerplate":
+            index.boilerplate.add(TEXTS["003"][:200])
+        if request.param == "merged":
+            index.remove("001")
+            index.optimize()
+        given = index if request.param == "given" else None
+        file = ":memory:" if request.param in ("given", "attached") else path
+        by_apsw, by_sqlite3 = apsw.Connection(file), sqlite3.connect(file)
+        for connection in (by_apsw, by_sqlite3):
+            if request.param == "attached":
+                connection.execute("create temp table document (other)")  # not ours
+                connection.execute("create table content (other)")
+                connection.execute('attach ? as "an \'odd""name"', (path,))
+            docindex.register(connection, given)
+        yield Ways(index, by_apsw, by_sqlite3)
+        by_apsw.close()
+        by_sqlite3.close()
+
+
+def kept(ways):
+    return ways.index.text("000") is not None
+
+
+def test_resemblance_and_containment_of_texts_and_documents(ways):
+    for a in KEYS:
+        for b in KEYS:
+            found = ways.index.measures(Id(ways.id(a)), Id(ways.id(b)))
+            whole = ways.index.compare(a, b)
+            assert (found.resemblance, found.containment) == (whole.resemblance, whole.containment)
+            pair = (ways.id(a), ways.id(b))
+            assert ways.scalar("select doc_resemblance(?, ?)", *pair) == found.resemblance
+            assert ways.scalar("select doc_containment(?, ?)", *pair) == found.containment
+        for query in QUERIES:
+            found = ways.index.compare(Text(query), a)
+            assert ways.scalar("select doc_containment(?, ?)", query, ways.id(a)) == found.containment
+            assert ways.scalar("select doc_resemblance(?, ?)", ways.id(a), query) == found.resemblance
+    for query in QUERIES:
+        found = ways.index.compare(Text(QUERIES[0]), Text(query))
+        assert ways.scalar("select doc_containment(?, ?)", QUERIES[0], query) == found.containment
+
+
+def test_sketches_of_texts_and_documents(ways):
+    for key in KEYS:
+        number, text = ways.id(key), TEXTS[key]
+        sketch = docindex.sketch(text, RECIPE)
+        simhash = sketch.simhash - (1 << 64) * (sketch.simhash >> 63)
+        features = sketch.features.view(np.int64).tolist()
+        for what in (number, text):
+            assert ways.scalar("select doc_simhash(?)", what) == simhash
+            assert ways.scalar("select doc_sketch(?)", what) == sketch.slots.astype("<u4").tobytes()
+            assert json.loads(ways.scalar("select doc_features(?)", what)) == features
+        other = docindex.sketch(QUERIES[0], RECIPE)
+        estimate = float(np.mean(sketch.slots == other.slots))
+        sql = "select doc_sketch_resemblance(doc_sketch(?), doc_sketch(?))"
+        assert ways.scalar(sql, number, QUERIES[0]) == pytest.approx(estimate)
+        sql = "select doc_distance(doc_simhash(?), doc_simhash(?))"
+        assert ways.scalar(sql, number, QUERIES[0]) == docindex.distance(sketch.simhash, other.simhash)
+
+
+def test_search(ways):
+    for query in QUERIES:
+        for arguments, asked in [
+            ((), {}),
+            ((12,), {"window": 12}),
+            ((None, 3), {"budget": 3}),
+            ((None, None, 0.3), {"min_containment": 0.3}),
+            ((12, None, None, 4), {"window": 12, "limit": 4}),
+        ]:
+            expected = [
+                {
+                    "key": match.key,
+                    "id": match.id,
+                    "score": match.score,
+                    "containment": match.containment,
+                    "contained": match.contained,
+                    "resemblance": match.resemblance,
+                    "shared": match.shared,
+                }
+                for match in ways.index.search(Text(query), **{"limit": None, **asked})
+            ]
+            assert ways.rows("doc_search", query, *arguments) == expected
+    by_id = ways.rows("doc_search", ways.id("003"))
+    assert [row["key"] for row in by_id] == [m.key for m in ways.index.search("003", limit=None)]
+
+
+def test_similar(ways):
+    for query in [*KEYS, *QUERIES[:2]]:
+        for least in (0.8, 0.2):
+            found = ways.rows("doc_similar", query, least)
+            expected = ways.index.similar(query, least)
+            assert [(row["key"], row["resemblance"], row["basis"], row["error"]) for row in found] == [
+                (match.key, match.resemblance, match.basis, match.resemblance_error) for match in expected
+            ]
+            assert found == ways.rows("doc_similar", query) or least != 0.8
+    assert ways.rows("doc_similar", ways.id("007")) == ways.rows("doc_similar", "007")
+
+
+def test_near(ways):
+    for query in [*KEYS, *QUERIES[:2]]:
+        for distance in (3, 20):
+            expected = ways.index.near(query, distance)
+            found = ways.rows("doc_near", query, distance)
+            assert [tuple(row.values()) for row in found] == [(n.key, n.id, n.distance) for n in expected]
+    assert ways.rows("doc_near", ways.id("007")) == ways.rows("doc_near", "007", 3)
+
+
+def test_passages(ways):
+    if not kept(ways):
+        with pytest.raises(docindex.TextNotKept, match="passages need both texts"):
+            ways.rows("doc_passages", ways.id("000"), ways.id("007"))
+        return
+    for a, b in [("003", "007"), ("000", "000"), ("empty", "000")]:
+        expected = ways.index.compare(a, b).passages
+        for arguments in [(ways.id(a), ways.id(b)), (TEXTS[a], ways.id(b)), (TEXTS[a], TEXTS[b])]:
+            found = ways.rows("doc_passages", *arguments)
+            assert [tuple(row.values()) for row in found] == [
+                (p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line,
+                 TEXTS[a][p.query_start : p.query_end])
+                for p in expected
+            ]  # fmt: skip
+
+
+def test_pairs_and_clusters(ways):
+    for least in (0.3, 0.8):
+        expected = ways.index.pairs(min_resemblance=least)
+        assert [tuple(row.values()) for row in ways.rows("doc_pairs", least)] == [
+            (p.a, p.b, p.resemblance, p.containment, p.contained, p.shared) for p in expected
+        ]
+        expected = ways.index.pairs(min_containment=least)
+        assert [(row["a"], row["b"]) for row in ways.rows("doc_pairs", None, least)] == [
+            (p.a, p.b) for p in expected
+        ]
+        clusters = ways.index.clusters(least)
+        assert [tuple(row.values()) for row in ways.rows("doc_clusters", least)] == [
+            (number, member.key, member.why, member.like, member.resemblance)
+            for number, cluster in enumerate(clusters, 1)
+            for member in cluster.members
+        ]
+    assert ways.rows("doc_pairs") == ways.rows("doc_pairs", 0.5)
+    assert ways.rows("doc_clusters") == ways.rows("doc_clusters", 0.8)
+
+
+def test_fingerprints(ways):
+    expected = docindex.fingerprints(TEXTS["007"], RECIPE)
+    found = ways.rows("doc_fingerprints", TEXTS["007"])
+    assert [(row["hash"] << 16, row["position"], row["offset"]) for row in found] == [
+        (hash_ >> 16 << 16, position, offset)
+        for hash_, position, offset in zip(
+            expected.hashes.tolist(), expected.positions.tolist(), expected.offsets.tolist(), strict=True
+        )
+    ]
+    if kept(ways):
+        assert ways.rows("doc_fingerprints", ways.id("007")) == found
+
+
+def test_what_all_have_in_common(ways):
+    some = [TEXTS["003"], TEXTS["007"], TEXTS["003"]]
+    for pair in [some[:2], some[1:]]:
+        sql = "select doc_common(value) from json_each(?)"
+        resemblance = ways.index.measures(*map(Text, pair)).resemblance
+        assert ways.scalar(sql, json.dumps(pair)) == resemblance
+    sets = [set(ways.index.shingles(Text(text)).tolist()) for text in some]
+    shared = len(set.intersection(*sets)) / len(set.union(*sets))
+    assert ways.scalar("select doc_common(value) from json_each(?)", json.dumps(some)) == shared
+    assert ways.scalar("select doc_common(value) from json_each('[]')") is None
+    assert ways.scalar("select doc_common(value) from json_each('[null]')") is None
+
+
+def test_the_union_of_sketches_is_the_sketch_of_the_union(ways):
+    union = "select doc_sketch_union(doc_sketch(value)) from json_each(?)"
+    texts = ["a b c d", "c d e f"]
+    assert ways.scalar(union, json.dumps(texts)) == (
+        np.minimum(*(docindex.sketch(text, RECIPE).slots for text in texts)).astype("<u4").tobytes()
+    )
+    assert ways.scalar(union, "[]") is None
+    one = ways.scalar("select doc_sketch(?)", texts[0])
+    assert ways.scalar("select doc_sketch_resemblance(?, ?)", ways.scalar(union, '["a b c d"]'), one) == 1
+
+
+def test_numbers_of_the_papers(ways):
+    assert ways.scalar("select doc_filter(6, 14, 2, 0.909)") == pytest.approx(0.5, abs=0.01)
+    assert ways.scalar("select doc_density(26)") == 2 / 27
+    assert ways.scalar("select doc_version()") == docindex.__version__
+    assert ways.scalar("select doc_canonical(?)", "Ada's  Éclair, 2 ﬁelds!") == "ada s eclair 2 fields"
