@@ -22,7 +22,7 @@ from docindex.questions import Questions
 from docindex.recipe import Recipe
 from docindex.sketch import batches
 from docindex.sql.register import register_on
-from docindex.storage import adhoc, check, contents, postings, upkeep
+from docindex.storage import adhoc, check, contents, postings, strangers, upkeep
 from docindex.storage.adhoc import Bindings, Rows
 from docindex.storage.connection import MEMORY, Connection, Durability, Store
 from docindex.storage.contents import Document, Incoming
@@ -47,12 +47,16 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     readonly: bool = False,
     durability: Durability = "full",
     timeout_s: float = 10.0,
+    trusted: bool = True,
 ) -> "Index":
     """The index in a file, made if missing; without a path the user's own; or in ``":memory:"``.
 
     An index keeps the recipe it was made with: another one is a `RecipeMismatch`. With durability
     "normal" a commit survives a crash of the program but perhaps not of the machine, and costs no
     flush of the disk. Who finds the file being written waits up to ``timeout_s``, then gets `Busy`.
+
+    With ``trusted=False``, for a file that somebody else made, no trigger, view or function that it may have
+    is run, values and statements have limits, and it is checked first, which takes as long as to read it.
 
     >>> with open(":memory:") as index:
     ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns.")
@@ -65,9 +69,15 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
         raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")
     if not (recipe is None or isinstance(recipe, Recipe)):
         raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
-    store = Store(_located(path, readonly), readonly=readonly, durability=durability, timeout_s=timeout_s)
+    store = Store(
+        _located(path, readonly),
+        readonly=readonly,
+        durability=durability,
+        timeout_s=timeout_s,
+        guard=None if trusted else strangers.guard,
+    )
     try:
-        return Index(store, prepare(store, recipe))
+        return Index(store, prepare(store, recipe, trusted=trusted))
     except BaseException:
         store.close()
         raise

@@ -67,8 +67,18 @@ class Store:
     read side by side and beside the writer. An index in memory has one connection for all.
     """
 
-    def __init__(self, path: str, *, readonly: bool, durability: Durability, timeout_s: float) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        readonly: bool,
+        durability: Durability,
+        timeout_s: float,
+        guard: Callable[[apsw.Connection], None] | None = None,
+    ) -> None:
+        """`guard` gets every new connection before anything of the file is read."""
         self.path = path
+        self._guard = guard
         self.readonly = readonly
         self._durability = durability
         self._timeout_s = timeout_s
@@ -259,6 +269,8 @@ class Store:
         connection = apsw.Connection(name, flags)
         self._all.append(connection)  # at once: an error may ask it what the system said
         connection.set_busy_handler(self._waits())
+        if self._guard is not None:
+            self._guard(connection)
         return connection
 
     def _waits(self) -> Callable[[int], bool]:

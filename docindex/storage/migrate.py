@@ -12,16 +12,18 @@ import apsw
 
 from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew
 from docindex.recipe import Recipe
+from docindex.storage import strangers
 from docindex.storage.connection import Store
 from docindex.storage.rows import row_sum, rows, value
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
 
-def prepare(store: Store, wanted: Recipe | None) -> Recipe:
+def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Recipe:
     """The recipe of an index that is there, or is made now with the one that is wanted.
 
-    Safe when several processes open a new file at once: one makes it, the others wait.
+    Safe when several processes open a new file at once: one makes it, the others wait. Of a file that is
+    not trusted the tables are looked at first.
     """
     if not store.readonly:
         with store.alone() as db:
@@ -40,6 +42,8 @@ def prepare(store: Store, wanted: Recipe | None) -> Recipe:
             raise NotAnIndex(
                 f"{store.path} is not a docindex index yet; open it for writing once", store.path
             )
+        if not trusted:
+            strangers.refuse_altered(db, store.path, _scripts())
         recipe = recipe_of(db, store.path)
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)

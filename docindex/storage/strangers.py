@@ -1,0 +1,97 @@
+"""A connection to a file that somebody else made in, one on which the file has no say out.
+
+What SQLite advises for such files (https://sqlite.org/security.html): a schema that may call only harmless
+functions, no triggers, no views, checked cells, low limits, an authorizer. And our tables must be as we make
+them. Must never change the file.
+"""
+
+from collections.abc import Sequence
+
+import apsw
+
+from docindex.errors import CorruptIndex
+from docindex.storage.rows import rows
+
+_SWITCHES = {
+    apsw.SQLITE_DBCONFIG_DEFENSIVE: 1,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER: 0,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
+}
+
+# As SQLite advises, but for what we need: a long text of a template, a row of many columns of our own, and
+# the file that `vacuum` attaches. Statements come from us and from the host, values from the file.
+_LIMITS = {
+    apsw.SQLITE_LIMIT_LENGTH: 100_000_000,
+    apsw.SQLITE_LIMIT_SQL_LENGTH: 100_000,
+    apsw.SQLITE_LIMIT_COLUMN: 100,
+    apsw.SQLITE_LIMIT_EXPR_DEPTH: 50,
+    apsw.SQLITE_LIMIT_COMPOUND_SELECT: 10,
+    apsw.SQLITE_LIMIT_VDBE_OP: 25_000,
+    apsw.SQLITE_LIMIT_FUNCTION_ARG: 10,
+    apsw.SQLITE_LIMIT_ATTACHED: 1,
+    apsw.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
+    apsw.SQLITE_LIMIT_TRIGGER_DEPTH: 10,
+    apsw.SQLITE_LIMIT_VARIABLE_NUMBER: 100,
+}
+
+_SCHEMA = (
+    "select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema "
+    "where name not like 'sqlite_stat%'"  # what `analyze` leaves
+)
+
+_ALLOWED = {
+    *(apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE),
+    *(apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE, apsw.SQLITE_TRANSACTION),
+    # For a new file, and for one of an older schema.
+    *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_REINDEX),
+}
+_PRAGMAS = {
+    *("application_id", "user_version", "journal_mode", "cache_size", "foreign_keys", "foreign_key_check"),
+    *("freelist_count", "integrity_check", "page_count", "page_size", "quick_check", "synchronous"),
+    *("temp_store", "wal_checkpoint"),
+}
+
+
+def guard(db: apsw.Connection) -> None:
+    """Let nothing run on a connection that the file asks for, and little that SQL can ask for."""
+    for switch, setting in _SWITCHES.items():
+        db.config(switch, setting)
+    for limit, most in _LIMITS.items():
+        db.limit(limit, most)
+    db.execute("pragma cell_size_check = on")
+    db.execute("pragma mmap_size = 0").fetchall()
+    db.authorizer = _authorize
+
+
+def refuse_altered(db: apsw.Connection, path: str, scripts: Sequence[str]) -> None:
+    """`CorruptIndex` unless our tables are as our scripts make them, and SQLite finds the file sound."""
+    with apsw.Connection(":memory:") as made:
+        for script in scripts:
+            made.execute(script).fetchall()
+        ours = set(made.execute(_SCHEMA))
+        tables = {name for kind, name, _, _ in ours if kind == "table"}
+    there = {row for row in rows(db, _SCHEMA) if row[2] in tables}
+    for kind, name, table, _ in sorted(there ^ ours):
+        raise CorruptIndex(
+            f"{path} has not the tables that docindex makes: {kind} {name!r} of {table!r} is another, or "
+            "missing; do not use the file, or open it with trusted=True if you know who changed it",
+            path,
+        )
+    for (finding,) in rows(db, "pragma quick_check(1)"):
+        if finding != "ok":
+            raise CorruptIndex(f"{path} is damaged: {finding}; get another copy of it", path)
+
+
+def _authorize(
+    action: int, first: str | None, second: str | None, _schema: str | None, by: str | None
+) -> int:
+    if by is not None:  # a trigger or a view
+        return apsw.SQLITE_DENY
+    if action == apsw.SQLITE_FUNCTION:
+        return apsw.SQLITE_DENY if second == "load_extension" else apsw.SQLITE_OK
+    if action == apsw.SQLITE_PRAGMA:
+        return apsw.SQLITE_OK if first is not None and first.lower() in _PRAGMAS else apsw.SQLITE_DENY
+    if action == apsw.SQLITE_ATTACH:  # `vacuum` does, a file without a name
+        return apsw.SQLITE_OK if not first else apsw.SQLITE_DENY
+    return apsw.SQLITE_OK if action in _ALLOWED else apsw.SQLITE_DENY

@@ -1,0 +1,148 @@
+"""A file from somebody else has no say: what it may hide is refused, or is not run."""
+
+import random
+from pathlib import Path
+
+import apsw
+import pytest
+
+import docindex
+from docindex import Text
+from tests.storage.texts import prose
+
+
+@pytest.fixture
+def path(tmp_path):
+    rng = random.Random(1)
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many([(f"{n}", prose(rng, 60)) for n in range(20)], workers=1)
+    return str(tmp_path / "index")
+
+
+def altered(path, *statements):
+    with apsw.Connection(path) as db:
+        for statement in statements:
+            db.execute(statement).fetchall()
+    db.close()
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+def test_an_ordinary_index_does_all_it_does_otherwise(path, readonly, tmp_path):
+    altered(path, "create table note (id, body)", "create index of_note on note (body)", "analyze")
+    with docindex.open(path, readonly=readonly, trusted=False) as index:
+        text = index.text("3")
+        assert index.search(Text(text))[0].key == "3"
+        assert index.similar("3")[0].key == "3"
+        assert index.compare("3", "3").resemblance == 1.0
+        assert index.near("3", 8)
+        assert list(index.pairs(min_resemblance=0.01)) is not None
+        assert index.execute("select count(*) from document join note on true") == [(0,)]
+        assert index.execute("select key from doc_search(?) limit 1", [text]) == [("3",)]
+        assert index.execute("select count(*) from fingerprint_list")[0][0] > 20
+        assert index.check() == []
+        assert index.stats().documents == 20
+        index.backup(tmp_path / "copy")
+        if not readonly:
+            index.add("new", "a new one")
+            index.remove("4")
+            index.rename("5", "five")
+            index.optimize()
+            index.boilerplate.add(text)
+            assert index.check() == []
+    with docindex.open(tmp_path / "copy", trusted=False) as copy:
+        assert len(copy) == 20
+
+
+def test_a_new_file_can_be_made_so_too(tmp_path):
+    with docindex.open(tmp_path / "new", trusted=False) as index:
+        index.add("a", "text")
+        assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create trigger t after insert on document begin delete from note; end",
+        "create trigger t before delete on content begin insert into note select key, 1 from document; end",
+        "create index strange on document (abs(id))",
+        "drop index document_content",
+        "alter table document add column more integer default 7",
+    ],
+)
+def test_tables_that_we_did_not_make_so_are_refused(path, statement):
+    altered(path, "create table note (id, body)", statement)
+    for readonly in (False, True):
+        with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+            docindex.open(path, trusted=False, readonly=readonly)
+
+
+def test_a_view_in_the_place_of_a_table_is_refused(path):
+    altered(
+        path,
+        "pragma foreign_keys = off",
+        "alter table content rename to hidden",
+        "create view content as "
+        "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n",
+    )
+    with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+        docindex.open(path, trusted=False)
+
+
+def test_what_the_file_would_run_is_not_run(path):
+    altered(
+        path,
+        "create table note (id, body)",
+        "create table seen (what)",
+        "create trigger t after insert on note begin insert into seen values (new.body); end",
+        "create view v as select key, random() from document",
+    )
+    with docindex.open(path, trusted=False) as index:
+        with pytest.raises((docindex.ReadOnly, ValueError)):
+            index.execute("select * from v")
+        with index._store.writing() as db:
+            db.execute("insert into note values (1, 'x')")
+            assert db.execute("select * from seen").fetchall() == []
+
+
+def test_sql_cannot_reach_beyond_the_file(path, tmp_path):
+    other = tmp_path / "other.db"
+    with docindex.open(path, trusted=False) as index:
+        for db in (index._store._writer,):
+            for statement in [
+                f"attach '{other}' as other",
+                f"vacuum into '{other}'",
+                "pragma writable_schema = on",
+                "pragma trusted_schema = on",
+                "update sqlite_schema set sql = 'x'",
+                "create temp table t (x)",
+                "create trigger t after insert on document begin select 1; end",
+                "create view v as select 1",
+                "create virtual table t using fts5(x)",
+                "select load_extension('x')",
+                "drop table document",
+                "alter table document rename to d",
+                "detach main",
+            ]:
+                with pytest.raises(apsw.Error):
+                    db.execute(statement).fetchall()
+        assert not other.exists()
+        assert index.check() == []
+
+
+def test_a_damaged_file_is_refused_at_once(path):
+    with apsw.Connection(path) as db:
+        (page,) = db.execute("select rootpage from sqlite_schema where name = 'document'").fetchone()
+        size = db.pragma("page_size")
+        db.pragma("wal_checkpoint(truncate)")
+    db.close()
+    with Path(path).open("r+b") as file:
+        file.seek((page - 1) * size + 8)
+        file.write(b"\xff" * 64)
+    with pytest.raises(docindex.CorruptIndex):
+        docindex.open(path, trusted=False)
+    docindex.open(path).close()  # which nobody has looked at yet
+
+
+def test_a_value_of_a_gigabyte_is_not_made(path):
+    with docindex.open(path, trusted=False) as index, pytest.raises(ValueError, match="too big"):
+        index.execute("select length(zeroblob(1000000000) || 'x')")
