@@ -21,6 +21,7 @@ ORDER = [
     {"sql"},
     {"index"},
     {"__init__"},
+    {"plugins"},
     {"cli"},
     {"__main__"},
 ]

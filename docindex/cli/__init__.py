@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import docindex
-from docindex.cli import compare
+from docindex.cli import compare, sql
 from docindex.errors import DocIndexError
 
 INTERRUPTED = 130
@@ -23,17 +23,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"docindex {docindex.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     compare.register(commands)
+    sql.register(commands)
     options = parser.parse_args(arguments)
     try:
         report: str = options.run(options)
-        _print(report)
+        if report:
+            _print(report)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has seen enough; keep Python from complaining at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
-    except (DocIndexError, OSError) as error:
+    except (DocIndexError, OSError, ValueError) as error:
         print(f"docindex: {error}".encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
         return 1
     return 0

@@ -55,7 +55,6 @@ class Given:
 class Place(NamedTuple):
     """An index in a database of a connection."""
 
-    schema: str
     home: Borrowed
     asked: Questions
 
@@ -82,7 +81,7 @@ class Here:
         recipe = home.recipe()
         known = self._known.get(schema)
         if known is None or (known.home.path, known.asked.recipe) != (home.path, recipe):
-            known = self._known[schema] = Place(schema, home, Questions(home, recipe))
+            known = self._known[schema] = Place(home, Questions(home, recipe))
         return known
 
     def asked(self, schema: str | None = None) -> Questions:

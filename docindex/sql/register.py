@@ -84,7 +84,7 @@ def register_on(connection: apsw.Connection, index: Questions | None = None) -> 
     if index is None:
         changing: Any = DocIndex(here)
         connection.create_module(
-            "doc_index", changing, use_bestindex_object=True, use_no_change=True, eponymous_only=True
+            "doc_index", changing, use_bestindex_object=True, use_no_change=True, eponymous=True
         )
 
 

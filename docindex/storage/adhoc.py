@@ -1,4 +1,4 @@
-"""A caller's own SQL in, rows out. Must never let a statement write, whatever it says."""
+"""A caller's own SQL in, rows out. Must never let a statement write that was to read, whatever it says."""
 
 import contextlib
 import re
@@ -73,6 +73,30 @@ def answer(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
         raise ValueError(f"{sql[:200]!r} does not work: {_said(error)}") from error
 
 
+def changed(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
+    """The rows that statements give which may change anything, within a transaction that is there.
+
+    `ValueError` for what is not SQL, and for what would begin or end a transaction.
+    """
+    before = db.authorizer
+    db.authorizer = _keep_transaction
+    try:
+        cursor = db.execute(sql, bindings)
+        try:
+            columns = tuple(name for name, *_ in cursor.get_description())
+        except apsw.ExecutionCompleteError:
+            columns = ()
+        return Rows(cursor.fetchall(), columns)
+    except apsw.AuthError as error:
+        raise ValueError(
+            f"{sql[:200]!r} is done in one transaction; leave begin, commit and rollback out"
+        ) from error
+    except SLIPS as error:
+        raise ValueError(f"{sql[:200]!r} does not work: {_said(error)}") from error
+    finally:
+        db.authorizer = before
+
+
 @contextlib.contextmanager
 def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
     """A cursor that runs one statement which reads; `ReadOnly` for any other."""
@@ -137,6 +161,12 @@ def _said(error: BaseException) -> str:
 _BRACKETS = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
 )
+
+
+def _keep_transaction(
+    action: int, _first: str | None, _second: str | None, _schema: str | None, _by: str | None
+) -> int:
+    return apsw.SQLITE_DENY if action == apsw.SQLITE_TRANSACTION else apsw.SQLITE_OK
 
 
 def _authorize(

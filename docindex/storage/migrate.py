@@ -93,7 +93,12 @@ def recipe_of(db: apsw.Connection, path: str) -> Recipe:
     found = rows(db, "select json, sum from main.recipe")
     if len(found) != 1 or row_sum(found[0][0]) != found[0][1]:
         raise CorruptIndex(f"the recipe in {path} is damaged; restore a backup, or index again", path)
-    return Recipe.from_json(found[0][0])
+    return _decoded(found[0][0])
+
+
+@lru_cache(maxsize=16)
+def _decoded(stored: str) -> Recipe:
+    return Recipe.from_json(stored)
 
 
 def _too_new(path: str, version: int) -> SchemaTooNew:

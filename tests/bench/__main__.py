@@ -5,7 +5,7 @@ Figures are ratios of one run, for machines differ and are shared; each line has
 
 import argparse
 
-from tests.bench import build, kernels, memory, minhash, near, query
+from tests.bench import build, kernels, memory, minhash, near, query, sql
 
 BENCHES = {
     "build": build.run,
@@ -14,6 +14,7 @@ BENCHES = {
     "minhash": minhash.run,
     "near": near.run,
     "query": query.run,
+    "sql": sql.run,
 }
 
 

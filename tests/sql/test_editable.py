@@ -1,6 +1,7 @@
 """`doc_index`: documents added, changed and removed by SQL, in the transaction of the connection."""
 
 import random
+import sqlite3
 
 import apsw
 import pytest
@@ -19,6 +20,8 @@ def place(request, tmp_path):
     if request.param == "attached":
         db, schema = apsw.Connection(":memory:"), "over there"
         db.execute('attach ? as "over there"', (path,))
+        docindex.register(db)
+        db.execute('create virtual table "over there".doc_index using doc_index')
     else:
         db, schema = apsw.Connection(path), "main"
     if request.param == "memory":
@@ -128,12 +131,6 @@ def test_a_key_is_there_once(place):
         ("update doc_index set id = 9", ValueError, "only key, text and meta"),
         ("update doc_index set rowid = 9", ValueError, "only key, text and meta"),
         ("update doc_index set text = null", TypeError, "text must be TEXT, not NULL"),
-        (
-            "insert into doc_index (key, text, schema) values ('x', 'x', 'no')",
-            docindex.NotAnIndex,
-            "'no' is not",
-        ),
-        ("delete from doc_index where schema = 'no'", docindex.NotAnIndex, "'no' is not"),
     ],
 )
 def test_a_slip_changes_nothing_and_says_what_it_is(place, sql, error, message):
@@ -174,7 +171,7 @@ def test_documents_are_looked_up_by_key_and_id(place):
     for condition, taken in [
         ("key = '3'", "key"),
         ("id = 3", "id"),
-        ("rowid = 3", "rowid"),
+        ("rowid = 3", "id"),
         ("text = 'x'", ""),
     ]:
         (step,) = [
@@ -207,32 +204,61 @@ def test_many_documents_are_all_gone_through(place):
 
 def test_two_indexes_on_one_connection_are_told_apart(tmp_path):
     db = apsw.Connection(":memory:")
+    docindex.register(db)
     for name in ("one", "two"):
         docindex.open(tmp_path / name, recipe=RECIPE).close()
         db.execute(f"attach ? as {name}", (str(tmp_path / name),))
-    docindex.register(db)
-    sql = "insert into doc_index (key, text, schema) values (?, ?, ?)"
-    db.executemany(
-        sql, [("a", "in the first", "one"), ("a", "in the second", "two"), ("b", "only here", "two")]
-    )
-    assert documents(db) == [("a", "in the first", None)]  # the first one is meant when none is named
-    of_two = "select key, text from doc_index where schema = 'two' order by key"
+        db.execute(f"create virtual table {name}.in_{name} using doc_index")
+    db.execute("insert into in_one (key, text) values ('a', 'in the first')")
+    db.execute("insert into in_two (key, text) values ('a', 'in the second'), ('b', 'only here')")
+    of_two = "select key, text from in_two order by key"
     assert db.execute(of_two).fetchall() == [("a", "in the second"), ("b", "only here")]
-    both = (
-        "select x.text, y.text from doc_index x join doc_index y using (key) "
-        "where x.schema = 'one' and y.schema = 'two'"
-    )
+    both = "select x.text, y.text from in_one x join in_two y using (key)"
     assert db.execute(both).fetchall() == [("in the first", "in the second")]
     db.execute("begin")
-    db.execute("update doc_index set text = upper(text) where schema = 'two'")
-    db.execute("delete from doc_index where schema = 'one'")
+    db.execute("update in_two set text = upper(text)")
+    db.execute("delete from in_one")
     assert db.execute(of_two).fetchall() == [("a", "IN THE SECOND"), ("b", "ONLY HERE")]
     db.execute("rollback")
     assert db.execute(of_two).fetchall() == [("a", "in the second"), ("b", "only here")]
-    assert documents(db) == [("a", "in the first", None)]
-    assert db.execute("select doc_canonical(1), doc_canonical(1, 'two')").fetchall() == [
-        ("in the first", "in the second")
-    ]
+    assert db.execute("select key, text from in_one").fetchall() == [("a", "in the first")]
+    canonical = "select doc_canonical(1), doc_canonical(1, 'two')"
+    assert db.execute(canonical).fetchall() == [("in the first", "in the second")]
+    db.close()
+
+
+def test_what_is_no_index_has_no_such_table(tmp_path):
+    db = apsw.Connection(str(tmp_path / "app"))
+    docindex.register(db)
+    for sql in ["select * from doc_index", "create virtual table t using doc_index",
+                "create virtual table temp.t using doc_index"]:  # fmt: skip
+        with pytest.raises(
+            docindex.NotAnIndex, match="is not a docindex index; for one that is attached, say"
+        ):
+            db.execute(sql)
+    db.close()
+
+
+def test_a_file_with_such_a_table_is_an_index_as_any_other(tmp_path):
+    path = str(tmp_path / "index")
+    docindex.open(path).close()
+    db = apsw.Connection(":memory:")
+    docindex.register(db)
+    db.execute("attach ? as idx", (path,))
+    db.execute("create virtual table idx.mine using doc_index")
+    db.execute("insert into mine (key, text) values ('a', 'one')")
+    db.close()
+    for trusted in (True, False):
+        with docindex.open(path, trusted=trusted) as index:
+            index.add("b", "two")
+            assert index.check() == []
+            index.optimize()
+            assert index.stats().documents == 2
+            assert index.execute("select key, text from mine order by key") == [("a", "one"), ("b", "two")]
+    plain = sqlite3.connect(path)  # any SQLite tool can open it
+    assert plain.execute("select key from document order by key").fetchall() == [("a",), ("b",)]
+    assert plain.execute("pragma integrity_check").fetchall() == [("ok",)]
+    plain.close()
 
 
 def test_a_document_whose_text_is_not_kept_has_none_and_keeps_it_so(tmp_path):

@@ -23,6 +23,11 @@ def connected(kind, path=":memory:"):
     return connection
 
 
+@pytest.fixture(autouse=True)
+def as_sqlite3_is_by_itself():
+    sqlite3.enable_callback_tracebacks(False)  # Datasette, once imported, has them printed
+
+
 @pytest.fixture(params=["apsw", "sqlite3"])
 def kind(request):
     return request.param

@@ -1,0 +1,1 @@
+"""What other programs find by themselves when docindex is installed: one module for each of them."""

@@ -1,0 +1,34 @@
+"""A file and a statement in, rows out: SQL on any SQLite file with docindex's functions and tables there."""
+
+from pathlib import Path
+
+from docindex.errors import UnreadableFile
+from docindex.sql.register import register_on
+from docindex.storage import adhoc
+from docindex.storage.adhoc import Bindings, Rows
+from docindex.storage.connection import Store
+
+_TIMEOUT_S = 10.0
+
+
+def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) -> tuple[Rows, int]:
+    """The rows that a statement gives, and how many it changed.
+
+    Without `write` it cannot change anything: `ReadOnly`. With it all that it does is committed, or nothing.
+    """
+    store = opened(path, write=write)
+    try:
+        with store.writing() if write else store.reading() as db:
+            register_on(db)
+            if not write:
+                return adhoc.answer(db, sql, bindings), 0
+            return adhoc.changed(db, sql, bindings), db.changes()
+    finally:
+        store.close()
+
+
+def opened(path: str, *, write: bool) -> Store:
+    """An SQLite file that is there, an index or not; `UnreadableFile` for what is none."""
+    if not Path(path).is_file():
+        raise UnreadableFile(f"{path} is not there, or no file; name an SQLite file", path)
+    return Store(str(Path(path).absolute()), readonly=not write, durability="full", timeout_s=_TIMEOUT_S)

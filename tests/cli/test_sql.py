@@ -1,0 +1,156 @@
+"""``docindex sql`` and ``docindex shell``: what they print, and that reading never writes."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import apsw
+import pytest
+
+import docindex
+from docindex.cli import main
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = str(tmp_path / "index.docindex")
+    with docindex.open(file) as index:
+        index.add("a.txt", "to be or not to be", meta={"by": "Ada"})
+        index.add("b.txt", "To be, or not to be! " + "x" * 100 + "\nand more")
+    return file
+
+
+def run(capsys, *arguments):
+    code = main(["sql", *arguments])
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_rows_are_aligned_for_people(path, capsys):
+    sql = "select key, meta, doc_canonical(id) as text, null as gap from document order by key"
+    assert run(capsys, path, sql) == (
+        0,
+        "key    meta          text                                                          gap\n"
+        'a.txt  {"by":"Ada"}  to be or not to be\n'
+        "b.txt                to be or not to be xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…\n",
+        "",
+    )
+
+
+def test_values_stand_for_question_marks(path, capsys):
+    assert run(
+        capsys, path, "select key from doc_search(?) where key = ?", "TO BE OR NOT TO BE", "a.txt"
+    ) == (
+        0,
+        "key\na.txt\n",
+        "",
+    )
+
+
+def test_programs_get_json_and_csv(path, capsys):
+    sql = "select key, text from doc_index order by key"
+    with docindex.open(path) as index:
+        expected = [(key, index.text(key)) for key in index]
+    code, out, _ = run(capsys, path, "--json", sql)
+    assert (code, [tuple(row.values()) for row in json.loads(out)]) == (0, expected)
+    code, out, _ = run(capsys, path, "--csv", sql)
+    assert list(csv.reader(io.StringIO(out))) == [["key", "text"], *map(list, expected)]
+    assert run(capsys, path, "--json", "select x'0aff' as b")[1] == '[{"b": "0aff"}]\n'
+    assert run(capsys, path, "--json", "select 1 where 0")[1] == "[]\n"
+
+
+def test_nothing_found_prints_nothing(path, capsys):
+    assert run(capsys, path, "select 1 where 0") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "delete from doc_index",
+        "delete from document",
+        "insert into doc_index (key, text) values ('x', 'y')",
+        "attach ':memory:' as other",
+        "pragma writable_schema = on",
+        "select 1; select 2",
+        "vacuum",
+    ],
+)
+def test_reading_cannot_write(path, capsys, sql):
+    code, out, err = run(capsys, path, sql)
+    assert (code, out) == (1, "")
+    assert err == "docindex: only one statement that reads is taken; change documents by add and remove\n"
+    with docindex.open(path) as index:
+        assert sorted(index) == ["a.txt", "b.txt"]
+
+
+def test_writing_commits_all_or_nothing(path, capsys):
+    assert run(capsys, path, "--write", "delete from doc_index where key = 'a.txt'")[:2] == (
+        0,
+        "1 row changed\n",
+    )
+    code, _, err = run(
+        capsys,
+        path,
+        "--write",
+        "insert into doc_index (key, text) values ('c', 'c'); insert into nowhere values (1)",
+    )
+    assert (code, err.count("\n")) == (1, 1)
+    assert "no such table: nowhere" in err
+    code, _, err = run(capsys, path, "--write", "delete from doc_index; commit")
+    assert code == 1
+    assert "leave begin, commit and rollback out" in err
+    with docindex.open(path) as index:
+        assert list(index) == ["b.txt"]
+        assert index.check() == []
+
+
+def test_any_sqlite_file_will_do(tmp_path, capsys):
+    path = str(tmp_path / "app.db")
+    db = apsw.Connection(path)
+    db.execute("create table post (a, b); insert into post values ('One two', 'one, two')").fetchall()
+    db.close()
+    assert run(capsys, path, "select doc_resemblance(a, b) as r from post") == (0, "r\n1.0\n", "")
+    assert run(capsys, path, "--write", "insert into post values (1, 2), (3, 4)")[:2] == (
+        0,
+        "2 rows changed\n",
+    )
+
+
+def test_slips_are_one_sentence(tmp_path, path, capsys):
+    (tmp_path / "text").write_text("not a database, but text " * 100)
+    for arguments, message in [
+        ((str(tmp_path / "none"), "select 1"), "is not there, or no file; name an SQLite file"),
+        ((str(tmp_path), "select 1"), "is not there, or no file; name an SQLite file"),
+        ((str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
+        ((path, "selec 1"), "does not work"),
+        ((path, "select ?"), "does not work"),
+        (
+            (path, "select doc_resemblance(1.5, 'x')"),
+            "expected TEXT, or the INTEGER id of a document, not REAL",
+        ),
+        ((path, "select doc_resemblance(99, 'x')"), "there is no document 99"),
+    ]:
+        code, out, err = run(capsys, *arguments)
+        assert (code, out, err.count("\n")) == (1, "", 1), err
+        assert message in err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_shell_has_the_functions(path):
+    done = subprocess.run(
+        [sys.executable, "-m", "docindex", "shell", path],
+        input="select key from doc_near('a.txt', 0);\nselect doc_version();\n.exit\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["a.txt", docindex.__version__]
+    done = subprocess.run(
+        [sys.executable, "-m", "docindex", "shell", f"{path}.none"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)

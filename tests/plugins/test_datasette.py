@@ -1,0 +1,206 @@
+"""Datasette, really started, with the plugin found by itself; asked over HTTP, and by a real browser."""
+
+import http.client
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+
+import docindex
+from tests.storage.texts import prose
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+HOSTILE = "<script>document.title = 'broken in'</script>"
+LIMIT_MS = 1000
+FLAGS = [
+    *("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-dev-shm-usage"),
+    *("disable-background-networking", "disable-component-update", "disable-sync", "window-size=1000,1400"),
+]
+
+
+@pytest.fixture(scope="module")
+def texts():
+    rng = random.Random(4)
+    return {"draft of the report": prose(rng, 120), "another one": prose(rng, 120), HOSTILE: prose(rng, 120)}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("datasette")
+    with docindex.open(folder / "essays.docindex") as index:
+        index.add_many(list(texts.items()))
+        index.add("not kept", texts["another one"] + " and more of it", store_text=False)
+    with docindex.open(folder / "large.docindex") as index:
+        rng = random.Random(5)
+        common = prose(rng, 300)
+        index.add_many([(f"{n}", common + prose(rng, 200)) for n in range(1500)])
+    docindex.open(folder / "closed.docindex").close()
+    (folder / "metadata.json").write_text(json.dumps({"databases": {"closed": {"allow": {"id": "root"}}}}))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = shutil.which("datasette", path=f"{sys.prefix}/bin")
+    files = [str(folder / f"{name}.docindex") for name in ("essays", "large", "closed")]
+    options = ["--metadata", str(folder / "metadata.json"), "--setting", "sql_time_limit_ms", str(LIMIT_MS)]
+    log = (folder / "log").open("w")
+    process = subprocess.Popen(
+        [command, *files, "--port", str(port), "--root", *options, "--secret", "x"], stdout=log, stderr=log
+    )
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/-/versions.json", timeout=5).close()
+            break
+        except OSError:
+            assert process.poll() is None, (folder / "log").read_text()
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}"
+    process.terminate()
+    process.wait(20)
+    log.close()
+
+
+def fetched(url):
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def asked(server, sql, database="essays", **bindings):
+    query = urllib.parse.urlencode({"sql": sql, "_shape": "array", **bindings})
+    status, body = fetched(f"{server}/{database}.json?{query}")
+    return status, json.loads(body)
+
+
+def test_the_plugin_is_found(server):
+    plugins = json.loads(fetched(f"{server}/-/plugins.json")[1])
+    (ours,) = [plugin for plugin in plugins if plugin["name"] == "docindex"]
+    assert set(ours["hooks"]) == {"database_actions", "prepare_connection", "register_routes"}
+
+
+def test_functions_answer_over_http(server, texts):
+    assert asked(server, "select doc_version() as v") == (200, [{"v": docindex.__version__}])
+    sql = (
+        "select value ->> 'key' as key, value ->> 'containment' as share "
+        "from json_each(doc_search_json(:text))"
+    )
+    status, rows = asked(server, sql, text=texts["draft of the report"])
+    assert (status, rows[0]) == (200, {"key": "draft of the report", "share": 1.0})
+    status, rows = asked(
+        server, "select key, doc_resemblance(id, 1) as r from document order by r desc limit 1"
+    )
+    assert (status, rows) == (200, [{"key": "draft of the report", "r": 1.0}])
+
+
+def test_many_rows_are_cut_short_by_datasette(server):
+    began = time.monotonic()
+    status, answer = asked(
+        server,
+        "with recursive n(x) as (select 1 union all select x + 1 from n) "
+        "select count(doc_simhash('text ' || x)) from n",
+    )
+    assert (status, answer["title"]) == (400, "SQL Interrupted")
+    assert time.monotonic() - began < 5 * LIMIT_MS / 1000
+
+
+def test_one_long_question_is_cut_short_by_docindex(server):
+    began = time.monotonic()
+    status, answer = asked(server, "select doc_pairs_json(0.01)", database="large")
+    assert (status, answer["ok"]) == (400, False)
+    assert time.monotonic() - began < 5 * LIMIT_MS / 1000
+
+
+def test_the_page_is_for_those_who_may_run_sql(server):
+    assert fetched(f"{server}/essays/-/docindex")[0] == 200
+    assert fetched(f"{server}/closed/-/docindex")[0] == 403
+    assert fetched(f"{server}/nothing/-/docindex")[0] == 404
+
+
+def test_a_form_from_elsewhere_is_refused(server):
+    host = urllib.parse.urlsplit(server).netloc
+    connection = http.client.HTTPConnection(host, timeout=30)
+    connection.request(
+        "POST", "/essays/-/docindex", "text=x", {"Content-Type": "application/x-www-form-urlencoded",
+                                                 "Cookie": "ds_actor=x", "Origin": "http://elsewhere"}
+    )  # fmt: skip
+    assert connection.getresponse().status == 403
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if not (CHROMIUM and DRIVER):
+        assert not os.environ.get("CI"), "chromium and chromedriver are missing"
+        pytest.skip("chromium and chromedriver are missing")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in FLAGS:
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+def pasted(browser, server, text):
+    """Open the page, paste a text, press the button."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.expected_conditions import staleness_of
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.get(f"{server}/essays/-/docindex")
+    area = browser.find_element(By.NAME, "text")
+    browser.execute_script("arguments[0].value = arguments[1]", area, text)
+    browser.find_element(By.CSS_SELECTOR, ".docindex input[type=submit]").click()
+    WebDriverWait(browser, 30).until(staleness_of(area))
+    return lambda selector: browser.find_elements(By.CSS_SELECTOR, f".docindex {selector}")
+
+
+def test_a_pasted_text_is_shown_with_its_matches_marked(browser, server, texts, tmp_path):
+    stolen = texts["draft of the report"][200:500].strip()
+    found = pasted(browser, server, f"My own words come first.\n\n{stolen.upper()}\n\nAnd mine come last.")
+    assert browser.title == "Where is this text from?"
+    (heading,) = [h.text for h in found("h3") if h.text.startswith("1.")]
+    assert heading == "1. draft of the report"
+    first = next(mark for mark in found("mark") if len(mark.text) > 150)
+    assert first.text.startswith(stolen[:100].upper())
+    assert "My own words" not in "".join(mark.text for mark in found("mark"))
+    (quoted,) = found("#match-1 blockquote")
+    assert quoted.text in texts["draft of the report"]  # as the document has it
+    assert found("mark a")[0].get_attribute("href").endswith("#match-1")
+    browser.save_screenshot(os.environ.get("DOCINDEX_SCREENSHOT", str(tmp_path / "page.png")))
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_keys_and_texts_cannot_break_into_the_page(browser, server, texts):
+    found = pasted(browser, server, f"{HOSTILE} {texts[HOSTILE]} </textarea>{HOSTILE}")
+    assert browser.title == "Where is this text from?"
+    assert HOSTILE in found("h3")[0].text
+    assert HOSTILE in found("textarea")[0].get_attribute("value")
+    assert len(found("textarea")) == 1
+
+
+def test_a_document_whose_text_is_not_kept_says_so(browser, server, texts):
+    found = pasted(browser, server, texts["another one"])
+    notes = [section.text for section in found("section") if "not kept" in section.text]
+    assert any("Its passages are not shown" in note for note in notes)
+
+
+def test_nothing_found_and_too_much_are_said(browser, server):
+    found = pasted(browser, server, "nothing of the kind")
+    assert "No document shares text with it." in found("p")[-1].text
+    found = pasted(browser, server, "x " * 150_000)
+    assert "paste 200,000 at most" in found(".error")[0].text
