@@ -294,3 +294,52 @@ def test_doc_index_is_not_there_where_an_index_was_given(tmp_path):
         with pytest.raises(apsw.SQLError, match="no such table: doc_index"):
             db.execute("select * from doc_index")
         db.close()
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_a_change_that_is_interrupted_happens_whole_or_not_at_all(place, tmp_path, within):
+    db, schema = place
+    rng = random.Random(2)
+    db.executemany(
+        "insert into doc_index (key, text) values (?, ?)", [(f"{n}", noise(rng, 300)) for n in range(9)]
+    )
+    statements = [
+        (
+            "insert into doc_index (key, text) values ('new', ?), ('newer', ?)",
+            [noise(rng, 900), noise(rng, 900)],
+        ),
+        ("update doc_index set text = text || ?, key = key || '!'", [noise(rng, 300)]),
+        ("delete from doc_index", []),
+    ]
+    for sql, bindings in statements:
+        steps = 1
+        before = documents(db)
+        while True:
+            if within:
+                db.execute("begin")
+                db.execute("insert into doc_index (key, text) values ('early', 'bird')")
+            countdown = iter([False] * steps)
+            db.set_progress_handler(lambda left=countdown: next(left, True), 1)
+            try:
+                db.execute(sql, bindings)
+                interrupted = False
+            except apsw.InterruptError:
+                interrupted = True
+            finally:
+                db.set_progress_handler(None)
+            if within:
+                # SQLite undoes the whole transaction where it could not undo the statement alone.
+                left = documents(db)
+                early = sorted([*before, ("early", "bird", None)])
+                assert not interrupted or left in (before, early)
+                db.execute("rollback" if db.in_transaction else "begin; rollback")
+            elif interrupted:
+                assert documents(db) == before
+            else:
+                assert documents(db) != before
+            if not interrupted:
+                break
+            steps = steps * 3 // 2 + 1
+        assert healthy(db, schema, tmp_path)
+    if not within:
+        assert documents(db) == []
