@@ -28,6 +28,7 @@ from docindex.storage.connection import MEMORY, Connection, Durability, Store
 from docindex.storage.contents import Document, Incoming
 from docindex.storage.migrate import prepare
 from docindex.storage.upkeep import Stats
+from docindex.tracking import Files
 from docindex.workers import ENOUGH, Made, Sketchers, default_workers
 
 Progress = Callable[[int, int], object]
@@ -122,6 +123,8 @@ class Index(Questions):
 
     def __init__(self, store: Store, recipe: Recipe) -> None:
         super().__init__(store, recipe)
+        self.files = Files(store)
+        """What scans of folders know of files."""
         self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     @property

@@ -111,3 +111,16 @@ create table boilerplate (
     shingles blob not null,         -- its different shingles, ascending, 8 bytes
     sum integer not null
 ) strict;
+
+-- What scans of folders know of each file.
+create table file (
+    id integer primary key,
+    key text not null unique,       -- the absolute path, bytes that are no UTF-8 as \xNN: the key of the document, too
+    size integer not null,          -- in bytes
+    mtime_ns integer not null,      -- when it was changed: nanoseconds since 1970; -1 if that was too recent to tell
+    device integer not null,        -- read signed, as the next one
+    inode integer not null,
+    kind text not null,             -- 'text': there is a document; 'binary': there is none
+    digest blob,                    -- xxh3-128 of its bytes, or null as long as nobody had to know
+    sum integer not null
+) strict;

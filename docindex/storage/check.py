@@ -35,6 +35,7 @@ def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> 
         _postings,
         _texts,
         _boilerplate,
+        _files,
     )
     found: list[str] = []
     for look in looks:
@@ -214,3 +215,10 @@ def _total(values: U64, of_contents: I64) -> int:
 
 def _name(look: Callable[[apsw.Connection, Recipe], Iterator[str]]) -> str:
     return (look.__doc__ or "").rstrip(".").lower()
+
+
+def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    query = "select key, size, mtime_ns, device, inode, kind, digest, sum from main.file"
+    for *row, stored in stream(db, query):
+        if row_sum(*row) != stored:
+            yield f"what is known of the file {row[0]!r} does not match its checksum; scan again"

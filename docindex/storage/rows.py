@@ -93,7 +93,7 @@ def counter(db: apsw.Connection, table: str) -> int:
 # Ids are the high bits of other ids: segments have 31, contents and documents 43.
 _MOST_IDS = {"segment": (1 << 31) - 2}
 _KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
-_NULLABLE = {"meta", "target", "moved"}
+_NULLABLE = {"meta", "target", "moved", "digest"}
 _BAD_ROW = "{} is damaged: {!r} reads a value of a type it should not have; restore a backup, or index again"
 
 

@@ -1,0 +1,1 @@
+"""Folders on disk: walking them, keeping an index of them, and tidying them up."""

@@ -1,0 +1,111 @@
+"""A file in, its text out, or why there are none. Opens regular files alone, and waits for none.
+
+Must never trust what a path named a moment ago: what is opened is looked at once more, before and after.
+"""
+
+import codecs
+import dataclasses
+import os
+import stat
+
+import xxhash
+
+from docindex.files.walk import open_file
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_HEAD = 1 << 16
+_AT_ONCE = 1 << 20
+
+LARGEST_TEXT = 256_000_000
+"""Bytes; a file beyond it is taken for a binary one: as a document it would fill the memory."""
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+# What old text files have beside printable characters: tab, line ends, form feed, escape.
+_CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+
+
+class NotReadable(Exception):
+    """A file that cannot be read now; the message says why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Content:
+    """What is in a file."""
+
+    status: os.stat_result
+    text: str | None
+    """None for what is no text."""
+    digest: bytes | None
+    """xxh3-128 of its bytes; None where they were not all read."""
+
+
+def read(path: bytes, *, follow_symlinks: bool = False) -> Content:
+    """The text of a file; of a binary one only its head is read. `NotReadable` for what is none any more."""
+    flags = _FLAGS | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
+    try:
+        with os.fdopen(open_file(path, flags), "rb") as file:
+            before = _regular(file.fileno())
+            data = file.read(_HEAD)
+            if (b"\0" in data and not data.startswith(tuple(_MARKS))) or before.st_size > LARGEST_TEXT:
+                return Content(before, None, None)
+            data += file.read()
+            _refuse_changed(before, os.fstat(file.fileno()), len(data))
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+    text = decoded(data)
+    return Content(before, text, xxhash.xxh3_128_digest(data))
+
+
+def digest_of(path: bytes, expected: os.stat_result | None = None) -> bytes:
+    """The xxh3-128 of a file's bytes."""
+    try:
+        with os.fdopen(open_file(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0)), "rb", buffering=0) as file:
+            before = _regular(file.fileno())
+            hasher, size = xxhash.xxh3_128(), 0
+            buffer = memoryview(bytearray(_AT_ONCE))
+            while count := file.readinto(buffer):
+                hasher.update(buffer[:count])
+                size += count
+            _refuse_changed(expected or before, os.fstat(file.fileno()), size)
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+    return hasher.digest()
+
+
+def decoded(data: bytes) -> str | None:
+    """Bytes as text: UTF-8, UTF-16 with a mark, or else Western European, if nothing in it is no text.
+
+    >>> decoded("Größe".encode()), decoded("Größe".encode("latin-1")), decoded(b"PNG" + bytes(9))
+    ('Größe', 'Größe', None)
+    """
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            try:
+                return data.decode(encoding)
+            except UnicodeDecodeError:
+                break
+    if len(data.translate(None, _CONTROLS)) < len(data):
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _regular(descriptor: int) -> os.stat_result:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise NotReadable("it is no regular file any more")
+    return status
+
+
+def _refuse_changed(before: os.stat_result, after: os.stat_result, size: int) -> None:
+    same = (before.st_size, before.st_mtime_ns, before.st_ino) == (
+        *(after.st_size, after.st_mtime_ns, after.st_ino),
+    )
+    if not same or size != after.st_size:
+        raise NotReadable("it was changed while it was read")

@@ -1,0 +1,217 @@
+"""Folders and an index in, the index brought up to date out, and a report of what was done.
+
+What is unchanged since the last scan, by size, time and inode, is not opened. Must never forget a document
+whose file could not be looked at; nor lose what was done when it is interrupted.
+"""
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from docindex.errors import UnreadableFile
+from docindex.files.names import key_of
+from docindex.files.reading import NotReadable, read
+from docindex.files.walk import Found, Options, Skipped, walk
+from docindex.index import Index
+from docindex.storage.contents import text_hash
+from docindex.storage.files import Tracked
+
+Progress = Callable[["Report"], object]
+
+# A change so soon after another one may leave size and time as they are, for some file systems tell times
+# apart by two seconds only. Such a file is read again by the next scan.
+_SETTLED_NS = 2_000_000_000
+
+TEXT, BINARY = "text", "binary"
+
+_AT_A_TIME = 2000
+"""Files that are noted in one transaction."""
+
+
+@dataclasses.dataclass(slots=True)
+class Report:
+    """What a scan did, in numbers of files."""
+
+    unchanged: int = 0
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    texts: int = 0
+    """How many of those that are there now are texts."""
+    binaries: int = 0
+    bytes: int = 0
+    """The size of all that are there."""
+    read: int = 0
+    """How many bytes were read."""
+    skipped: Skipped = dataclasses.field(default_factory=Skipped)
+
+    @property
+    def files(self) -> int:
+        """How many files there are."""
+        return self.texts + self.binaries
+
+
+def scan(
+    index: Index,
+    roots: Sequence[bytes],
+    options: Options | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress = lambda _: None,
+) -> Report:
+    """Take in the text files under some folders, and note the others; forget those that are gone."""
+    options = options or Options()
+    report = Report()
+    for root in roots:
+        _Scan(index, root, options, report, progress).run(workers)
+    return report
+
+
+class _Scan:
+    """One root."""
+
+    def __init__(
+        self, index: Index, root: bytes, options: Options, report: Report, progress: Progress
+    ) -> None:
+        self._index = index
+        self._root = root
+        self._options = options
+        self._report = report
+        self._progress = progress
+        self._known = {file.key: file for file in index.files.under(key_of(root))}
+        self._waiting: dict[str, tuple[Tracked, bytes]] = {}
+        """Texts on their way into the index, with the hashes of their texts."""
+        self._noted: list[Tracked] = []
+
+    def run(self, workers: int | None) -> None:
+        """Walk, read what is new, note it, forget what is gone."""
+        new, gone = self._look()
+        new = self._without_moved(new, gone)
+        try:
+            self._index.add_many(self._texts(new), workers=workers)
+        finally:
+            # Also when it is interrupted: what is in the index need not be read again.
+            self._note_stored()
+        self._forget(gone)
+
+    def _look(self) -> tuple[list[Found], dict[str, Tracked]]:
+        """The files that are new or changed; and what is known of those that are not there any more."""
+        new, gone = [], dict(self._known)
+        try:
+            for found in walk(self._root, self._options, self._report.skipped):
+                key = key_of(found.path)
+                known = gone.pop(key, None)
+                self._report.bytes += found.status.st_size
+                if known is not None and _same(known, found):
+                    self._report.unchanged += 1
+                    self._count(known.kind)
+                else:
+                    new.append(found)
+                self._progress(self._report)
+        except OSError as error:
+            root = key_of(self._root)
+            raise UnreadableFile(f"{root} cannot be looked at: {error.strerror or error}", root) from error
+        for path, _ in self._report.skipped.failed:
+            # What is below a folder that could not be read may well be there.
+            below = key_of(path)
+            for key in [key for key in gone if key == below or key.startswith(f"{below}/")]:
+                del gone[key]
+        return new, gone
+
+    def _without_moved(self, new: list[Found], gone: dict[str, Tracked]) -> list[Found]:
+        """Rename the documents of files that have another path now; the rest of the new ones."""
+        by_identity: dict[tuple[int, ...], list[Tracked]] = {}
+        for file in gone.values():
+            by_identity.setdefault((file.device, file.inode, file.size, file.mtime_ns), []).append(file)
+        left = []
+        for found in new:
+            status, key = found.status, key_of(found.path)
+            before = by_identity.get((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+            if not before or key in self._known:
+                left.append(found)
+                continue
+            file = before.pop()
+            if file.kind == TEXT:
+                with contextlib.suppress(KeyError):  # somebody has removed the document: it is read again
+                    self._index.rename(file.key, key)
+            self._index.files.forget([file.key])
+            self._note(dataclasses.replace(file, key=key))
+            del gone[file.key]
+            self._report.moved += 1
+            self._count(file.kind)
+        return left
+
+    def _texts(self, new: list[Found]) -> Iterator[tuple[str, str]]:
+        """The texts of some files under their keys; binary files are noted, and the others counted."""
+        for found in new:
+            key, began = key_of(found.path), time.time_ns()
+            try:
+                content = read(found.path, follow_symlinks=self._options.follow_symlinks)
+            except NotReadable as error:
+                self._report.skipped.counts["unreadable"] += 1
+                self._report.skipped.failed.append((found.path, str(error)))
+                continue
+            status = content.status
+            file = Tracked(
+                key=key,
+                size=status.st_size,
+                mtime_ns=status.st_mtime_ns if began - status.st_mtime_ns > _SETTLED_NS else -1,
+                device=status.st_dev,
+                inode=status.st_ino,
+                kind=BINARY if content.text is None else TEXT,
+                digest=content.digest,
+            )
+            if key in self._known:
+                self._report.changed += 1
+            else:
+                self._report.added += 1
+            self._count(file.kind)
+            self._report.read += status.st_size if content.digest else 0
+            self._progress(self._report)
+            if content.text is None:
+                self._note(file)
+                if key in self._known and self._known[key].kind == TEXT:
+                    self._remove(key)
+            else:
+                self._waiting[key] = file, text_hash(content.text)
+                yield key, content.text
+
+    def _note(self, file: Tracked) -> None:
+        self._noted.append(file)
+        if len(self._noted) >= _AT_A_TIME:
+            self._index.files.put(self._noted)
+            self._noted.clear()
+
+    def _note_stored(self) -> None:
+        """Note the files of which the texts are in the index by now."""
+        hashes = {key: text for key, (_, text) in self._waiting.items()}
+        stored = self._index.files.stored(hashes)
+        self._index.files.put([*self._noted, *(self._waiting[key][0] for key in stored)])
+        self._noted.clear()
+        self._waiting.clear()
+
+    def _forget(self, gone: dict[str, Tracked]) -> None:
+        for key, file in gone.items():
+            if file.kind == TEXT:
+                self._remove(key)
+            self._report.removed += 1
+        self._index.files.forget(gone)
+
+    def _remove(self, key: str) -> None:
+        with contextlib.suppress(KeyError):  # somebody else has removed it
+            self._index.remove(key)
+
+    def _count(self, kind: str) -> None:
+        if kind == TEXT:
+            self._report.texts += 1
+        else:
+            self._report.binaries += 1
+
+
+def _same(known: Tracked, found: Found) -> bool:
+    status = found.status
+    return (known.size, known.mtime_ns, known.inode, known.device) == (
+        *(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev),
+    )

@@ -1,0 +1,158 @@
+"""Folders in, the regular files in them out, with what the system says of each; and why others are not.
+
+Never opens a file, but those with rules of what to ignore. Must never fail for one entry: what cannot be read
+is counted, and the rest of the walk goes on.
+"""
+
+import collections
+import dataclasses
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from docindex.files.ignoring import IGNORING, Rules
+
+# Longer paths are opened piece by piece: the system takes 4,096 bytes at a time, less on some.
+_LONGEST = 1000
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Options:
+    """Which files are walked to."""
+
+    hidden: bool = False
+    ignore: bool = True
+    """Whether what ``.gitignore`` names is left out."""
+    exclude: Sequence[str] = ()
+    """Patterns of names, or of paths below the root, that are left out."""
+    follow_symlinks: bool = False
+    one_file_system: bool = False
+    min_size: int = 0
+    max_size: int | None = None
+
+
+@dataclasses.dataclass(slots=True)
+class Skipped:
+    """What was not walked to: how many entries for which reason, and those that could not be read."""
+
+    counts: "collections.Counter[str]" = dataclasses.field(default_factory=collections.Counter)
+    failed: list[tuple[bytes, str]] = dataclasses.field(default_factory=list)
+    """Paths, and what the system said of them."""
+
+    def fail(self, path: bytes, error: OSError) -> None:
+        """One more that could not be read."""
+        self.counts["unreadable"] += 1
+        self.failed.append((path, error.strerror or str(error)))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Found:
+    """A regular file."""
+
+    path: bytes
+    status: os.stat_result
+
+
+def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
+    """The regular files under a folder, or the one that it is, in the order of their names.
+
+    `OSError` if there is nothing at the root at all.
+    """
+    at_root = os.stat(root)
+    if not stat.S_ISDIR(at_root.st_mode):
+        reason = _refused(at_root, options, at_root.st_dev)
+        if reason is None:
+            yield Found(root, at_root)
+        else:
+            skipped.counts[reason] += 1
+        return
+    rules = Rules(root, options.exclude, ignore=options.ignore)
+    been = {(at_root.st_dev, at_root.st_ino)}
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            entries = _entries(folder, follow=options.follow_symlinks)
+        except OSError as error:
+            skipped.fail(folder, error)
+            continue
+        if options.ignore and any(name == IGNORING for name, _ in entries):
+            rules.read(folder)
+        below = []
+        for name, status in entries:
+            path = os.path.join(folder, name)
+            if not options.hidden and name.startswith(b"."):
+                skipped.counts["hidden"] += 1
+            elif isinstance(status, FileNotFoundError):
+                skipped.counts["vanished"] += 1
+            elif isinstance(status, OSError):
+                skipped.fail(path, status)
+            else:
+                is_folder = stat.S_ISDIR(status.st_mode)
+                reason = rules.refused(path, is_folder=is_folder) or _refused(status, options, at_root.st_dev)
+                if reason is None and is_folder and (status.st_dev, status.st_ino) in been:
+                    reason = "loop"
+                if reason is not None:
+                    skipped.counts[reason] += 1
+                elif is_folder:
+                    been.add((status.st_dev, status.st_ino))
+                    below.append(path)
+                else:
+                    yield Found(path, status)
+        waiting += reversed(below)
+
+
+def open_file(path: bytes, flags: int) -> int:
+    """A descriptor for a path of any length."""
+    flags |= getattr(os, "O_CLOEXEC", 0)
+    if len(path) < _LONGEST:
+        return os.open(path, flags)
+    *folders, name = path.split(b"/")
+    at = os.open(b"/", _FOLDER)
+    try:
+        while folders:
+            step = [folders.pop(0)]
+            while folders and sum(map(len, step)) < _LONGEST // 2:
+                step.append(folders.pop(0))
+            below = os.open(b"/".join(filter(None, step)) or b".", _FOLDER, dir_fd=at)
+            os.close(at)
+            at = below
+        return os.open(name, flags, dir_fd=at)
+    finally:
+        os.close(at)
+
+
+def _entries(folder: bytes, *, follow: bool) -> list[tuple[bytes, os.stat_result | OSError]]:
+    """What is in a folder, by name: what the system says of each entry, or why it does not."""
+    descriptor = None if len(folder) < _LONGEST else open_file(folder, _FOLDER)
+    try:
+        with os.scandir(folder if descriptor is None else descriptor) as entries:
+            return sorted(
+                ((os.fsencode(entry.name), _status(entry, follow=follow)) for entry in entries),
+                key=lambda entry: entry[0],
+            )
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def _status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result | OSError:
+    try:
+        return entry.stat(follow_symlinks=follow)
+    except OSError as error:
+        return error
+
+
+def _refused(status: os.stat_result, options: Options, device: int) -> str | None:
+    """Why something is not walked to, as far as the system says what it is; None if it is."""
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        return "symlink"
+    if stat.S_ISDIR(mode):
+        return "other file system" if options.one_file_system and status.st_dev != device else None
+    if not stat.S_ISREG(mode):
+        return "special"
+    if status.st_size < options.min_size:
+        return "too small"
+    return "too large" if options.max_size is not None and status.st_size > options.max_size else None

@@ -1,0 +1,255 @@
+"""A scan takes in what is there, whatever it is called and wherever it lies, and counts the rest."""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.files import scan as scanning
+from docindex.files.names import key_of, path_of, root_of
+from docindex.files.scan import scan
+from docindex.files.walk import Options
+from tests.files import hostile
+from tests.storage.texts import prose
+
+
+@pytest.fixture
+def index(tmp_path):
+    with docindex.open(tmp_path / "index.docindex", durability="normal") as opened:
+        yield opened
+        assert opened.check() == []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+
+def settled(folder):
+    """Make all files look old enough for their times to be believed."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, ns=(10**18, 10**18))
+
+
+def known(index, folder):
+    return {file.key: file.kind for file in index.files.under(str(folder))}
+
+
+def test_the_hostile_tree_is_scanned_and_nothing_is_opened_that_should_not_be(index, folder):
+    wanted, skipped = hostile.make(folder)
+    report = scan(index, [root_of(folder)])
+    assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
+    assert set(index) == {key_of(path) for path, kind in wanted.items() if kind == "text"}
+    assert (dict(report.skipped.counts), report.skipped.failed) == (skipped, [])
+    assert {path_of(key) for key in index} <= set(wanted)
+    # Once more, and once their times can be believed nothing is read again.
+    again = scan(index, [root_of(folder)])
+    assert (again.added, again.removed, again.files) == (0, 0, len(wanted))
+    assert index.text(key_of(os.path.join(os.fsencode(folder), b"latin.txt"))) == "Größe" * 9
+    assert index.text(str(folder / "wide.txt")) == "Größe"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_what_may_not_be_read_is_counted_and_tried_again(tmp_path):
+    folder = Path(tempfile.mkdtemp())  # for nobody else gets into `tmp_path`
+    folder.chmod(0o755)
+    wanted, _ = hostile.make(folder)
+    locked = hostile.lock(folder)
+    program = (
+        "import os, sys, docindex; from docindex.files.scan import scan\n"
+        "roots = [os.fsencode(sys.argv[1])]\n"
+        "with docindex.open(':memory:') as index, docindex.open(':memory:') as warm:\n"
+        "    scan(warm, roots)  # for Python may lie where nobody else may read it later\n"
+        "    os.setgid(65534); os.setuid(65534)\n"
+        "    report = scan(index, roots)\n"
+        "    print(len(index), report.files, report.skipped.counts['unreadable'], "
+        "sorted(report.skipped.failed))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder], capture_output=True, text=True, check=False, cwd="/"
+    )
+    below = [path for path in wanted if path.startswith(tuple(locked))]
+    texts = [path for path, kind in wanted.items() if kind == "text" and path not in below]
+    failed = sorted((path, "Permission denied") for path in locked)
+    assert done.stdout == f"{len(texts)} {len(wanted) - len(below)} {len(locked)} {failed}\n", done.stderr
+    with docindex.open(tmp_path / "index") as index:
+        for path in locked:
+            os.chmod(path, 0o755)
+        scan(index, [root_of(folder)])
+        assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeypatch):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text("some text")
+    (folder / "b.txt").write_text("another text")
+    scan(index, [root_of(folder)])
+    from docindex.files import walk
+
+    entries = walk._entries
+
+    def failing(path, *, follow):
+        if path.endswith(b"sub"):
+            raise PermissionError(13, "Permission denied")
+        return entries(path, follow=follow)
+
+    monkeypatch.setattr(walk, "_entries", failing)
+    report = scan(index, [root_of(folder)])
+    assert report.removed == 0
+    assert set(index) == {str(folder / "sub" / "a.txt"), str(folder / "b.txt")}
+    with pytest.raises(docindex.UnreadableFile, match="cannot be looked at: No such file"):
+        scan(index, [root_of(folder / "nothing")])
+    assert len(index) == 2
+
+
+def test_changes_moves_and_removals_are_followed(index, folder):
+    rng = random.Random(1)
+    for name in "abcdef":
+        (folder / f"{name}.txt").write_text(prose(rng, 60))
+    (folder / "x.bin").write_bytes(bytes(5000))
+    settled(folder)
+    first = scan(index, [root_of(folder)])
+    assert (first.added, first.texts, first.binaries) == (7, 6, 1)
+    numbers = {key: index[key].id for key in index}
+    second = scan(index, [root_of(folder)])
+    assert (second.unchanged, second.read) == (7, 0)
+    (folder / "a.txt").write_text("changed")
+    (folder / "b.txt").unlink()
+    (folder / "sub").mkdir()
+    (folder / "c.txt").rename(folder / "sub" / "moved.txt")
+    (folder / "x.bin").rename(folder / "sub" / "x")
+    (folder / "new.txt").write_text("new")
+    (folder / "d.txt").unlink()
+    (folder / "d.txt").write_bytes(bytes(10))  # it is no text any more
+    third = scan(index, [root_of(folder)])
+    assert (third.added, third.changed, third.moved, third.removed, third.unchanged) == (1, 2, 2, 1, 2)
+    moved = str(folder / "sub" / "moved.txt")
+    assert index[moved].id == numbers[str(folder / "c.txt")]
+    assert {Path(key).name for key in index} == {"a.txt", "moved.txt", "e.txt", "f.txt", "new.txt"}
+    assert index.text(str(folder / "a.txt")) == "changed"
+
+
+def test_a_change_that_leaves_size_and_time_is_seen_when_it_is_recent(index, folder):
+    path = folder / "a.txt"
+    path.write_text("one")
+    scan(index, [root_of(folder)])
+    status = path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    scan(index, [root_of(folder)])
+    assert index.text(str(path)) == "two"
+
+
+def test_options_say_what_is_walked_to(index, folder):
+    for name in ("a.txt", "b.log", ".hidden", "sub/c.txt", "sub/deep/d.txt", "large.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x" * (5000 if name == "large.txt" else 10))
+    (folder / "link").symlink_to(folder / "sub")
+
+    def names(**options):
+        report = scan(index, [root_of(folder)], Options(**options))
+        return sorted(str(Path(key).relative_to(folder)) for key in index), dict(report.skipped.counts)
+
+    everything = ["a.txt", "b.log", "large.txt", "sub/c.txt", "sub/deep/d.txt"]
+    assert names() == (everything, {"hidden": 1, "symlink": 1})
+    assert names(hidden=True)[0] == [".hidden", *everything]
+    found, counts = names(exclude=["*.log", "sub/deep"])
+    assert (found, counts["excluded"]) == (["a.txt", "large.txt", "sub/c.txt"], 2)
+    assert names(min_size=100) == (["large.txt"], {"hidden": 1, "symlink": 1, "too small": 4})
+    assert names(max_size=100)[1]["too large"] == 1
+    found, counts = names(follow_symlinks=True)
+    assert len(found) == 5  # what the link leads to is there already
+    assert counts["loop"] == 1
+
+
+def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text("some text")
+    (folder / "b.txt").write_text("another")
+    assert scan(index, [root_of(folder / "b.txt")]).files == 1
+    assert scan(index, [root_of(folder / "sub"), root_of(folder)]).added == 1 + 0
+    assert len(index) == 2
+    assert scan(index, [root_of(folder / "sub")]).removed == 0
+    assert len(index) == 2
+
+
+def test_documents_of_the_host_are_left_alone(index, folder):
+    index.add(str(folder / "mine"), "added by somebody else")
+    (folder / "a.txt").write_text("some text")
+    scan(index, [root_of(folder)])
+    assert set(index) == {str(folder / "mine"), str(folder / "a.txt")}
+
+
+def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
+    for number in range(50):
+        (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
+    settled(folder)
+    monkeypatch.setattr("docindex.index._COMMIT", 3000)
+    seen = []
+
+    def stop(report):
+        seen.append(report.added)
+        if report.added == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan(index, [root_of(folder)], progress=stop, workers=1)
+    kept = len(index)
+    assert len(known(index, folder)) == kept
+    after = scan(index, [root_of(folder)])
+    assert (after.unchanged, after.added) == (kept, 50 - kept)
+    assert len(index) == 50
+
+
+def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("some text")
+    read = os.fstat
+    calls = []
+
+    def changing(descriptor):
+        calls.append(1)
+        if len(calls) == 2:
+            (folder / "a.txt").write_text("longer than it was before")
+        return read(descriptor)
+
+    monkeypatch.setattr("docindex.files.reading.os.fstat", changing)
+    report = scan(index, [root_of(folder)])
+    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
+    assert report.skipped.failed == [(root_of(folder / "a.txt"), "it was changed while it was read")]
+    monkeypatch.undo()
+    scan(index, [root_of(folder)])
+    assert index.text(str(folder / "a.txt")) == "longer than it was before"
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("some text")
+    read = scanning.read
+
+    def swapped(path, **options):
+        os.unlink(path)
+        os.mkfifo(path)
+        return read(path, **options)
+
+    monkeypatch.setattr(scanning, "read", swapped)
+    began = time.monotonic()
+    report = scan(index, [root_of(folder)])
+    assert time.monotonic() - began < 5
+    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
+
+
+def test_a_hundred_thousand_files_in_one_folder(index, folder):
+    at = os.open(folder, os.O_RDONLY)
+    for number in range(100_000):
+        os.close(os.open(f"{number}", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=at))
+    os.close(at)
+    report = scan(index, [root_of(folder)], Options(min_size=1))
+    assert dict(report.skipped.counts) == {"too small": 100_000}
