@@ -4,9 +4,12 @@ Must never trust what a path named a moment ago: what is opened is looked at onc
 """
 
 import codecs
+import contextlib
 import dataclasses
+import io
 import os
 import stat
+from collections.abc import Iterator
 
 import xxhash
 
@@ -15,6 +18,9 @@ from docindex.files.walk import open_file
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _HEAD = 1 << 16
 _AT_ONCE = 1 << 20
+
+TAIL = 1 << 14
+"""How many bytes at the end tell most files apart: heads are often alike, in photographs as in archives."""
 
 LARGEST_TEXT = 256_000_000
 """Bytes; a file beyond it is taken for a binary one: as a document it would fill the memory."""
@@ -60,20 +66,36 @@ def read(path: bytes, *, follow_symlinks: bool = False) -> Content:
     return Content(before, text, xxhash.xxh3_128_digest(data))
 
 
-def digest_of(path: bytes, expected: os.stat_result | None = None) -> bytes:
-    """The xxh3-128 of a file's bytes."""
+def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
+    """The xxh3-128 of the bytes of a file that is as it was; `NotReadable` if it is not."""
+    with _opened_as_it_was(path, size, mtime_ns) as file:
+        hasher = xxhash.xxh3_128()
+        buffer = memoryview(bytearray(min(size, _AT_ONCE)))
+        while count := file.readinto(buffer):
+            hasher.update(buffer[:count])
+    return hasher.digest()
+
+
+def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
+    """The last bytes of a file that is as it was; `NotReadable` if it is not."""
+    with _opened_as_it_was(path, size, mtime_ns) as file:
+        file.seek(max(0, size - TAIL))
+        return file.read(TAIL)
+
+
+@contextlib.contextmanager
+def _opened_as_it_was(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
+    """A file that has this size, and was changed then (or whenever, for -1), before it is read and after."""
     try:
-        with os.fdopen(open_file(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0)), "rb", buffering=0) as file:
-            before = _regular(file.fileno())
-            hasher, size = xxhash.xxh3_128(), 0
-            buffer = memoryview(bytearray(_AT_ONCE))
-            while count := file.readinto(buffer):
-                hasher.update(buffer[:count])
-                size += count
-            _refuse_changed(expected or before, os.fstat(file.fileno()), size)
+        descriptor = open_file(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+        with io.FileIO(descriptor) as file:
+            before = _regular(descriptor)
+            if before.st_size != size or mtime_ns not in (-1, before.st_mtime_ns):
+                raise NotReadable("it was changed since it was scanned")
+            yield file
+            _refuse_changed(before, os.fstat(descriptor), size)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
-    return hasher.digest()
 
 
 def decoded(data: bytes) -> str | None:

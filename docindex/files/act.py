@@ -1,0 +1,202 @@
+"""A plan in, copies removed or linked out, one by one, each compared byte by byte just before.
+
+Every step is one that the system does whole or not at all, and is written down before and after: whatever
+stops this, each content that was there is still there, under a name that was to be kept. Must never touch
+a file that is not what the plan says, nor one that is the kept file by another name.
+"""
+
+import contextlib
+import dataclasses
+import io
+import itertools
+import json
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Literal, Self, TextIO
+
+from docindex.files.names import key_of, path_of
+from docindex.files.plan import File, Group
+from docindex.files.reading import NotReadable
+from docindex.files.trash import to_trash
+from docindex.files.walk import open_file
+
+How = Literal["trash", "hardlink", "reflink", "delete"]
+HOW = ("trash", "hardlink", "reflink", "delete")
+
+_AT_ONCE = 1 << 20
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Done:
+    """What became of one file."""
+
+    key: str
+    kept: str | None
+    """The copy of it that stays."""
+    outcome: Literal["done", "would be done", "left"]
+    why: str | None = None
+    """Why it was left as it is."""
+    size: int = 0
+    trashed: str | None = None
+    """Where it is now, if it went to the trash."""
+
+
+class Journal:
+    """What was begun and what was done, a line of JSON each, on the disk before the next step."""
+
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+        self._path = path
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        if self._path is not None:
+            self._file = Path(self._path).open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, **entry: object) -> None:
+        """One more line."""
+        if self._file is not None:
+            self._file.write(json.dumps({"at": time.time(), **entry}) + "\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+def act(groups: Iterable[Group], how: How, *, dry_run: bool, journal: Journal) -> Iterator[Done]:
+    """Do with the copies of a plan what is wanted; with `dry_run` all but the last step."""
+    if how not in HOW:
+        raise ValueError(f"how must be one of {', '.join(HOW)}, not {how!r}")
+    for group in groups:
+        for file in group.others:
+            yield _one(group, file, how, dry_run=dry_run, journal=journal)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Open:
+    """A regular file that is open, and what the system said of it before anything was read."""
+
+    path: bytes
+    file: io.FileIO
+    status: os.stat_result
+
+    def refuse_changed(self) -> None:
+        """`NotReadable` unless the path still names this file, and it is as it was."""
+        now = os.stat(self.path, follow_symlinks=False)
+        if any(getattr(now, fact) != getattr(self.status, fact) for fact in _FACTS):
+            raise NotReadable("it was changed while it was compared")
+
+
+_FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+
+
+def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal) -> Done:
+    try:
+        with _opened(file) as own:
+            if own.status.st_mtime_ns != file.mtime_ns and file.mtime_ns != -1:
+                raise NotReadable("it was changed since the plan was made")
+            for other in group.kept:
+                with contextlib.ExitStack() as stack:
+                    try:
+                        kept = stack.enter_context(_opened(other))
+                    except NotReadable:
+                        continue
+                    if not _same_bytes(own.file, kept.file):
+                        continue
+                    _refuse_same(own, kept)
+                    own.refuse_changed()
+                    kept.refuse_changed()
+                    if dry_run:
+                        return Done(file.key, other.key, "would be done", size=file.size)
+                    return _do(file.key, own, other.key, kept, how, journal)
+            raise NotReadable("no copy that is to be kept has its bytes any more")
+    except NotReadable as error:
+        return Done(file.key, None, "left", str(error))
+    except OSError as error:
+        return Done(file.key, None, "left", error.strerror or str(error))
+
+
+def _do(key: str, own: _Open, kept_key: str, kept: _Open, how: How, journal: Journal) -> Done:
+    status = own.status
+    facts = {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "mode": stat.S_IMODE(status.st_mode)}
+    journal.write(begun=how, key=key, kept=kept_key, **facts)
+    trashed = None
+    if how == "trash":
+        trashed = key_of(to_trash(own.path))
+    elif how == "delete":
+        os.unlink(own.path)
+    elif how == "hardlink":
+        _instead(own.path, lambda new: os.link(kept.path, new, follow_symlinks=False))
+    else:
+        _instead(own.path, lambda new: _reflink(kept.file, new, status))
+    journal.write(done=how, key=key, kept=kept_key, trashed=trashed)
+    return Done(key, kept_key, "done", size=status.st_size, trashed=trashed)
+
+
+@contextlib.contextmanager
+def _opened(file: File) -> Iterator[_Open]:
+    """A regular file of the planned size; `NotReadable` if there is none."""
+    path = path_of(file.key)
+    try:
+        descriptor = open_file(path, _FLAGS)
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+    with io.FileIO(descriptor) as opened:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotReadable("it is no regular file any more")
+        if status.st_size != file.size:
+            raise NotReadable("it was changed since the plan was made")
+        yield _Open(path, opened, status)
+
+
+def _same_bytes(a: io.FileIO, b: io.FileIO) -> bool:
+    a.seek(0)
+    b.seek(0)
+    return all(own == other for own, other in itertools.zip_longest(_pieces(a), _pieces(b)))
+
+
+def _pieces(file: io.FileIO) -> Iterator[bytes]:
+    while piece := file.read(_AT_ONCE):
+        # A raw read may give less than was asked for, and the two files differently much.
+        while len(piece) < _AT_ONCE and (more := file.read(_AT_ONCE - len(piece))):
+            piece += more
+        yield piece
+
+
+def _refuse_same(a: _Open, b: _Open) -> None:
+    if (a.status.st_dev, a.status.st_ino) == (b.status.st_dev, b.status.st_ino):
+        raise NotReadable("it is the same file as the one to be kept, by another name")
+
+
+def _instead(path: bytes, make: Callable[[bytes], object]) -> None:
+    """Put something new in the place of a file, at once."""
+    new = os.path.join(os.path.dirname(path), b".docindex-" + secrets.token_hex(8).encode())
+    try:
+        make(new)
+        os.rename(new, path)
+    finally:
+        # If both were links to one file already, renaming has done nothing.
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+
+
+def _reflink(source: io.FileIO, new: bytes, status: os.stat_result) -> None:
+    """A file of its own that shares the room of another until either is changed."""
+    import fcntl  # there is none on Windows, which has no such files either
+
+    clone = 0x40049409  # FICLONE
+    target = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IMODE(status.st_mode))
+    try:
+        fcntl.ioctl(target, clone, source.fileno())
+        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.fsync(target)
+    finally:
+        os.close(target)

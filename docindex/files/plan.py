@@ -1,0 +1,135 @@
+"""Groups of copies in, a plan out: which of them are kept. And plans as JSON, to be read and edited.
+
+Must never plan to remove a file from a reference folder, nor the last one of a group.
+"""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+from docindex.files.copies import Copies
+from docindex.storage.files import Tracked
+
+Keep = Literal["newest", "oldest", "shortest-path", "first"]
+
+_BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
+    "newest": lambda file: (-file.mtime_ns, file.key),
+    "oldest": lambda file: (file.mtime_ns, file.key),
+    "shortest-path": lambda file: (len(file.key), file.key),
+    "first": lambda file: (file.key,),
+}
+KEEP = tuple(_BEST)
+
+_FORMAT = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class File:
+    """A file in a plan."""
+
+    key: str
+    keep: bool
+    size: int
+    mtime_ns: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """Files with the same bytes, of which at least one is kept."""
+
+    files: tuple[File, ...]
+    digest: str
+    """The xxh3-128 of the bytes, in hexadecimal."""
+    reclaimable: int
+    """How many bytes removing the others would give back."""
+
+    @property
+    def kept(self) -> list[File]:
+        """Those that stay."""
+        return [file for file in self.files if file.keep]
+
+    @property
+    def others(self) -> list[File]:
+        """Those that may go."""
+        return [file for file in self.files if not file.keep]
+
+
+def plan(
+    groups: Iterable[Copies],
+    keep: Keep = "first",
+    *,
+    reference: Sequence[str] = (),
+    isolate: Sequence[str] = (),
+) -> list[Group]:
+    """What to keep of each group: the best one, and all that lie under a reference folder.
+
+    Files under one of the folders to `isolate` are no copies of each other: of a group that has some under
+    several of them, those under the folder of the best one are kept, and a group within one is left out.
+    """
+    if keep not in _BEST:
+        raise ValueError(f"keep must be one of {', '.join(KEEP)}, not {keep!r}")
+    planned = []
+    for group in groups:
+        files = sorted(group.files, key=_BEST[keep])
+        kept = {file.key for file in files if any(_is_under(file.key, root) for root in reference)}
+        kept = kept or _isolated(files, isolate)
+        staying = {(file.device, file.inode) for file in files if file.key in kept}
+        going = {(file.device, file.inode) for file in files} - staying
+        if going:
+            members = tuple(File(file.key, file.key in kept, file.size, file.mtime_ns) for file in files)
+            planned.append(Group(members, group.digest.hex(), group.size * len(going)))
+    return sorted(planned, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def to_json(groups: Iterable[Group]) -> str:
+    """Groups as JSON that `from_json` reads."""
+    return json.dumps(
+        {"docindex-plan": _FORMAT, "groups": [dataclasses.asdict(group) for group in groups]}, indent=1
+    )
+
+
+def from_json(text: str) -> list[Group]:
+    """The groups of a plan; `ValueError` for what is none, or would keep nothing of a group."""
+    try:
+        found = json.loads(text)
+        if found["docindex-plan"] != _FORMAT:
+            raise ValueError(f"format {found['docindex-plan']!r}, where {_FORMAT} is known")
+        groups = [_group(group) for group in found["groups"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"this is not a plan that dups --json wrote ({error!r})") from error
+    for group in groups:
+        if not group.kept:
+            raise ValueError(f"the plan keeps none of {[file.key for file in group.files]}; keep one of them")
+    return groups
+
+
+def _group(found: dict[str, Any]) -> Group:
+    files = tuple(
+        File(
+            _of(file, "key", str), _of(file, "keep", bool), _of(file, "size", int), _of(file, "mtime_ns", int)
+        )
+        for file in found["files"]
+    )
+    digest = _of(found, "digest", str)
+    if not re.fullmatch("[0-9a-f]{32}", digest):
+        raise ValueError(f"a digest {digest!r}")
+    return Group(files, digest, _of(found, "reclaimable", int))
+
+
+def _of(found: dict[str, Any], name: str, kind: type) -> Any:
+    if type(found[name]) is not kind:
+        raise TypeError(f"{name} = {found[name]!r}")
+    return found[name]
+
+
+def _isolated(files: list[Tracked], roots: Sequence[str]) -> set[str]:
+    """The best one, with those that lie under the same folder."""
+    best = files[0]
+    together = [root for root in roots if _is_under(best.key, root)]
+    return {best.key, *(file.key for file in files for root in together if _is_under(file.key, root))}
+
+
+def _is_under(key: str, root: str) -> bool:
+    return key == root or key.startswith(root if root.endswith("/") else f"{root}/")

@@ -1,0 +1,276 @@
+"""Whatever is removed, each content that was there is still there under a name that was to be kept."""
+
+import itertools
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.files import act as acting
+from docindex.files.act import HOW, Journal, act
+from docindex.files.copies import copies
+from docindex.files.names import key_of, path_of, root_of
+from docindex.files.plan import KEEP, from_json, plan, to_json
+from docindex.files.scan import scan
+from docindex.files.trash import from_trash
+from docindex.files.walk import Options, Skipped
+
+NAMES = [b"a", b"b.txt", b"caf\xe9", rb"\x41", b"new\nline", b"<script>", b"-rf", "größe".encode()]
+
+
+@pytest.fixture(autouse=True)
+def trash(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "data" / "Trash"
+
+
+def tree(rng, root):
+    """Random folders with copies, hard links, symbolic links, and texts as well as other bytes."""
+    contents = [rng.randbytes(rng.choice([1, 20, 5000, 40_000])) for _ in range(4)]
+    contents += [b"a text of words " * rng.randint(1, 2000) for _ in range(3)]
+    # Alike at their ends, and in all but the middle.
+    contents += [contents[0] + bytes(30_000), rng.randbytes(1) + bytes(30_000), b""]
+    folders = [
+        root,
+        os.path.join(root, b"one"),
+        os.path.join(root, b"two"),
+        os.path.join(root, b"two", b"deep"),
+    ]
+    paths = []
+    for number in range(rng.randint(2, 25)):
+        folder = rng.choice(folders)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, rng.choice(NAMES) + b"%d" % number)
+        if paths and rng.random() < 0.2:
+            os.link(rng.choice(paths), path)
+        elif paths and rng.random() < 0.1:
+            os.symlink(rng.choice(paths), path)
+            continue
+        else:
+            with open(path, "wb") as file:
+                file.write(rng.choice(contents))
+            os.utime(path, ns=(10**18, 10**18 + rng.randrange(5)))
+        paths.append(path)
+    return paths
+
+
+def contents_of(root):
+    """What is in each regular file."""
+    return {
+        os.path.join(folder, name): Path(os.fsdecode(os.path.join(folder, name))).read_bytes()
+        for folder, _, names in os.walk(root)
+        for name in names
+        if not os.path.islink(os.path.join(folder, name))
+    }
+
+
+def planned(root, **options):
+    with docindex.open(":memory:") as index:
+        scan(index, [root], Options(hidden=True, ignore=False), workers=1)
+        return plan(copies(index, [key_of(root)], Skipped()), **options)
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "tree").mkdir()
+    return root_of(tmp_path / "tree")
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_content_is_ever_lost(root, seed, tmp_path):
+    rng = random.Random(seed)
+    tree(rng, root)
+    before = contents_of(root)
+    options = {
+        "keep": rng.choice(KEEP),
+        "reference": rng.choice([[], [key_of(os.path.join(root, b"two"))]]),
+        "isolate": rng.choice([[], [key_of(os.path.join(root, b"one")), key_of(os.path.join(root, b"two"))]]),
+    }
+    groups = from_json(to_json(planned(root, **options)))
+    for group in groups:
+        assert len({before[path_of(file.key)] for file in group.files}) == 1
+        assert group.kept
+        assert group.others
+    # Between the plan and the act people go on working.
+    changed = rng.sample(sorted(before), min(len(before), rng.randrange(4)))
+    for path in changed:
+        match rng.randrange(4):
+            case 0:
+                os.unlink(path)
+            case 1:
+                with open(path, "r+b") as file:
+                    file.write(b"!")
+            case 2:
+                os.rename(path, path + b".renamed")
+            case 3:
+                os.unlink(path)
+                os.symlink(rng.choice(sorted(before)), path)
+    how = rng.choice(["trash", "hardlink", "delete"])
+    now = contents_of(root)
+    with Journal(tmp_path / "journal") as journal:
+        done = list(act(groups, how, dry_run=False, journal=journal))
+    after = contents_of(root)
+    assert set(now.values()) == set(after.values())
+    acted = {path_of(one.key) for one in done if one.outcome == "done"}
+    for path, content in now.items():
+        if path not in acted:
+            assert after[path] == content
+    for one in done:
+        if one.outcome == "done":
+            assert after[path_of(one.kept)] == now[path_of(one.key)]
+            if how == "hardlink":
+                assert os.path.samefile(path_of(one.key), path_of(one.kept))
+        else:
+            assert one.why
+    if any(options["reference"]):
+        assert not any(one.startswith(os.path.join(root, b"two") + b"/") for one in acted)
+    assert not any(name.startswith(b".docindex-") for _, _, names in os.walk(root) for name in names)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_of_each_content_all_copies_are_found(root, seed):
+    tree(random.Random(seed), root)
+    expected = {}
+    for path, content in contents_of(root).items():
+        expected.setdefault(content, []).append(path)
+    expected = sorted(
+        sorted(map(key_of, paths))
+        for content, paths in expected.items()
+        if content and len({os.stat(path).st_ino for path in paths}) > 1
+    )
+    assert sorted(sorted(file.key for file in group.files) for group in planned(root)) == expected
+    for group in planned(root):
+        inodes = {os.stat(path_of(file.key)).st_ino for file in group.files}
+        assert group.reclaimable == (len(inodes) - 1) * group.files[0].size
+
+
+def test_dry_runs_touch_nothing(root):
+    tree(random.Random(4), root)
+    before = contents_of(root)
+    for how in HOW:
+        done = list(act(planned(root), how, dry_run=True, journal=Journal(None)))
+        assert {one.outcome for one in done} <= {"would be done", "left"}
+        assert any(one.outcome == "would be done" for one in done)
+    assert contents_of(root) == before
+
+
+def test_the_trash_gives_back_what_it_got(root, trash):
+    tree(random.Random(4), root)
+    before = contents_of(root)
+    done = list(act(planned(root), "trash", dry_run=False, journal=Journal(None)))
+    assert (
+        len(list((trash / "info").iterdir()))
+        == len(list((trash / "files").iterdir()))
+        == len([one for one in done if one.trashed])
+    )
+    for one in done:
+        if one.trashed:
+            from_trash(path_of(one.trashed), path_of(one.key))
+    assert contents_of(root) == before
+    assert list((trash / "info").iterdir()) == list((trash / "files").iterdir()) == []
+
+
+def test_the_trash_takes_files_of_one_name(root, trash):
+    for folder in (b"one", b"two", b"three"):
+        os.makedirs(os.path.join(root, folder))
+        for name in (b"same", b"n" * 255):
+            with open(os.path.join(root, folder, name), "wb") as file:
+                file.write(name)
+    done = list(act(planned(root), "trash", dry_run=False, journal=Journal(None)))
+    assert [one.outcome for one in done] == ["done"] * 4
+    assert len({one.trashed for one in done}) == 4
+    assert len(list((trash / "files").iterdir())) == 4
+
+
+def test_a_file_that_is_the_kept_one_by_another_way_is_left(root):
+    with open(os.path.join(root, b"a"), "wb") as file:
+        file.write(b"the only one")
+    os.symlink(root, root + b".too")
+    (key,) = [key_of(os.path.join(root, b"a"))]
+    status = os.stat(os.path.join(root, b"a"))
+    other = key_of(os.path.join(root + b".too", b"a"))
+    text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 1, "files": [
+        {"key": key, "keep": True, "size": status.st_size, "mtime_ns": -1},
+        {"key": other, "keep": False, "size": status.st_size, "mtime_ns": -1},
+    ]}]})  # fmt: skip
+    for how in HOW:
+        (one,) = act(from_json(text), how, dry_run=False, journal=Journal(None))
+        assert (one.outcome, one.why) == (
+            "left",
+            "it is the same file as the one to be kept, by another name",
+        )
+    assert contents_of(root) == {os.path.join(root, b"a"): b"the only one"}
+
+
+def test_a_change_while_files_are_compared_is_seen(root, monkeypatch):
+    for name in (b"a", b"b"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    groups = planned(root)
+    compare = acting._same_bytes
+
+    def changing(a, b):
+        same = compare(a, b)
+        for name in (b"a", b"b"):
+            with open(os.path.join(root, name), "ab") as file:
+                file.write(name)
+        return same
+
+    monkeypatch.setattr(acting, "_same_bytes", changing)
+    (one,) = act(groups, "delete", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.why) == ("left", "it was changed while it was compared")
+    assert len(contents_of(root)) == 2
+
+
+def test_a_plan_that_keeps_nothing_or_is_none_is_refused(root):
+    tree(random.Random(4), root)
+    good = json.loads(to_json(planned(root)))
+    for file in good["groups"][0]["files"]:
+        file["keep"] = False
+    with pytest.raises(ValueError, match="keeps none of"):
+        from_json(json.dumps(good))
+    for bad in [
+        *("", "[]", "{}", "null", '{"docindex-plan": 2, "groups": []}', '{"docindex-plan": 1}'),
+        '{"docindex-plan": 1, "groups": [{"files": [{"key": 1}]}]}',
+        '{"docindex-plan": 1, "groups": [{"files": [], "digest": "x", "reclaimable": 0}]}',
+    ]:
+        with pytest.raises(ValueError, match="this is not a plan that dups --json wrote"):
+            from_json(bad)
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
+    rng = random.Random(seed)
+    data = [rng.randbytes(30_000) for _ in range(20)]
+    for number, content in itertools.product(range(15), range(20)):
+        with open(os.path.join(root, b"%d-%d" % (number, content)), "wb") as file:
+            file.write(data[content])
+    plan_file = tmp_path / "plan.json"
+    plan_file.write_text(to_json(planned(root)))
+    program = (
+        "import sys; from docindex.files.act import Journal, act; from docindex.files.plan import from_json\n"
+        "print('ready', flush=True)\n"
+        "groups = from_json(open(sys.argv[1]).read())\n"
+        "with Journal(sys.argv[3]) as journal:\n"
+        "    for one in act(groups, sys.argv[2], dry_run=False, journal=journal): pass"
+    )
+    for attempt in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, plan_file, how, tmp_path / "journal"], stdout=subprocess.PIPE
+        )
+        process.stdout.readline()
+        time.sleep(rng.random() * 0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        found = contents_of(root)
+        assert set(found.values()) == set(data), attempt
+        assert all(os.path.join(root, b"0-%d" % content) in found for content in range(20))
