@@ -1,47 +1,47 @@
 """``docindex compare A B``: how much two text files share."""
 
-import argparse
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import click
 import numpy as np
 
-import docindex
+from docindex.cli.frame import form_options, show
 from docindex.errors import UnreadableFile
-from docindex.strings import shares
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+from docindex.strings import distance, shares, sketch
 
 
-def register(commands: "Commands") -> None:
-    """Add the command and its options."""
-    about = "Tell how much two text files share."
-    parser = commands.add_parser("compare", help=about, description=about)
-    parser.add_argument("a", metavar="A", type=Path, help="a text file in UTF-8")
-    parser.add_argument("b", metavar="B", type=Path, help="another one")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+@click.command()
+@click.argument("a", metavar="A", type=click.Path(path_type=Path))
+@click.argument("b", metavar="B", type=click.Path(path_type=Path))
+@form_options
+def compare(a: Path, b: Path, form: str | None) -> int:
+    """Tell how much the two text files A and B share.
+
+    \b
+    Example:
+      docindex compare draft.txt final.txt
+    """
+    found = _found(a, b)
+    show([found], form, lambda: _report(found), found)
+    return 0
 
 
-def run(options: argparse.Namespace) -> str:
-    """The report of one comparison."""
-    a, b = _text(options.a), _text(options.b)
+def _found(path_a: Path, path_b: Path) -> dict[str, Any]:
+    a, b = text_of_file(path_a), text_of_file(path_b)
     resemblance, a_in_b, b_in_a = shares(a, b)
-    of_a, of_b = docindex.sketch(a), docindex.sketch(b)
-    found = {
-        "a": str(options.a),
-        "b": str(options.b),
+    of_a, of_b = sketch(a), sketch(b)
+    return {
+        "a": str(path_a),
+        "b": str(path_b),
         "resemblance": resemblance,
         "containment_of_a_in_b": a_in_b,
         "containment_of_b_in_a": b_in_a,
         "fingerprints_of_a": len(of_a.hashes),
         "fingerprints_of_b": len(of_b.hashes),
         "shared_fingerprints": len(np.intersect1d(of_a.hashes, of_b.hashes)),
-        "simhash_distance": docindex.distance(of_a.simhash, of_b.simhash),
+        "simhash_distance": distance(of_a.simhash, of_b.simhash),
     }
-    return json.dumps(found, indent=2) if options.json else _report(found)
 
 
 def _report(found: dict[str, Any]) -> str:
@@ -57,7 +57,7 @@ def _report(found: dict[str, Any]) -> str:
     )
 
 
-def _text(path: Path) -> str:
+def text_of_file(path: Path) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     try:
         if path.exists() and not path.is_file():

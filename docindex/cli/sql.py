@@ -1,64 +1,57 @@
 """``docindex sql FILE STATEMENT``: SQL on a file with docindex's functions; ``docindex shell FILE``: many."""
 
-import argparse
-import csv
-import io
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 import apsw.shell
+import click
 
+from docindex.cli.frame import emit, form_options, several, show
 from docindex.sql.register import register_on
 from docindex.sql.session import ask, opened
 from docindex.storage.adhoc import Rows
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
 
 _WIDEST = 60
 _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-def register(commands: "Commands") -> None:
-    """Add both commands and their options."""
-    about = "Ask a file in SQL; docindex's functions and tables are there."
-    parser = commands.add_parser("sql", help=about, description=about)
-    parser.add_argument("file", metavar="FILE", help="an index, or any other SQLite file")
-    parser.add_argument("statement", metavar="STATEMENT", help="SQL")
-    parser.add_argument(
-        "values", metavar="VALUE", nargs="*", help="what its question marks stand for, as text"
-    )
-    parser.add_argument("--write", action="store_true", help="let it change the file; otherwise it cannot")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON array of objects")
-    form.add_argument("--csv", action="store_true", help="print comma-separated values")
-    parser.set_defaults(run=run)
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.argument("statement", metavar="STATEMENT")
+@click.argument("values", metavar="[VALUE]...", nargs=-1)
+@click.option("--write", is_flag=True, help="let it change the file; otherwise it cannot")
+@form_options
+def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
+    """Ask FILE, an index or any other SQLite file, in SQL; docindex's functions and tables are there.
 
-    about = "An interactive SQL shell (that of apsw) with docindex's functions and tables."
-    parser = commands.add_parser("shell", help=about, description=about)
-    parser.add_argument("file", metavar="FILE", help="an index, or any other SQLite file")
-    parser.set_defaults(run=shell)
+    Each VALUE stands for a question mark of the STATEMENT, as text.
 
-
-def run(options: argparse.Namespace) -> str:
-    """The rows of a statement, or how many it changed."""
-    found, changes = ask(options.file, options.statement, options.values, write=options.write)
-    if options.json:
-        return json.dumps([dict(zip(found.columns, map(_plain, row), strict=True)) for row in found])
-    if options.csv:
-        return _csv(found)
-    if options.write and not found:
-        return f"{changes} row{'' if changes == 1 else 's'} changed"
-    return _table(found)
+    \b
+    Examples:
+      docindex sql essays.docindex "select key from document limit 5"
+      docindex sql essays.docindex "select * from doc_search(?)" "to be or not to be"
+    """
+    found, changes = ask(file, statement, values, write=write)
+    if write and not found and form is None:
+        emit(f"{several(changes, 'row')} changed")
+        return 0
+    records = [dict(zip(found.columns, map(_plain, row), strict=True)) for row in found]
+    code = show(records, form, lambda: _table(found))
+    return 0 if write else code
 
 
-def shell(options: argparse.Namespace) -> str:
-    """Run the shell until it is left."""
-    opened(options.file, write=True).close()  # for its errors
+@click.command()
+@click.argument("file", metavar="FILE")
+def shell(file: str) -> None:
+    """An interactive SQL shell (that of apsw) on FILE, with docindex's functions and tables.
+
+    \b
+    Example:
+      docindex shell essays.docindex
+    """
+    opened(file, write=True).close()  # for its errors
     apsw.connection_hooks.append(register_on)  # on every connection that the shell opens
-    apsw.shell.Shell(args=[options.file]).cmdloop()  # type: ignore[no-untyped-call]
-    return ""
+    apsw.shell.Shell(args=[file]).cmdloop()  # type: ignore[no-untyped-call]
 
 
 def _table(found: Rows) -> str:
@@ -74,14 +67,6 @@ def _table(found: Rows) -> str:
 def _cell(value: Any) -> str:
     text = "" if value is None else str(_plain(value)).translate(_MARKS)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _csv(found: Rows) -> str:
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows(map(_plain, row) for row in found)
-    return lines.getvalue().removesuffix("\n")
 
 
 def _plain(value: Any) -> Any:

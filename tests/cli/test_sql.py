@@ -57,12 +57,13 @@ def test_programs_get_json_and_csv(path, capsys):
     assert (code, [tuple(row.values()) for row in json.loads(out)]) == (0, expected)
     code, out, _ = run(capsys, path, "--csv", sql)
     assert list(csv.reader(io.StringIO(out))) == [["key", "text"], *map(list, expected)]
-    assert run(capsys, path, "--json", "select x'0aff' as b")[1] == '[{"b": "0aff"}]\n'
-    assert run(capsys, path, "--json", "select 1 where 0")[1] == "[]\n"
+    assert json.loads(run(capsys, path, "--json", "select x'0aff' as b")[1]) == [{"b": "0aff"}]
+    assert run(capsys, path, "--jsonl", "select 1 as a union select 2")[1] == '{"a": 1}\n{"a": 2}\n'
+    assert run(capsys, path, "--json", "select 1 where 0") == (1, "[]\n", "")
 
 
 def test_nothing_found_prints_nothing(path, capsys):
-    assert run(capsys, path, "select 1 where 0") == (0, "", "")
+    assert run(capsys, path, "select 1 where 0") == (1, "", "")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_nothing_found_prints_nothing(path, capsys):
 )
 def test_reading_cannot_write(path, capsys, sql):
     code, out, err = run(capsys, path, sql)
-    assert (code, out) == (1, "")
+    assert (code, out) == (9, "")
     assert err == "docindex: only one statement that reads is taken; change documents by add and remove\n"
     with docindex.open(path) as index:
         assert sorted(index) == ["a.txt", "b.txt"]
@@ -96,10 +97,10 @@ def test_writing_commits_all_or_nothing(path, capsys):
         "--write",
         "insert into doc_index (key, text) values ('c', 'c'); insert into nowhere values (1)",
     )
-    assert (code, err.count("\n")) == (1, 1)
+    assert (code, err.count("\n")) == (2, 1)
     assert "no such table: nowhere" in err
     code, _, err = run(capsys, path, "--write", "delete from doc_index; commit")
-    assert code == 1
+    assert code == 2
     assert "leave begin, commit and rollback out" in err
     with docindex.open(path) as index:
         assert list(index) == ["b.txt"]
@@ -120,20 +121,20 @@ def test_any_sqlite_file_will_do(tmp_path, capsys):
 
 def test_slips_are_one_sentence(tmp_path, path, capsys):
     (tmp_path / "text").write_text("not a database, but text " * 100)
-    for arguments, message in [
-        ((str(tmp_path / "none"), "select 1"), "is not there, or no file; name an SQLite file"),
-        ((str(tmp_path), "select 1"), "is not there, or no file; name an SQLite file"),
-        ((str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
-        ((path, "selec 1"), "does not work"),
-        ((path, "select ?"), "does not work"),
+    for expected, arguments, message in [
+        (3, (str(tmp_path / "none"), "select 1"), "is not there, or no file; name an SQLite file"),
+        (3, (str(tmp_path), "select 1"), "is not there, or no file; name an SQLite file"),
+        (4, (str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
+        (2, (path, "selec 1"), "does not work"),
+        (2, (path, "select ?"), "does not work"),
         (
             (path, "select doc_resemblance(1.5, 'x')"),
             "expected TEXT, or the INTEGER id of a document, not REAL",
         ),
-        ((path, "select doc_resemblance(99, 'x')"), "there is no document 99"),
+        (2, (path, "select doc_resemblance(99, 'x')"), "there is no document 99"),
     ]:
         code, out, err = run(capsys, *arguments)
-        assert (code, out, err.count("\n")) == (1, "", 1), err
+        assert (code, out, err.count("\n")) == (expected, "", 1), err
         assert message in err
     assert not (tmp_path / "none").exists()
 
@@ -153,4 +154,4 @@ def test_the_shell_has_the_functions(path):
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)

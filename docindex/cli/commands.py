@@ -1,0 +1,23 @@
+"""All commands, by their names."""
+
+import click
+
+from docindex.cli.ask import search
+from docindex.cli.compare import compare
+from docindex.cli.dups import act, dups
+from docindex.cli.scan import scan
+from docindex.cli.sql import shell, sql
+from docindex.cli.upkeep import check, info, optimize
+from docindex.version import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="docindex", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, help="show where an error comes from")
+def docindex(debug: bool) -> None:
+    """Find which documents share text, where exactly, and how much."""
+    del debug  # see `frame.run`
+
+
+for command in (scan, dups, act, search, compare, sql, shell, info, check, optimize):
+    docindex.add_command(command)

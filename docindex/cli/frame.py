@@ -1,0 +1,191 @@
+"""What all commands share: the index they are about, the forms of their results, exit codes, progress.
+
+Exit codes: 0 found or done, 1 nothing found, 2 a slip in the call, 130 interrupted; of errors: `EXIT_CODES`.
+"""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from docindex import errors
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NOTHING_FOUND = 1
+USAGE = 2
+INTERRUPTED = 130
+EXIT_CODES: dict[type[Exception], int] = {
+    errors.UnreadableFile: 3,
+    errors.NotAnIndex: 4,
+    errors.SchemaTooNew: 5,
+    errors.CorruptIndex: 6,
+    errors.TextNotKept: 7,
+    errors.Busy: 8,
+    errors.ReadOnly: 9,
+    errors.Refused: 10,
+    errors.DiskFull: 11,
+    errors.Cancelled: 12,
+    errors.RecipeError: 13,
+    errors.RecipeMismatch: 14,
+    OSError: 3,
+    KeyError: NOTHING_FOUND,
+    ValueError: USAGE,
+    TypeError: USAGE,
+}
+
+
+def run(command: click.Command, arguments: Sequence[str] | None) -> int:
+    """Run a command; what goes wrong is one line on stderr, and an exit code."""
+    debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = command.main(arguments, prog_name="docindex", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except click.UsageError as error:
+        if error.ctx is not None:
+            _say(error.ctx.get_usage())
+        _say(f"docindex: {error.format_message()}")
+        return USAGE
+    except tuple(EXIT_CODES) as error:
+        if debug:
+            traceback.print_exc()
+        _say(f"docindex: {_sentence(error)}")
+        return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, KeyError):
+        return f"there is no document {error}"
+    if isinstance(error, OSError) and error.filename:
+        return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
+    return str(error)
+
+
+def _say(line: str) -> None:
+    print(line.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+
+
+def index_option(command: F) -> F:
+    """The option that names the index."""
+    text = "the index; without it the one of your own"
+    option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
+    return option(command)
+
+
+def form_options(command: F) -> F:
+    """The options that say in which form results are printed."""
+    for name, text in (
+        ("csv", "print comma-separated values"),
+        ("jsonl", "print a JSON object a line"),
+        ("json", "print one JSON value"),
+    ):
+        command = click.option(f"--{name}", "form", flag_value=name, help=text)(command)
+    return command
+
+
+def show(
+    records: Sequence[Mapping[str, Any]], form: str | None, text: Callable[[], str], whole: Any = None
+) -> int:
+    """Print records in the form that was asked for; gives the exit code.
+
+    `text` makes what people read; `whole` is what one JSON value is, if not the list of the records.
+    """
+    if form == "json":
+        emit(json.dumps(list(records) if whole is None else whole, indent=1))
+    elif form == "jsonl":
+        for record in records:
+            emit(json.dumps(record))
+    elif form == "csv":
+        emit(_csv(records))
+    else:
+        emit(text())
+    return 0 if records else NOTHING_FOUND
+
+
+def emit(report: str) -> None:
+    """A report to stdout, also where stdout cannot say all that a file name has."""
+    if not report:
+        return
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(report.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; keep Python from complaining at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    if not records:
+        return ""
+    lines = io.StringIO()
+    writer = csv.DictWriter(lines, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(
+        {
+            name: json.dumps(value) if isinstance(value, (list, dict)) else value
+            for name, value in record.items()
+        }
+        for record in records
+    )
+    return lines.getvalue().removesuffix("\n")
+
+
+@contextlib.contextmanager
+def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int], object]]:
+    """A count on stderr that grows while something goes on; only for a terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda count: bar.update(task, completed=count)
+
+
+def size(count: int) -> str:
+    """A number of bytes as people write it.
+
+    >>> size(999), size(1000), size(123_456_789)
+    ('999 B', '1.0 kB', '123.5 MB')
+    """
+    amount, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
+    while amount >= 1000 and len(units) > 1:
+        amount /= 1000
+        del units[0]
+    return f"{count} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def several(count: int, what: str) -> str:
+    """A number of things.
+
+    >>> several(1, "file"), several(2000, "file"), several(2, "copy")
+    ('1 file', '2,000 files', '2 copies')
+    """
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else plural}"

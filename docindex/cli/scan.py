@@ -1,0 +1,124 @@
+"""``docindex scan PATH...``: bring an index up to date with folders."""
+
+from typing import Any
+
+import click
+
+from docindex.cli.frame import F, form_options, index_option, progress, several, show, size
+from docindex.files.names import key_of, root_of
+from docindex.files.scan import Report
+from docindex.files.scan import scan as scan_folders
+from docindex.files.walk import Options
+from docindex.index import Index
+from docindex.index import open as open_index
+
+_SIZES = {"k": 1000, "m": 1000**2, "g": 1000**3}
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]  # older ones take none
+    """A number of bytes, as 500, 10k or 2.5M."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        text = str(value).lower().removesuffix("b")
+        factor = _SIZES.get(text[-1:], 1)
+        try:
+            return int(float(text.rstrip("kmg")) * factor)
+        except ValueError:
+            self.fail(f"{value!r} is no size; write it as 500, 10k or 2.5M", param, ctx)
+
+
+def walk_options(command: F) -> F:
+    """The options that say which files are walked to."""
+    for option in (
+        click.option("--max-size", type=Size(), help="leave larger files out"),
+        click.option("--min-size", type=Size(), default=0, help="leave smaller files out"),
+        click.option("--one-file-system", is_flag=True, help="stay on the file system of each PATH"),
+        click.option("--follow-symlinks", is_flag=True, help="go where symbolic links lead"),
+        click.option("--exclude", multiple=True, metavar="GLOB", help="leave out names, or paths below PATH"),
+        click.option("--no-ignore", is_flag=True, help="take in what .gitignore files name"),
+        click.option("--hidden", is_flag=True, help="take in files and folders whose names begin with a dot"),
+    ):
+        command = option(command)
+    return command
+
+
+def options_of(given: dict[str, Any]) -> Options:
+    """What the options say."""
+    return Options(
+        hidden=given["hidden"],
+        ignore=not given["no_ignore"],
+        exclude=given["exclude"],
+        follow_symlinks=given["follow_symlinks"],
+        one_file_system=given["one_file_system"],
+        min_size=given["min_size"],
+        max_size=given["max_size"],
+    )
+
+
+@click.command()
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@walk_options
+@index_option
+@form_options
+@click.option("-q", "--quiet", is_flag=True, help="no progress")
+@click.option("-v", "--verbose", is_flag=True, help="name every file that could not be read")
+def scan(
+    paths: tuple[str, ...], index_path: str | None, form: str | None, quiet: bool, verbose: bool, **given: Any
+) -> int:
+    """Take in the text files under PATH, note all others, and forget what is gone.
+
+    What has not changed since the last scan is not read again. Hidden files, and what a .gitignore names,
+    are left out unless you say otherwise.
+
+    \b
+    Examples:
+      docindex scan ~/Documents
+      docindex scan --exclude '*.bak' --max-size 10M ~/Documents ~/Projects
+    """
+    with open_index(index_path) as index:
+        report = scanned(index, paths, options_of(given), quiet=quiet)
+    record = record_of(report)
+    show([record], form, lambda: text_of(report, verbose=verbose), record)
+    return 0
+
+
+def scanned(index: Index, paths: tuple[str, ...], options: Options, *, quiet: bool) -> Report:
+    """Scan with a count on the terminal."""
+    with progress("looking at files", quiet=quiet) as count:
+        return scan_folders(
+            index,
+            [root_of(path) for path in paths],
+            options,
+            progress=lambda report: count(report.unchanged + report.added + report.changed),
+        )
+
+
+def record_of(report: Report) -> dict[str, Any]:
+    """A report for programs."""
+    numbers = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
+    return {
+        **{name: getattr(report, name) for name in numbers},
+        "skipped": dict(sorted(report.skipped.counts.items())),
+        "failed": [{"path": key_of(path), "why": why} for path, why in report.skipped.failed],
+    }
+
+
+def text_of(report: Report, *, verbose: bool) -> str:
+    """A report for people."""
+    lines = [
+        f"{several(report.files, 'file')}, {size(report.bytes)}: "
+        f"{several(report.texts, 'text')}, {report.binaries:,} other",
+        f"{report.added:,} new, {report.changed:,} changed, {report.moved:,} moved, {report.removed:,} gone, "
+        f"{report.unchanged:,} as before",
+    ]
+    if report.skipped.counts:
+        skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(report.skipped.counts.items()))
+        lines.append(f"left out: {skipped}")
+    if verbose:
+        lines += [f"  {key_of(path)}: {why}" for path, why in report.skipped.failed]
+    elif report.skipped.failed:
+        lines.append("say --verbose to see which could not be read, and why; the next scan tries them again")
+    return "\n".join(lines)

@@ -1,0 +1,81 @@
+"""An index in, groups of text files that are alike without being copies out: for a person to look at.
+
+Must never be acted upon: what is alike is not the same.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from docindex.index import Index
+
+Kind = Literal["same text", "near", "contained"]
+KINDS: tuple[Kind, ...] = ("same text", "near", "contained")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Like:
+    """A file in such a group."""
+
+    key: str
+    share: float
+    """How much it resembles the one it is like; of a contained one, how much of it is in the first."""
+    like: str | None
+    """The key of that one; None for the first of the group."""
+    size: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alike:
+    """Files that are alike, the first one before those that are like it."""
+
+    kind: Kind
+    files: tuple[Like, ...]
+
+    @property
+    def reclaimable(self) -> int:
+        """How many bytes all but the largest have: what could be given back if one is enough."""
+        sizes = [file.size for file in self.files]
+        return sum(sizes) - max(sizes)
+
+
+def alike(
+    index: Index, roots: Sequence[str], *, min_resemblance: float = 0.8, min_containment: float | None = 0.8
+) -> list[Alike]:
+    """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
+
+    Exact copies count once, by the first of their keys.
+    """
+    sizes = {file.key: file.size for root in roots for file in index.files.under(root)}
+    where = _under(roots)
+    found: list[Alike] = []
+    together: dict[str, int] = {}
+    copied: set[str] = set()
+    for number, cluster in enumerate(index.clusters(min_resemblance, where=where)):
+        together.update(dict.fromkeys(cluster.keys, number))
+        copied.update(member.key for member in cluster.members if member.why == "exact copy")
+        members = [member for member in cluster.members if member.why != "exact copy"]
+        if len(members) > 1:
+            kind: Kind = "near" if any(member.why == "near" for member in members) else "same text"
+            files = [Like(m.key, m.resemblance, m.like, sizes.get(m.key, 0)) for m in members]
+            found.append(Alike(kind, tuple(files)))
+    if min_containment is not None:
+        inside: dict[str, list[Like]] = {}
+        for pair in index.containments(min_containment, where=where):
+            apart = together.get(pair.a, pair.a) != together.get(pair.b, pair.b)
+            if apart and not {pair.a, pair.b} & copied:
+                contained = Like(pair.a, pair.containment, pair.b, sizes.get(pair.a, 0))
+                inside.setdefault(pair.b, []).append(contained)
+        for key, parts in inside.items():
+            found.append(Alike("contained", (Like(key, 1.0, None, sizes.get(key, 0)), *parts)))
+    return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def _under(roots: Iterable[str]) -> tuple[str, list[str]]:
+    """The condition that a document's key is one of some roots, or below."""
+    conditions, bindings = [], []
+    for root in roots:
+        below = root if root.endswith("/") else f"{root}/"
+        conditions.append("key = ? or (key >= ? and key < ?)")
+        bindings += [root, below, f"{below[:-1]}0"]
+    return " or ".join(conditions) or "1", bindings
