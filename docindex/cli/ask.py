@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from docindex.cli.compare import text_of_file
-from docindex.cli.frame import form_options, index_option, show
+from docindex.cli.frame import form_options, index_option, show, shown
 from docindex.index import open as open_index
 from docindex.query.asking import Text
 
@@ -40,7 +40,5 @@ def search(
         found = index.search(Text(text), limit=limit, min_containment=min_containment, window=window)
     names = ("key", "containment", "contained", "resemblance", "shared", "score")
     records = [{name: getattr(match, name) for name in names} for match in found]
-    lines = [
-        f"{match.containment:4.0%} of it in {match.key} ({match.contained:.0%} of that)" for match in found
-    ]
+    lines = [f"{m.containment:4.0%} of it in {shown(m.key)} ({m.contained:.0%} of that)" for m in found]
     return show(records, form, lambda: "\n".join(lines) or "nothing shares text with it")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import platformdirs
 
-from docindex.cli.frame import form_options, index_option, progress, several, show, size
+from docindex.cli.frame import form_options, index_option, progress, several, show, shown, size
 from docindex.cli.scan import options_of, scanned, text_of, walk_options
 from docindex.files.act import HOW, Done, Journal
 from docindex.files.act import act as act_on
@@ -30,7 +30,9 @@ _KINDS = ("exact", *KINDS)
 @click.option(
     "--reference", multiple=True, metavar="DIR", help="what lies there is never offered for removal"
 )
-@click.option("--keep", type=click.Choice(KEEP), default="first", show_default=True, help="which copy stays")
+@click.option(
+    "--keep", type=click.Choice(KEEP), default="shortest-path", show_default=True, help="which copy stays"
+)
 @click.option("--isolate", is_flag=True, help="files under one PATH are no copies of each other")
 @click.option("--no-scan", is_flag=True, help="trust what the last scan saw")
 @walk_options
@@ -169,11 +171,12 @@ def _text(records: list[dict[str, Any]]) -> str:
         count = several(len(files), "file")
         if record["kind"] == "exact":
             lines.append(f"exact copies: {count} of {size(files[0]['size'])}, {room} to give back")
-            lines += [f"  {'keep' if file['keep'] else '':4}  {file['key']}" for file in files]
+            lines += [f"  {'keep' if file['keep'] else '':4}  {shown(file['key'])}" for file in files]
         else:
             lines.append(f"{_HEADS[record['kind']]}: {count}, {room} in all but the largest")
             shares = [f"{file['share']:.0%}" if file["like"] else "" for file in files]
-            lines += [f"  {share:>4}  {file['key']}" for share, file in zip(shares, files, strict=True)]
+            paths = [shown(file["key"]) for file in files]
+            lines += [f"  {share:>4}  {path}" for share, path in zip(shares, paths, strict=True)]
         lines.append("")
     exact = [record["reclaimable"] for record in records if record["kind"] == "exact"]
     copied, others = (several(count, "group") for count in (len(exact), len(records) - len(exact)))
@@ -190,7 +193,7 @@ _WHAT = {
 
 
 def _acted(done: list[Done], how: str, *, dry_run: bool) -> str:
-    lines = [f"{one.outcome}: {one.key}" + (f" ({one.why})" if one.why else "") for one in done]
+    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
     acted = [one for one in done if one.outcome != "left"]
     lines.append(
         f"{'would be ' if dry_run else ''}{_WHAT[how]}: {several(len(acted), 'file')}, "

@@ -25,6 +25,7 @@ from rich.progress import (
 )
 
 from docindex import errors
+from docindex.files.names import key_of, root_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -179,6 +180,12 @@ def size(count: int) -> str:
         amount /= 1000
         del units[0]
     return f"{count} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+
+
+def shown(key: str) -> str:
+    """A path as people know it: below the folder they are in without that folder's own path."""
+    here = key_of(root_of(".")).rstrip("/") + "/"
+    return key.removeprefix(here)
 
 
 def several(count: int, what: str) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import F, form_options, index_option, progress, several, show, size
+from docindex.cli.frame import F, form_options, index_option, progress, several, show, shown, size
 from docindex.files.names import key_of, root_of
 from docindex.files.scan import Report
 from docindex.files.scan import scan as scan_folders
@@ -118,7 +118,7 @@ def text_of(report: Report, *, verbose: bool) -> str:
         skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(report.skipped.counts.items()))
         lines.append(f"left out: {skipped}")
     if verbose:
-        lines += [f"  {key_of(path)}: {why}" for path, why in report.skipped.failed]
+        lines += [f"  {shown(key_of(path))}: {why}" for path, why in report.skipped.failed]
     elif report.skipped.failed:
         lines.append("say --verbose to see which could not be read, and why; the next scan tries them again")
     return "\n".join(lines)

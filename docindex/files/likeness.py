@@ -44,7 +44,7 @@ def alike(
 ) -> list[Alike]:
     """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
 
-    Exact copies count once, by the first of their keys.
+    Exact copies count once, by the first of their keys; so do, where one is inside another, the same texts.
     """
     sizes = {file.key: file.size for root in roots for file in index.files.under(root)}
     where = _under(roots)
@@ -53,7 +53,7 @@ def alike(
     copied: set[str] = set()
     for number, cluster in enumerate(index.clusters(min_resemblance, where=where)):
         together.update(dict.fromkeys(cluster.keys, number))
-        copied.update(member.key for member in cluster.members if member.why == "exact copy")
+        copied.update(m.key for m in cluster.members if m.why in ("exact copy", "same text"))
         members = [member for member in cluster.members if member.why != "exact copy"]
         if len(members) > 1:
             kind: Kind = "near" if any(member.why == "near" for member in members) else "same text"

