@@ -5,10 +5,11 @@ Figures are ratios of one run, for machines differ and are shared; each line has
 
 import argparse
 
-from tests.bench import build, kernels, memory, minhash, near, query, sql
+from tests.bench import build, files, kernels, memory, minhash, near, query, sql
 
 BENCHES = {
     "build": build.run,
+    "files": files.run,
     "kernels": kernels.run,
     "memory": memory.run,
     "minhash": minhash.run,

@@ -1,0 +1,123 @@
+"""Scanning beside `add_many` and `find`; finding copies beside rmlint and jdupes (both from Debian)."""
+
+import functools
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import docindex
+from docindex.files.copies import copies
+from docindex.files.names import key_of, root_of
+from docindex.files.reading import read
+from docindex.files.scan import scan
+from docindex.files.walk import Skipped
+from tests.bench.corpus import distinct_files
+
+OLD = 10**18
+"""A time that scans believe, in nanoseconds."""
+
+
+def run(options):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = folder / "texts"
+        files = distinct_files(options.folders, options.megabytes)
+        for number, path in enumerate(files):
+            target = texts / str(number % 100) / f"{number}{path.suffix}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+            os.utime(target, ns=(OLD, OLD))
+        size = sum(path.stat().st_size for path in texts.rglob("*") if path.is_file())
+        print(f"{len(files):,} files, {size / 1e6:.0f} MB")
+        scans(texts, folder, options.rounds)
+        again(texts, folder, options.rounds)
+        binaries(folder / "binaries", options.rounds)
+
+
+def scans(texts, folder, rounds):
+    """A first scan, and the same texts read already and added."""
+    ratios, took = [], []
+    items = [
+        (str(path), read(root_of(path)).text or "") for path in sorted(texts.rglob("*")) if path.is_file()
+    ]
+    for number in range(rounds):
+        seconds = {}
+        for name in ("scan", "add_many") if number % 2 else ("add_many", "scan"):
+            path = folder / f"{name}-{number}"
+            with docindex.open(path, durability="normal") as index:
+                begin = time.perf_counter()
+                if name == "scan":
+                    scan(index, [root_of(texts)])
+                else:
+                    index.add_many(items)
+                seconds[name] = time.perf_counter() - begin
+        ratios.append(seconds["add_many"] / seconds["scan"])
+        took.append(seconds["scan"])
+    print(f"scan {statistics.median(took):.2f} s: {statistics.median(ratios):.2f} of add_many (target 0.8)")
+
+
+def again(texts, folder, rounds):
+    """The command with nothing to do, beside `find` which prints what it has to look at."""
+    environment = {**os.environ, "DOCINDEX": str(folder / "again")}
+    command = [sys.executable, "-m", "docindex", "scan", "-q", str(texts)]
+    beside = ["find", str(texts), "-printf", "%s %T@ %i\\n"]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    ours, find = [], []
+    for _ in range(2 * rounds + 1):
+        ours.append(timed(command, environment))
+        find.append(timed(beside, environment))
+    ours, find = statistics.median(ours), statistics.median(find)
+    print(
+        f"nothing changed: {ours:.2f} s, find {find:.2f} s (target 2 * find + 0.3 = {2 * find + 0.3:.2f} s)"
+    )
+
+
+def binaries(folder, rounds):
+    """Exact copies among binary files, of which some have the same size, some the same bytes."""
+    rng = random.Random(1)
+    sizes = [rng.choice([2_000, 50_000, 400_000]) for _ in range(1500)]
+    originals = [rng.randbytes(size) for size in sizes]
+    for number, data in enumerate(originals):
+        for copy in range(rng.choice([1, 1, 2, 3])):
+            path = folder / str(number % 50) / f"{number}-{copy}.bin"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            os.utime(path, ns=(OLD, OLD))
+    peers = {
+        "jdupes": ["jdupes", "-r", "-q", "-A", str(folder)],
+        "rmlint": ["rmlint", "-o", "json:/dev/null", "--types", "duplicates", str(folder)],
+    }
+    ours = functools.partial(found, folder)
+    took = {name: [] for name in ("docindex", *peers)}
+    for _ in range(rounds + 1):
+        took["docindex"].append(seconds_of(ours))
+        for name, command in peers.items():
+            took[name].append(timed(command, None) if shutil.which(name) else float("nan"))
+    medians = {name: statistics.median(times[1:]) for name, times in took.items()}
+    groups, back = found(folder)
+    print(f"copies: {groups} groups, {back / 1e6:.0f} MB to give back; {medians['docindex']:.2f} s, "
+          f"{medians['docindex'] / medians['jdupes']:.2f} of jdupes (target 1.5), "
+          f"{medians['docindex'] / medians['rmlint']:.2f} of rmlint (target 1)")  # fmt: skip
+
+
+def found(folder):
+    with docindex.open(":memory:") as index:
+        scan(index, [root_of(folder)])
+        groups = copies(index, [key_of(root_of(folder))], Skipped())
+        return len(groups), sum(group.reclaimable for group in groups)
+
+
+def seconds_of(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def timed(command, environment):
+    return seconds_of(lambda: subprocess.run(command, env=environment, check=False, capture_output=True))
