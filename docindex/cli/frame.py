@@ -14,15 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
 from docindex import errors
 from docindex.files.names import key_of, root_of
@@ -153,18 +144,15 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
 @contextlib.contextmanager
 def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int], object]]:
     """A count on stderr that grows while something goes on; only for a terminal."""
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
+    # Here, for a command that a clock starts has no terminal, and should not wait for it.
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn(what), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda count: bar.update(task, completed=count)
 

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import apsw
-import apsw.shell
 import click
 
 from docindex.cli.frame import emit, form_options, several, show
@@ -50,6 +48,8 @@ def shell(file: str) -> None:
       docindex shell essays.docindex
     """
     opened(file, write=True).close()  # for its errors
+    import apsw.shell  # which takes longer than many a command
+
     apsw.connection_hooks.append(register_on)  # on every connection that the shell opens
     apsw.shell.Shell(args=[file]).cmdloop()  # type: ignore[no-untyped-call]
 

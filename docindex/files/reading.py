@@ -16,7 +16,7 @@ import xxhash
 from docindex.files.walk import open_file
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_HEAD = 1 << 16
+_HEAD = 1 << 14
 _AT_ONCE = 1 << 20
 
 TAIL = 1 << 14

@@ -81,9 +81,9 @@ def again(texts, folder, rounds):
 def binaries(folder, rounds):
     """Exact copies among binary files, of which some have the same size, some the same bytes."""
     rng = random.Random(1)
-    sizes = [rng.choice([2_000, 50_000, 400_000]) for _ in range(1500)]
-    originals = [rng.randbytes(size) for size in sizes]
-    for number, data in enumerate(originals):
+    for number in range(400):
+        # As photographs are; some have one size by chance.
+        data = rng.randbytes(rng.choice([rng.randrange(50_000, 4_000_000), 200_000, 3_000_000]))
         for copy in range(rng.choice([1, 1, 2, 3])):
             path = folder / str(number % 50) / f"{number}-{copy}.bin"
             path.parent.mkdir(parents=True, exist_ok=True)
