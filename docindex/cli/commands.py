@@ -2,9 +2,11 @@
 
 import click
 
-from docindex.cli.ask import search
+from docindex.cli.ask import pairs, search, similar
+from docindex.cli.change import add, boilerplate, remove
 from docindex.cli.compare import compare
 from docindex.cli.dups import act, dups
+from docindex.cli.filter import design
 from docindex.cli.scan import scan
 from docindex.cli.sql import shell, sql
 from docindex.cli.upkeep import check, info, optimize
@@ -19,5 +21,9 @@ def docindex(debug: bool) -> None:
     del debug  # see `frame.run`
 
 
-for command in (scan, dups, act, search, compare, sql, shell, info, check, optimize):
+_COMMANDS = (
+    *(scan, dups, act, search, similar, compare, pairs, add, remove, boilerplate),
+    *(sql, shell, info, check, optimize, design),
+)
+for command in _COMMANDS:
     docindex.add_command(command)

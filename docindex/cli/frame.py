@@ -17,6 +17,8 @@ import click
 
 from docindex import errors
 from docindex.files.names import key_of, root_of
+from docindex.index import Index
+from docindex.index import open as open_index
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -80,6 +82,15 @@ def index_option(command: F) -> F:
     text = "the index; without it the one of your own"
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
+
+
+def existing(path: str | None) -> Index:
+    """The index, open for reading; `UnreadableFile` if there is none yet."""
+    try:
+        return open_index(path, readonly=True)
+    except FileNotFoundError as error:
+        where = str(error).partition(";")[0]
+        raise errors.UnreadableFile(f"{where}; docindex scan makes one", path or "") from error
 
 
 def form_options(command: F) -> F:

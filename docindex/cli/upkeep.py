@@ -4,7 +4,7 @@ import dataclasses
 
 import click
 
-from docindex.cli.frame import emit, form_options, index_option, show, size
+from docindex.cli.frame import emit, existing, form_options, index_option, show, size
 from docindex.index import open as open_index
 
 DAMAGED = 6
@@ -21,7 +21,7 @@ def info(index_path: str | None, form: str | None) -> int:
     Example:
       docindex info
     """
-    with open_index(index_path, readonly=True) as index:
+    with existing(index_path) as index:
         path, stats = index.path, index.stats()
     record = {"path": path, **dataclasses.asdict(stats)}
 
@@ -51,7 +51,7 @@ def check(index_path: str | None) -> int:
     Example:
       docindex check
     """
-    with open_index(index_path, readonly=True) as index:
+    with existing(index_path) as index:
         findings = index.check()
     emit("\n".join(findings) or "healthy")
     return DAMAGED if findings else 0

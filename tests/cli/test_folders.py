@@ -128,6 +128,14 @@ def test_act_says_what_is_wrong(home, capsys, arguments, code, message):
     assert message in err
 
 
+def test_without_an_index_questions_say_how_to_make_one(home, capsys):
+    for command in (["search", home / "reading room.txt"], ["info"], ["check"], ["pairs"]):
+        code, out, err = run(capsys, *command)
+        assert (code, out) == (3, "")
+        assert err.startswith("docindex: there is no index at ")
+        assert err.endswith("; docindex scan makes one\n")
+
+
 def test_search_info_check_and_optimize(home, capsys):
     run(capsys, "scan", home)
     code, out, _ = run(capsys, "search", home / "reading room.txt")

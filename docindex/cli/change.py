@@ -1,0 +1,119 @@
+"""``docindex add``, ``remove`` and ``boilerplate``: what is in an index, by hand."""
+
+from pathlib import Path
+
+import click
+
+from docindex.cli.compare import text_of_file
+from docindex.cli.frame import NOTHING_FOUND, emit, existing, form_options, index_option, several, show
+from docindex.files.names import key_of, root_of
+from docindex.index import open as open_index
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--key", help="the key of the document; without it the path of the file")
+@index_option
+def add(files: tuple[str, ...], key: str | None, index_path: str | None) -> int:
+    """Add text files (in UTF-8) as documents, or replace those that have their keys.
+
+    \b
+    Examples:
+      docindex add essay.txt
+      docindex add --key https://example.org/essay essay.txt
+    """
+    if key is not None and len(files) > 1:
+        raise click.UsageError("one --key is for one FILE")
+    with open_index(index_path) as index:
+        texts = ((key or key_of(root_of(file)), text_of_file(Path(file))) for file in files)
+        emit(f"added: {several(index.add_many(texts), 'document')}")
+    return 0
+
+
+@click.command()
+@click.argument("keys", metavar="KEY...", nargs=-1, required=True)
+@index_option
+def remove(keys: tuple[str, ...], index_path: str | None) -> int:
+    """Forget documents, by their keys or the paths of their files. Files themselves are not touched.
+
+    \b
+    Example:
+      docindex remove essay.txt
+    """
+    missing = []
+    with open_index(index_path) as index:
+        for key in keys:
+            found = next((one for one in (key, key_of(root_of(key))) if one in index), None)
+            if found is None:
+                missing.append(key)
+            else:
+                index.remove(found)
+    emit("\n".join([f"no document: {key}" for key in missing]))
+    emit(f"removed: {several(len(keys) - len(missing), 'document')}")
+    return NOTHING_FOUND if missing else 0
+
+
+@click.group()
+def boilerplate() -> None:
+    """Texts that everybody has, and that do not count: licence headers, signatures, assignment sheets.
+
+    \b
+    Examples:
+      docindex boilerplate add --name licence LICENSE
+      docindex boilerplate list
+      docindex boilerplate remove licence
+    """
+
+
+@boilerplate.command("add")
+@click.argument("file", metavar="FILE")
+@click.option("--name", help="what to remove it by; without it the path of the file")
+@index_option
+def add_boilerplate(file: str, name: str | None, index_path: str | None) -> int:
+    """Let the text of FILE not count.
+
+    \b
+    Example:
+      docindex boilerplate add --name licence LICENSE
+    """
+    with open_index(index_path) as index:
+        emit(f"added: {index.boilerplate.add(text_of_file(Path(file)), name=name or key_of(root_of(file)))}")
+    return 0
+
+
+@boilerplate.command("remove")
+@click.argument("name", metavar="NAME")
+@index_option
+def remove_boilerplate(name: str, index_path: str | None) -> int:
+    """Let a text count again.
+
+    \b
+    Example:
+      docindex boilerplate remove licence
+    """
+    with open_index(index_path) as index:
+        try:
+            index.boilerplate.remove(name)
+        except KeyError:
+            emit(f"no boilerplate: {name}")
+            return NOTHING_FOUND
+    emit(f"removed: {name}")
+    return 0
+
+
+@boilerplate.command("list")
+@index_option
+@form_options
+def list_boilerplate(index_path: str | None, form: str | None) -> int:
+    """List what does not count.
+
+    \b
+    Example:
+      docindex boilerplate list
+    """
+    with existing(index_path) as index:
+        records = [
+            {"name": template.name, "characters": len(template.text)} for template in index.boilerplate
+        ]
+    lines = [f"{record['name']}  ({record['characters']:,} characters)" for record in records]
+    return show(records, form, lambda: "\n".join(lines) or "all counts")

@@ -1,0 +1,43 @@
+"""``docindex filter``: which (k, s, r) a filter of features needs, and what passes it."""
+
+import click
+
+from docindex.cli.frame import form_options, show
+from docindex.kernels.features import acceptance, half_point, propose
+
+_STEPS = 20
+_WIDTH = 50
+
+
+@click.command("filter")
+@click.option("--k", type=click.IntRange(1), help="how many features")
+@click.option("--s", type=click.IntRange(1), help="of how many slots each")
+@click.option("--r", type=click.IntRange(1), help="how many a pair must have in common")
+@click.option(
+    "--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="design one for it"
+)
+@form_options
+def design(k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None) -> int:
+    """Show which pairs a filter of features lets pass: one of --k, --s and --r, or made for a --threshold.
+
+    \b
+    Examples:
+      docindex filter --k 6 --s 14 --r 2
+      docindex filter --threshold 0.8
+    """
+    given = (k, s, r)
+    if threshold is not None and given == (None, None, None):
+        found = propose(threshold)
+        k, s, r = found.k, found.s, found.r
+    elif threshold is not None or k is None or s is None or r is None:
+        raise click.UsageError("give --k, --s and --r, or --threshold alone")
+    points = [(step / _STEPS, acceptance(k, s, r, step / _STEPS)) for step in range(_STEPS + 1)]
+    records = [{"k": k, "s": s, "r": r, "resemblance": x, "passes": passes} for x, passes in points]
+
+    def text() -> str:
+        half = half_point(k, s, r)
+        head = f"{k} features of {s} slots each, {r} in common: half of the pairs pass at {half:.3f}"
+        lines = [f"{x:4.0%}  {passes:7.2%}  {'#' * round(_WIDTH * passes)}".rstrip() for x, passes in points]
+        return "\n".join([head, "alike   passes", *lines])
+
+    return show(records, form, text)

@@ -1,0 +1,91 @@
+"""``docindex add``, ``remove``, ``boilerplate``, ``similar``, ``pairs`` and ``filter``."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.cli import main
+from docindex.kernels.features import acceptance
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+DRAFT, FINAL = (str(SAMPLES / name) for name in ("draft.txt", "final.txt"))
+
+
+def run(capsys, *arguments):
+    code = main(list(map(str, arguments)))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.fixture
+def index(tmp_path):
+    with docindex.open(tmp_path / "own.docindex") as opened:
+        yield opened
+
+
+def test_documents_are_added_and_removed(index, capsys):
+    assert run(capsys, "add", DRAFT, FINAL) == (0, "added: 2 documents\n", "")
+    assert list(index) == [DRAFT, FINAL]
+    assert run(capsys, "add", "--key", "mine", DRAFT)[0] == 0
+    assert index.text("mine") == Path(DRAFT).read_text()
+    assert run(capsys, "remove", "mine", "nobody's") == (
+        1,
+        "no document: nobody's\nremoved: 1 document\n",
+        "",
+    )
+    assert run(capsys, "remove", DRAFT) == (0, "removed: 1 document\n", "")
+    assert list(index) == [FINAL]
+    assert Path(DRAFT).exists()
+    code, _, err = run(capsys, "add", "--key", "x", DRAFT, FINAL)
+    assert (code, "one --key is for one FILE" in err) == (2, True)
+    assert run(capsys, "add", "no such file")[0] == 3
+
+
+def test_what_does_not_count_is_listed(index, capsys):
+    run(capsys, "add", DRAFT, FINAL)
+    assert run(capsys, "boilerplate", "list") == (1, "all counts\n", "")
+    assert run(capsys, "boilerplate", "add", "--name", "rules", FINAL) == (0, "added: rules\n", "")
+    characters = len(Path(FINAL).read_text())
+    assert run(capsys, "boilerplate", "list")[:2] == (0, f"rules  ({characters} characters)\n")
+    assert json.loads(run(capsys, "boilerplate", "list", "--json")[1]) == [
+        {"name": "rules", "characters": characters}
+    ]
+    assert len(index.boilerplate) == 1
+    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (0, "removed: rules\n")
+    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (1, "no boilerplate: rules\n")
+
+
+def test_similar_and_pairs_say_how_much(capsys):
+    run(capsys, "add", DRAFT, FINAL)
+    code, out, _ = run(capsys, "similar", "--min-resemblance", "0.4", DRAFT)
+    assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["100%", "48%"])
+    assert run(capsys, "similar", "--json", DRAFT)[0] == 0
+    code, out, _ = run(capsys, "pairs", "--min-resemblance", "0.3")
+    assert code == 0
+    assert out == f" 41% alike,  56% of the first,  61% of the second\n  {DRAFT}\n  {FINAL}\n".replace(
+        str(Path.cwd()) + "/", ""
+    )
+    (row,) = csv.DictReader(io.StringIO(run(capsys, "pairs", "--min-containment", "0.5", "--csv")[1]))
+    assert (row["a"], row["b"]) == (DRAFT, FINAL)
+    assert run(capsys, "pairs") == (1, "no pairs\n", "")
+    assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES.parent / "cli")[0] == 1
+    assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES)[0] == 0
+    assert run(capsys, "pairs", "--min-resemblance", "2")[0] == 2
+
+
+def test_a_filter_is_shown_and_designed(capsys):
+    code, out, _ = run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2)
+    assert code == 0
+    assert out.startswith("6 features of 14 slots each, 2 in common: half of the pairs pass at 0.909\n")
+    records = json.loads(run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2, "--json")[1])
+    assert [record["passes"] for record in records] == [acceptance(6, 14, 2, x / 20) for x in range(21)]
+    assert run(capsys, "filter", "--threshold", "0.95")[1].startswith(
+        "10 features of 12 slots each, 2 in common"
+    )
+    for arguments in [(), ("--k", 6), ("--k", 6, "--s", 14, "--r", 2, "--threshold", 0.5)]:
+        code, _, err = run(capsys, "filter", *arguments)
+        assert (code, "give --k, --s and --r, or --threshold alone" in err) == (2, True)
