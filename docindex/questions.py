@@ -25,6 +25,8 @@ from docindex.storage.adhoc import Where
 from docindex.storage.connection import Connection, Transactions
 from docindex.storage.documents import Outline
 
+_AT_A_TIME = 1000
+
 
 class Questions:
     """What `docindex.Index` can be asked.
@@ -221,8 +223,28 @@ class Questions:
 
     def places(self, *, document: int | None = None, hash_: int | None = None) -> Iterator[places.Place]:
         """Where fingerprints lie: document, position, hash; of one document, or of one hash, or of all."""
+        if document is None and hash_ is None:
+            for number in self._documents():
+                yield from self.places(document=number)
+            return
+        # All of one document or hash at a time: nobody should wait for whoever goes through them.
         with self._store.reading() as db:
-            yield from places.of(db, self.recipe, document=document, hash_=hash_)
+            if document is None:
+                found = places.of_hash(db, hash_ or 0, self.recipe)
+            else:
+                found = places.in_document(db, document, self.recipe)
+        yield from (place for place in found if hash_ is None or place[2] == hash_)
+
+    def _documents(self) -> Iterator[int]:
+        """The ids of all documents, some at a time."""
+        last = 0
+        while True:
+            with self._store.reading() as db:
+                some = documents.listed(db, last, _AT_A_TIME)
+            if not some:
+                return
+            yield from (document.id for document in some)
+            last = some[-1].id
 
     def sizes(self) -> tuple[int, int]:
         """About how many documents there are, and how many fingerprints; costs next to nothing."""

@@ -119,8 +119,12 @@ def show(
     elif form == "csv":
         emit(_csv(records))
     else:
-        emit(text())
+        emit(text().translate(_CONTROLS))
     return 0 if records else NOTHING_FOUND
+
+
+# What a terminal would obey, from the name of a file or a text in it.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(10), *range(11, 32), *range(127, 160))}
 
 
 def emit(report: str) -> None:

@@ -3,15 +3,13 @@
 A hash is shown as the 48 bits that the file keeps of it, a positive number. Must never look at a text.
 """
 
-from collections.abc import Iterator
-
 import apsw
 import numpy as np
 
 from docindex.recipe import Recipe
 from docindex.sketch import HASH_SHIFT
 from docindex.storage import contents, documents, postings
-from docindex.storage.documents import all_documents, content_with_id, documents_of
+from docindex.storage.documents import content_with_id, documents_of
 
 SHIFT = HASH_SHIFT
 """What is left out of a hash where it is shown."""
@@ -20,27 +18,16 @@ Place = tuple[int, int, int]
 """A document's id, a position in symbols, a hash."""
 
 
-def of(
-    db: apsw.Connection, recipe: Recipe, *, document: int | None = None, hash_: int | None = None
-) -> Iterator[Place]:
-    """Where a document has fingerprints, or who has a hash, or both; all there are for neither."""
-    if document is not None:
-        there = in_document(db, document, recipe)
-        return there if hash_ is None else (place for place in there if place[2] == hash_)
-    return everywhere(db, recipe) if hash_ is None else of_hash(db, hash_, recipe)
-
-
-def in_document(db: apsw.Connection, document: int, recipe: Recipe) -> Iterator[Place]:
+def in_document(db: apsw.Connection, document: int, recipe: Recipe) -> list[Place]:
     """The fingerprints of a document in the order of their positions; none if it is not there."""
     content = content_with_id(db, document)
-    if content is not None:
-        yield from _in_content(db, document, content, recipe)
+    return [] if content is None else _in_content(db, document, content, recipe)
 
 
-def of_hash(db: apsw.Connection, shown: int, recipe: Recipe) -> Iterator[Place]:
+def of_hash(db: apsw.Connection, shown: int, recipe: Recipe) -> list[Place]:
     """Where a hash is a fingerprint, by document, then by position."""
     if not 0 <= shown < 1 << 64 - int(HASH_SHIFT):
-        return
+        return []
     wanted = np.array([shown], np.uint64) << HASH_SHIFT
     # What is found in vain, by half a hash or in a content that is gone, has no such place, or no document.
     found = [np.empty(0, np.int64), *(some for _, some in postings.look_up(db, wanted))]
@@ -48,13 +35,7 @@ def of_hash(db: apsw.Connection, shown: int, recipe: Recipe) -> Iterator[Place]:
     for content, _, document in documents_of(db, np.unique(np.concatenate(found))):
         hashes, positions = contents.fingerprints_of(db, content, recipe.window)
         places += [(document, position, shown) for position in positions[hashes == wanted[0]].tolist()]
-    yield from sorted(places)
-
-
-def everywhere(db: apsw.Connection, recipe: Recipe) -> Iterator[Place]:
-    """All fingerprints of all documents."""
-    for document, content in all_documents(db):
-        yield from _in_content(db, document, content, recipe)
+    return sorted(places)
 
 
 def sizes(db: apsw.Connection) -> tuple[int, int]:
@@ -62,8 +43,7 @@ def sizes(db: apsw.Connection) -> tuple[int, int]:
     return documents.greatest(db), sum(segment.postings for segment in postings.all_segments(db))
 
 
-def _in_content(db: apsw.Connection, document: int, content: int, recipe: Recipe) -> Iterator[Place]:
+def _in_content(db: apsw.Connection, document: int, content: int, recipe: Recipe) -> list[Place]:
     hashes, positions = contents.fingerprints_of(db, content, recipe.window)
     shown = (hashes >> HASH_SHIFT).tolist()
-    for position, one in zip(positions.tolist(), shown, strict=True):
-        yield document, position, one
+    return [(document, position, one) for position, one in zip(positions.tolist(), shown, strict=True)]

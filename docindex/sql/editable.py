@@ -14,13 +14,13 @@ from typing import Any
 
 import apsw
 
-from docindex.errors import NotAnIndex, TextNotKept
-from docindex.items import checked_key, incoming
+from docindex.errors import NotAnIndex, Refused, TextNotKept
+from docindex.items import incoming
 from docindex.query.asking import Id
 from docindex.sql.homes import Here, Place
-from docindex.sql.scalars import Value, named, whole
+from docindex.sql.scalars import Value, named, naming, whole
 from docindex.sql.virtual import EQUAL, constraints, declared
-from docindex.storage import contents, migrate, postings
+from docindex.storage import borrowed, contents, migrate, postings
 from docindex.storage.contents import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -44,7 +44,9 @@ class DocIndex:
         self, db: apsw.Connection, _module: str, schema: str, _name: str, *_arguments: str
     ) -> tuple[str, "Documents"]:
         """Declare a table for the index in a database."""
-        if not migrate.is_index(db, schema):
+        with borrowed.as_it_is(db):
+            there = migrate.is_index(db, schema)
+        if not there:
             raise NotAnIndex(
                 f"doc_index: the database {schema} is not a docindex index; for one that is attached, say "
                 "create virtual table SCHEMA.NAME using doc_index, and use the table NAME",
@@ -63,11 +65,16 @@ class Documents:
     def __init__(self, here: Here, schema: str) -> None:
         self._here = here
         self._schema = schema
+        self._size = 10_000  # until it is used: see `virtual.Module`
 
     @property
     def place(self) -> Place:
         """The index."""
         return self._here.place(self._schema)
+
+    def look(self) -> None:
+        """See how many documents there are, for the next plan."""
+        self._size = self.place.asked.sizes()[0]
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Say what an access costs: to one document by its key or id, or to all."""
@@ -77,7 +84,7 @@ class Documents:
             if operator == EQUAL and known and not name and wanted in _IDENTIFY:
                 name = wanted
                 info.set_aConstraintUsage_argvIndex(which, 1)
-        rows = 1 if name else self.place.asked.sizes()[0]
+        rows = 1 if name else self._size
         info.idxStr = name
         info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE if name else 0
         info.estimatedRows = rows
@@ -106,25 +113,32 @@ class Documents:
             return known
         if known is not None and conflict != apsw.SQLITE_REPLACE:
             raise _known(key)
-        document = incoming((key, text, meta))
+        with naming("doc_index"):
+            document = incoming((key, text, meta))
         with place.home.writing() as db:
-            _put(db, place, document)
-            return id_of(db, key) or 0
+            return _put(db, place, document)
 
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
         """Another key, text or meta for a document."""
         place = self.place
         if newrowid != row or fields[_ID] is not apsw.no_change:
             raise ValueError("doc_index: only key, text and meta can be changed, not id or rowid")
+        conflict = self._here.connection.vtab_on_conflict()
         with place.home.reading() as db:
             (before,) = listed_as(db, row)
-            key = before.key if fields[_KEY] is apsw.no_change else checked_key(_text("key", fields[_KEY]))
-            if key != before.key and id_of(db, key) is not None:
-                raise _known(key)
+            key = before.key if fields[_KEY] is apsw.no_change else _text("key", fields[_KEY])
+            taken = key != before.key and id_of(db, key) is not None
+        if taken and conflict == apsw.SQLITE_IGNORE:
+            return
+        if taken and conflict != apsw.SQLITE_REPLACE:
+            raise _known(key)
         meta = before.meta if fields[_META] is apsw.no_change else _meta(fields[_META])
         changed = fields[_TEXT] is not apsw.no_change
-        document = incoming((key, _text("text", fields[_TEXT]) if changed else "", meta))
+        with naming("doc_index"):
+            document = incoming((key, _text("text", fields[_TEXT]) if changed else "", meta))
         with place.home.writing() as db:
+            if taken:
+                contents.remove(db, key, place.asked.recipe)
             contents.relabel(db, row, key, document.meta)
             if changed:
                 _put(db, place, document)
@@ -147,6 +161,7 @@ class _Cursor:
 
     def Filter(self, _number: int, name: str | None, values: tuple[Value, ...]) -> None:
         """Begin with the first document."""
+        self._table.look()
         self._rows = self._named(name, *values) if name else self._all()
         self.Next()
 
@@ -203,8 +218,14 @@ class _Cursor:
             return listed(db, last, _AT_A_TIME)
 
 
-def _put(db: apsw.Connection, place: Place, document: Incoming) -> None:
+def _put(db: apsw.Connection, place: Place, document: Incoming) -> int:
+    """Store a document; gives its id."""
     postings.add(db, contents.put(db, [document], place.asked.recipe, store_text=True))
+    number = id_of(db, document.key)
+    if number is None:
+        path = place.home.path
+        raise Refused(f"doc_index: a trigger in {path} did not let {document.key!r} in", path)
+    return number
 
 
 def _known(key: str) -> apsw.ConstraintError:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 
 import apsw
 
-from docindex.errors import Cancelled, NotAnIndex
+from docindex.errors import Cancelled, NotAnIndex, UnreadableFile
 from docindex.questions import Questions
 from docindex.storage import borrowed, migrate
 from docindex.storage.borrowed import Borrowed
@@ -70,19 +70,27 @@ class Here:
     def place(self, schema: str | None = None) -> Place:
         """An index on this connection."""
         db = self.connection
-        names = [name for name in db.db_names() if name != "temp"]
-        if schema is None:
-            schema = next(iter(borrowed.schemas(db)), None)
-        elif schema not in names or not migrate.is_index(db, schema):
-            raise _not_an_index(schema, names)
-        if schema is None:
-            raise _nowhere(names)
-        home = Borrowed(db, schema)
-        recipe = home.recipe()
+        with borrowed.as_it_is(db):
+            schema = self._schema(db, schema)
+            home = Borrowed(db, schema)
+            recipe = home.recipe()
         known = self._known.get(schema)
         if known is None or (known.home.path, known.asked.recipe) != (home.path, recipe):
             known = self._known[schema] = Place(home, Questions(home, recipe))
         return known
+
+    def _schema(self, db: apsw.Connection, wanted: str | None) -> str:
+        """The schema of an index: the one that is wanted, or the first."""
+        names = [name for name in db.db_names() if name != "temp"]
+        if wanted is not None:
+            if wanted not in names or not migrate.is_index(db, wanted):
+                raise _not_an_index(wanted, names)
+            return wanted
+        for name in borrowed.schemas(db):
+            return name
+        for name in names:
+            migrate.is_index(db, name)  # if it is one from the future, that is what has to be said
+        raise _nowhere(names)
 
     def asked(self, schema: str | None = None) -> Questions:
         """What an index on this connection can be asked."""
@@ -90,7 +98,9 @@ class Here:
 
     def has_index(self) -> bool:
         """Whether one of the databases is an index."""
-        return bool(borrowed.schemas(self.connection))
+        db = self.connection
+        with borrowed.as_it_is(db):
+            return bool(borrowed.schemas(db))
 
     @property
     def connection(self) -> apsw.Connection:
@@ -108,12 +118,9 @@ class Beside:
     """
 
     def __init__(self, connection: sqlite3.Connection, limit_s: float | None) -> None:
-        self._names = [
-            (name, path) for _, name, path in connection.execute("pragma database_list") if name != "temp"
-        ]
-        self._indexes = {name: path for name, path in self._names if path and _is_index(connection, name)}
+        self._names, self._indexes = _databases(connection)
         self._limit_s = limit_s
-        self._known: dict[str, Questions] = {}
+        self._known: dict[str, tuple[Store, Questions]] = {}
         self._deadline = 0.0
 
     def begin(self) -> None:
@@ -125,15 +132,15 @@ class Beside:
         """What an index in a file of the connection can be asked."""
         name = next(iter(self._indexes), None) if schema is None else schema
         if name is None:
-            raise _nowhere([name for name, _ in self._names])
+            raise _nowhere(self._names)
         if name not in self._indexes:
-            raise _not_an_index(name, [name for name, _ in self._names])
-        if name not in self._known:
-            store = _opened(self._indexes[name])
-            recipe = migrate.prepare(store, None)
+            raise _not_an_index(name, self._names)
+        store = _opened(self._indexes[name])
+        known = self._known.get(name)
+        if known is None or known[0] is not store:
             timed: Transactions = store if self._limit_s is None else _Timed(store, self)
-            self._known[name] = Questions(timed, recipe)
-        return self._known[name]
+            known = self._known[name] = store, Questions(timed, migrate.prepare(store, None))
+        return known[1]
 
     def has_index(self) -> bool:
         """Whether one of the databases was an index."""
@@ -183,7 +190,7 @@ class _Timed:
 
 
 _lock = threading.Lock()
-_stores: dict[tuple[int, int], Store] = {}
+_stores: dict[tuple[str, int, int], Store] = {}
 _anchors: list[sqlite3.Connection] = []
 
 
@@ -193,17 +200,24 @@ def _opened(path: str) -> Store:
     Python's sqlite3 and apsw are two copies of SQLite. When one of them closes a file, Unix drops all locks
     that this process has on it, also those of the other copy. So from now on neither closes this one.
     """
-    there = Path(path).stat()
+    absolute = Path(path).absolute()
+    try:
+        there = absolute.stat()
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be read any more: {error.strerror}", path) from error
+    # By its name, too: a store opens further connections by the name that it has.
+    file = (str(absolute), there.st_dev, there.st_ino)
     with _lock:
-        store = _stores.get((there.st_dev, there.st_ino))
+        store = _stores.get(file)
         if store is None:
-            anchor = sqlite3.connect(
-                f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
-            )
-            anchor.execute("select 1 from sqlite_schema").fetchall()
+            uri = f"{absolute.as_uri()}?mode=ro"
+            anchor = sqlite3.connect(uri, uri=True, check_same_thread=False)
             _anchors.append(anchor)
-            store = Store(str(Path(path).absolute()), readonly=True, durability="full", timeout_s=_TIMEOUT_S)
-            _stores[there.st_dev, there.st_ino] = store
+            # In a folder that cannot be written nobody has locks.
+            with contextlib.suppress(sqlite3.OperationalError):
+                anchor.execute("select 1 from sqlite_schema").fetchall()
+            store = Store(str(absolute), readonly=True, durability="full", timeout_s=_TIMEOUT_S)
+            _stores[file] = store
         return store
 
 
@@ -215,10 +229,23 @@ def _close() -> None:
         anchor.close()
 
 
-def _is_index(connection: sqlite3.Connection, schema: str) -> bool:
-    quoted = schema.replace('"', '""')
-    ((application,),) = connection.execute(f'pragma "{quoted}".application_id')
-    return bool(application == migrate.APPLICATION_ID)
+def _databases(connection: sqlite3.Connection) -> tuple[list[str], dict[str, str]]:
+    """The names of a connection's databases, and the paths of those that are indexes."""
+    cursor, texts = connection.cursor(), connection.text_factory
+    cursor.row_factory, connection.text_factory = None, str
+    try:
+        there = [(name, path) for _, name, path in cursor.execute("pragma database_list") if name != "temp"]
+        found = {}
+        for name, path in there:
+            quoted = name.replace('"', '""')
+            # A file that is locked now, or no database at all, is its caller's business.
+            with contextlib.suppress(sqlite3.DatabaseError):
+                ((application,),) = cursor.execute(f'pragma "{quoted}".application_id')
+                if path and application == migrate.APPLICATION_ID:
+                    found[name] = path
+        return [name for name, _ in there], found
+    finally:
+        connection.text_factory = texts
 
 
 def _nowhere(names: list[str]) -> NotAnIndex:

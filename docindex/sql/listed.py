@@ -24,6 +24,8 @@ class FingerprintList:
 
     def __init__(self, home: Home) -> None:
         self._home = home
+        # How many documents and fingerprints, until it is used: see `virtual.Module`.
+        self._sizes = 10_000, 5_000_000
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "FingerprintList"]:
         """Declare the table."""
@@ -44,7 +46,7 @@ class FingerprintList:
                 info.set_aConstraintUsage_argvIndex(which, len(taken))
                 # Values are compared with the types they have: SQLite looks at them once more.
                 info.set_aConstraintUsage_omit(which, name == "schema")
-        documents, fingerprints = self._home.asked().sizes() if self._home.has_index() else (0, 0)
+        documents, fingerprints = self._sizes
         rows = fingerprints if not _LOOKED_UP & set(taken) else max(1, fingerprints // max(1, documents))
         if "hash" in taken:
             rows = min(rows, 4)
@@ -63,12 +65,13 @@ class FingerprintList:
     Destroy = Disconnect
 
     def _rows(self, taken: str, values: tuple[Value, ...]) -> Iterator[Row]:
+        """The places, with the schema that was asked for."""
         given = dict(zip(taken.split(",") if taken else (), values, strict=True))
         schema = given.pop("schema", None)
         wanted = {name: whole(value) for name, value in given.items()}
         if None in wanted.values():
             return
-        for place in self._home.asked(schema_of(schema)).places(
-            document=wanted.get("document"), hash_=wanted.get("hash")
-        ):
+        asked = self._home.asked(schema_of(schema))
+        self._sizes = asked.sizes()
+        for place in asked.places(document=wanted.get("document"), hash_=wanted.get("hash")):
             yield *place, schema

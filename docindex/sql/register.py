@@ -154,6 +154,7 @@ class _Told:
         @functools.wraps(function)
         def call(*values: Value) -> Value:
             self._begin()
+            self._last = None
             try:
                 return function(*values)
             except Exception as error:

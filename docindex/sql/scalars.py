@@ -23,6 +23,7 @@ from docindex.version import __version__
 Value = None | int | float | str | bytes
 
 _MASK = (1 << 64) - 1
+_MOST = 4096  # features, and slots of one: as many as a sketch can have
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB", type(None): "NULL"}
 
 
@@ -194,11 +195,13 @@ def filtered(k: Value, s: Value, r: Value, x: Value) -> Value:
     """The share of pairs at resemblance x that have r of k features, of s slots each, in common."""
     if k is None or s is None or r is None or x is None:
         return None
-    if not all(isinstance(number, int) for number in (k, s, r)) or not isinstance(x, (int, float)):
+    if not (isinstance(k, int) and isinstance(s, int) and isinstance(r, int) and isinstance(x, (int, float))):
         raise TypeError(
             f"expected INTEGER k, s and r and a number, not {', '.join(map(named, (k, s, r, x)))}"
         )
-    return acceptance(k, s, r, float(x))  # type: ignore[arg-type]
+    if max(k, s, r) > _MOST:
+        raise ValueError(f"expected k, s and r of {_MOST:,} at most, not {k}, {s} and {r}")
+    return acceptance(k, s, r, float(x))
 
 
 def density(window: Value) -> Value:

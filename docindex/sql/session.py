@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from docindex.errors import UnreadableFile
+from docindex.errors import ReadOnly, UnreadableFile
 from docindex.sql.register import register_on
 from docindex.storage import adhoc
 from docindex.storage.adhoc import Bindings, Rows
-from docindex.storage.connection import Store
+from docindex.storage.connection import Connection, Store
 
 _TIMEOUT_S = 10.0
 
@@ -21,10 +21,19 @@ def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) ->
         with store.writing() if write else store.reading() as db:
             register_on(db)
             if not write:
-                return adhoc.answer(db, sql, bindings), 0
+                return _read(db, sql, bindings), 0
             return adhoc.changed(db, sql, bindings), db.changes()
     finally:
         store.close()
+
+
+def _read(db: Connection, sql: str, bindings: Bindings) -> Rows:
+    try:
+        return adhoc.answer(db, sql, bindings)
+    except ReadOnly as error:
+        raise ReadOnly(
+            "only one statement that reads is taken; say --write to let it change the file", error.path
+        ) from error
 
 
 def opened(path: str, *, write: bool) -> Store:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from docindex.query import arguments
 from docindex.query.asking import Id
 from docindex.query.places import SHIFT
 from docindex.questions import Questions
@@ -31,7 +32,7 @@ class Table:
     answer: Callable[..., Iterable[Row]]
     """Gives the rows: takes what can be asked, and the arguments by their names."""
     order: tuple[tuple[str, bool], ...]
-    """The order in which rows come: columns, and whether descending."""
+    """The order in which rows come: columns, if descending; no texts, which databases sort differently."""
     least: tuple[str, str, float] | None = None
     """A column, the parameter that says how small it may be, and what that is if not given."""
     most: tuple[str, str, float] | None = None
@@ -76,6 +77,8 @@ def _search(
     min_containment: Any = 0.0,
     max_rows: Any = None,
 ) -> Iterable[Row]:
+    if max_rows is not None:
+        arguments.whole("max_rows", max_rows)
     found = asked.search(
         asking(query), window=window, budget=budget, min_containment=min_containment, limit=max_rows
     )
@@ -151,7 +154,7 @@ TABLES = (
         parameters=("query", "window", "budget", "min_containment", "max_rows"),
         required=1,
         answer=_search,
-        order=(("score", True), ("key", False)),
+        order=(("score", True),),
         least=("containment", "min_containment", 0.0),
         limit="max_rows",
         cost=8_000,
@@ -163,7 +166,7 @@ TABLES = (
         parameters=("query", "min_resemblance"),
         required=1,
         answer=_similar,
-        order=(("resemblance", True), ("key", False)),
+        order=(("resemblance", True),),
         least=("resemblance", "min_resemblance", 0.8),
         cost=5_000,
         rows=5,
@@ -174,7 +177,7 @@ TABLES = (
         parameters=("query", "within"),
         required=1,
         answer=_near,
-        order=(("distance", False), ("key", False)),
+        order=(("distance", False),),
         most=("distance", "within", 3),
         cost=250,
         rows=5,

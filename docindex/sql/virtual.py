@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import apsw
+import xxhash
 
 from docindex.sql.homes import Home
-from docindex.sql.scalars import Value, naming
+from docindex.sql.scalars import Value, naming, schema_of
 from docindex.sql.tables import Row, Table
+from docindex.storage.rows import signed
 
 EQUAL = apsw.SQLITE_INDEX_CONSTRAINT_EQ
 _AT_LEAST = {apsw.SQLITE_INDEX_CONSTRAINT_GE, apsw.SQLITE_INDEX_CONSTRAINT_GT}
@@ -46,18 +48,15 @@ class Cursor:
         self._answer = answer
         self._rows: Iterator[Row] = iter(())
         self._row: Row | None = None
-        self._number = 0
 
     def Filter(self, _number: int, name: str | None, values: tuple[Value, ...]) -> None:
         """Begin with the first row."""
         self._rows = iter(self._answer(name or "", values))
-        self._number = 0
         self.Next()
 
     def Next(self) -> None:
         """Go on to the next row."""
         self._row = next(self._rows, None)
-        self._number += 1
 
     def Eof(self) -> bool:
         """Whether there is none any more."""
@@ -65,11 +64,11 @@ class Cursor:
 
     def Column(self, number: int) -> Any:
         """A value of the row."""
-        return self._number if number < 0 or self._row is None else self._row[number]
+        return self.Rowid() if number < 0 or self._row is None else self._row[number]
 
     def Rowid(self) -> int:
-        """Its number."""
-        return self._number
+        """A number of the row's own: where rows are found in two ways, SQLite tells them apart by it."""
+        return signed(xxhash.xxh3_64_intdigest(repr(self._row).encode("utf-8", "surrogatepass")))
 
     def Close(self) -> None:
         """Let go of the rows."""
@@ -82,6 +81,9 @@ class Module:
     def __init__(self, home: Home, table: Table) -> None:
         self._home = home
         self._table = table
+        # Of the last time that it was used. To ask while a plan is made could never succeed once another
+        # connection has changed the schema: SQLite reads it again only when no plan is being made.
+        self._documents = 10_000
         self._names = (*table.columns, *table.parameters, "schema")
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "Module"]:
@@ -95,7 +97,7 @@ class Module:
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Say what an access costs, and which values it takes; False if an argument is not known there."""
-        table, taken, whole, limit = self._table, list[str](), True, None
+        table, taken, complete, limit = self._table, list[str](), True, None
         for which, column, operator, known in constraints(info):
             name = self._names[column] if 0 <= column < len(self._names) else ""
             if operator == _LIMIT:
@@ -103,15 +105,15 @@ class Module:
             elif operator == EQUAL and column >= len(table.columns):
                 if not known:
                     return False
-                whole &= self._take(info, which, name, taken, omit=True)
+                complete &= self._take(info, which, name, taken, omit=True)
             elif known and (given := self._bound(name, operator)):
-                whole = False
+                complete = False
                 self._take(info, which, given, taken, omit=False)
             else:
-                whole = False
+                complete = False
         info.orderByConsumed = ordered = self._ordered(info)
         # What SQLite leaves out, skips or sorts, it must see all of.
-        if limit is not None and whole and table.limit and (ordered or not info.nOrderBy):
+        if limit is not None and complete and table.limit and (ordered or not info.nOrderBy):
             self._take(info, limit, "limit", taken, omit=False)
         info.idxStr = ",".join(taken)
         self._estimate(info, missing=any(name not in taken for name in table.parameters[: table.required]))
@@ -152,10 +154,8 @@ class Module:
 
     def _estimate(self, info: apsw.IndexInfo, *, missing: bool) -> None:
         table = self._table
-        documents = 0
-        if table.cost_per_document and self._home.has_index():
-            documents, _ = self._home.asked().sizes()
-        info.estimatedCost = 1e15 if missing else table.cost + table.cost_per_document * documents
+        cost = table.cost + table.cost_per_document * self._documents
+        info.estimatedCost = 1e15 if missing else cost
         info.estimatedRows = table.rows
 
     def _rows(self, taken: str, values: tuple[Value, ...]) -> Iterator[Row]:
@@ -172,9 +172,11 @@ class Module:
         if table.least and isinstance(value := given.get(">="), (int, float)):
             _narrow(arguments, *table.least[1:], min(value, 1.0), max)
         if table.most and isinstance(value := given.get("<="), (int, float)):
-            _narrow(arguments, *table.most[1:], max(int(value), 0), min)
+            _narrow(arguments, *table.most[1:], int(min(max(value, 0), 63)), min)
         if table.limit and isinstance(value := given.get("limit"), int) and value > 0:
             _narrow(arguments, table.limit, value, value, min)
+        if table.cost_per_document and self._home.has_index():
+            self._documents = self._home.asked(schema_of(given.get("schema"))).sizes()[0]
         with naming(table.name):
             for row in table.rows_for(self._home, arguments):
                 yield row + hidden

@@ -32,8 +32,8 @@ class Template:
 class Marked:
     """What does not count, as ascending hashes."""
 
-    ids: tuple[int, ...] = ()
-    """The templates it comes from: an id is never used again."""
+    templates: tuple[tuple[int, bytes], ...] = ()
+    """Those it comes from: ids, and hashes of the texts, for another file may have the same ids."""
     hashes: U64 = dataclasses.field(default_factory=_NOTHING.copy)
     """Of fingerprints, as they are stored."""
     shingles: U64 = dataclasses.field(default_factory=_NOTHING.copy)
@@ -83,8 +83,8 @@ def templates(db: apsw.Connection) -> list[Template]:
 
 def marked(db: apsw.Connection, known: Marked) -> Marked:
     """All that does not count; what is known already if it still holds."""
-    ids = tuple(number for (number,) in rows(db, "select id from main.boilerplate order by id"))
-    if ids == known.ids:
+    ids = tuple(rows(db, "select id, hash from main.boilerplate order by id"))
+    if ids == known.templates:
         return known
     hashes, shingles = [_NOTHING], [_NOTHING]
     for number, *row, stored in rows(

@@ -13,12 +13,13 @@ import apsw
 
 from docindex.recipe import Recipe
 from docindex.storage import migrate
+from docindex.storage.connection import refused
 from docindex.storage.rows import Bindings
 
 
 def schemas(db: apsw.Connection) -> list[str]:
     """The names of the databases of a connection that are indexes, in the order SQLite looks there."""
-    return [name for name in db.db_names() if name != "temp" and migrate.is_index(db, name)]
+    return [name for name in db.db_names() if name != "temp" and migrate.is_index(db, name, newer=False)]
 
 
 class Borrowed:
@@ -32,30 +33,37 @@ class Borrowed:
 
     def recipe(self) -> Recipe:
         """The parameters the index was made with."""
-        return migrate.recipe_of(self._connection(), self.path)
+        with as_it_is(self._lent()):
+            return migrate.recipe_of(self._connection(), self.path)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """The connection, on which every statement sees the same state."""
         db = self._connection()
-        # A statement that has not come to its end holds that state, in a transaction or not.
-        held = db.execute("select 1 from main.recipe")
-        try:
-            yield db
-        finally:
-            held.close(True)
+        with as_it_is(self._lent()):
+            # A statement that has not come to its end holds that state, in a transaction or not.
+            held = db.execute("select 1 from main.recipe")
+            try:
+                yield db
+            finally:
+                held.close(True)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """The connection, within a statement of the host's that changes something."""
         host = self._lent()
+        before = host.total_changes()
         try:
-            yield self._connection()
-        except BaseException:
+            with as_it_is(host):
+                yield self._connection()
+        except BaseException as error:
             # A statement may have been made without means to undo a part of it, and a savepoint cannot be
             # begun within one; so a host that goes on and commits would keep half a document.
-            if host.in_transaction:
+            if host.in_transaction and host.total_changes() != before:
                 host.execute("rollback")
+            if isinstance(error, apsw.ConstraintError):
+                # As such it would be for `or fail` and its like to keep what was done before it.
+                raise refused(self.path, error) from error
             raise
 
     def cancels(self) -> int:
@@ -77,6 +85,17 @@ class Borrowed:
         """The host's, or what can do for a storage room all that it asks of a connection."""
         db = self._lent()
         return db if self._schema == "main" else cast("apsw.Connection", Attached(db, self._schema))
+
+
+@contextlib.contextmanager
+def as_it_is(db: apsw.Connection) -> Iterator[None]:
+    """Within, statements and rows are not what a host makes of them."""
+    traces = db.exec_trace, db.row_trace
+    db.exec_trace = db.row_trace = None
+    try:
+        yield
+    finally:
+        db.exec_trace, db.row_trace = traces
 
 
 class Attached:

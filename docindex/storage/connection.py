@@ -38,6 +38,7 @@ NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
 _WAIT_S = 0.01
+_STEPS = 100_000  # of SQLite's machine between two looks at signals: some milliseconds
 _KEPT_IDLE = 8  # reading connections that stay open when nobody reads
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
@@ -269,6 +270,8 @@ class Store:
         connection = apsw.Connection(name, flags)
         self._all.append(connection)  # at once: an error may ask it what the system said
         connection.set_busy_handler(self._waits())
+        # It lets Python see that somebody has pressed Control-C, however long a statement takes.
+        connection.set_progress_handler(lambda: False, _STEPS, id="signals")
         if self._guard is not None:
             self._guard(connection)
         return connection
@@ -314,11 +317,7 @@ class Store:
             case apsw.BusyError() | apsw.LockedError():
                 return self._busy(_writer_of(path))
             case apsw.ConstraintError():
-                return Refused(
-                    f"the change to {path} is against a rule in it ({error}), and was not made; if the rule "
-                    "is not one of your own tables, triggers or checks, see what check() says",
-                    path,
-                )
+                return refused(path, error)
             case apsw.SQLError() if "no such function" in str(error):
                 return Refused(f"{path} has a rule with a function that is not there ({error})", path)
             case apsw.FullError():
@@ -346,6 +345,17 @@ class Store:
             ):
                 return None
         return CorruptIndex(f"{path} cannot be read: {error}; restore a backup, or index again", path)
+
+
+def refused(path: str, error: apsw.ConstraintError) -> Refused:
+    """What a rule in a file forbids; what docindex said itself stays as it is."""
+    if str(error).startswith("doc_index:"):
+        return Refused(str(error), path)
+    return Refused(
+        f"the change to {path} is against a rule in it ({error}), and was not made; if the rule "
+        "is not one of your own tables, triggers or checks, see what check() says",
+        path,
+    )
 
 
 def _disk_full(path: str) -> DiskFull:

@@ -4,7 +4,6 @@ Must never write.
 """
 
 import dataclasses
-from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -16,7 +15,7 @@ from docindex.recipe import Recipe
 from docindex.storage import adhoc
 from docindex.storage.adhoc import Where
 from docindex.storage.contents import from_json
-from docindex.storage.rows import Bindings, counter, row_sum, rows, rows_for, stream, value
+from docindex.storage.rows import Bindings, counter, row_sum, rows, rows_for, value
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
@@ -112,11 +111,6 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
 def greatest(db: apsw.Connection) -> int:
     """The greatest id that a document ever had: about how many there are."""
     return counter(db, "document")
-
-
-def all_documents(db: apsw.Connection) -> Iterator[tuple[int, int]]:
-    """All documents in the order of their ids: id and content."""
-    return stream(db, "select id, content from main.document order by id")
 
 
 def content_with_id(db: apsw.Connection, number: int) -> int | None:

@@ -78,12 +78,15 @@ def _tables(db: apsw.Connection) -> int:
     return int(value(db, "select count(*) from main.sqlite_schema"))
 
 
-def is_index(db: apsw.Connection, schema: str) -> bool:
-    """Whether a database of a connection is an index; `SchemaTooNew` for one of a newer docindex."""
+def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
+    """Whether a database of a connection is an index.
+
+    `SchemaTooNew` for one of a newer docindex; False if no `newer` one is meant.
+    """
     if db.pragma("application_id", schema=schema) != APPLICATION_ID:
         return False
     version, path = db.pragma("user_version", schema=schema), db.db_filename(schema)
-    if version > len(_scripts()):
+    if newer and version > len(_scripts()):
         raise _too_new(path, version)
     return bool(version == len(_scripts()))
 

@@ -81,7 +81,7 @@ def test_nothing_found_prints_nothing(path, capsys):
 def test_reading_cannot_write(path, capsys, sql):
     code, out, err = run(capsys, path, sql)
     assert (code, out) == (9, "")
-    assert err == "docindex: only one statement that reads is taken; change documents by add and remove\n"
+    assert err == "docindex: only one statement that reads is taken; say --write to let it change the file\n"
     with docindex.open(path) as index:
         assert sorted(index) == ["a.txt", "b.txt"]
 

@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 from docindex.reading.canonical import canonical
 from docindex.reading.text import read
 
+
+def ordinary(text):
+    """Whether no letter is part of a word, but spelled with letters that are words by themselves."""
+    return not any(canonical(canonical(f"0{char}0")) != canonical(f"0{char}0") for char in text)
+
+
 TEXTS = st.text(
     st.one_of(st.characters(), st.sampled_from("aÉß \n-½ﬁ㎞⑴가か漢字ไทยŉİ\u200b\u0301\u00ad豈")), max_size=40
 )
@@ -25,6 +31,13 @@ def test_a_text_and_its_canonical_form_read_the_same(text):
 @given(TEXTS)
 def test_the_canonical_form_is_its_own(text):
     assert canonical(canonical(text)) == canonical(text)
+
+
+def test_there_are_few_exceptions_and_they_keep_their_symbols():
+    odd = [char for char in map(chr, range(0x110000)) if not ordinary(char)]
+    assert len(odd) == 454
+    for char in odd:
+        assert read([char]).symbols.tobytes() == read([canonical(char)]).symbols.tobytes()
 
 
 @given(st.text(st.characters(codec="ascii")))

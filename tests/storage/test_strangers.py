@@ -146,3 +146,45 @@ def test_a_damaged_file_is_refused_at_once(path):
 def test_a_value_of_a_gigabyte_is_not_made(path):
     with docindex.open(path, trusted=False) as index, pytest.raises(ValueError, match="too big"):
         index.execute("select length(zeroblob(1000000000) || 'x')")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create index sqliteXstat on document (content, key)",
+        "create unique index sqlite_statement on document (meta)",
+        "create trigger sqliteXstat_t before insert on document begin select 1; end",
+    ],
+)
+def test_a_name_like_those_of_sqlite_hides_nothing(path, statement):
+    try:
+        altered(path, statement)
+    except apsw.SQLError:
+        return  # reserved
+    with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+        docindex.open(path, trusted=False)
+
+
+def test_an_index_that_lies_is_found(path):
+    with apsw.Connection(path) as db:
+        db.execute("pragma writable_schema = on")
+        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        roots = dict(db.execute("select name, rootpage from sqlite_schema where type = 'index'"))
+        for one, other in (("document_content", "content_simhash"), ("content_simhash", "document_content")):
+            db.execute("update sqlite_schema set rootpage = ? where name = ?", (roots[other], one))
+    db.close()
+    with pytest.raises(docindex.CorruptIndex, match="is damaged"):
+        docindex.open(path, trusted=False)
+
+
+def test_tables_of_the_stranger_s_own_are_not_looked_at(path):
+    altered(
+        path,
+        "create table slow (x)",
+        "create index of_slow on slow (length(hex(zeroblob(1000000 + x))))",
+        "insert into slow select value from (with recursive n(value) as "
+        "(select 1 union all select value + 1 from n limit 50) select value from n)",
+        "create virtual table words using fts5(x)",
+    )
+    with docindex.open(path, trusted=False) as index:
+        assert len(index) == 20

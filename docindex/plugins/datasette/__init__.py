@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import datasette
+from datasette.utils import tilde_decode
 from datasette.utils.asgi import NotFound, Request, Response
 
 from docindex.sql.register import register
@@ -53,16 +54,18 @@ def register_routes() -> list[tuple[str, Callable[..., Any]]]:
 @datasette.hookimpl
 def database_actions(datasette: Any, database: str) -> list[dict[str, str]]:
     """A link to the page, in the menu of a database."""
-    return [{"href": datasette.urls.path(f"/{database}/-/docindex"), "label": "Find where a text is from"}]
+    href = f"{datasette.urls.database(database)}/-/docindex"
+    return [{"href": href, "label": "Find where a text is from"}]
 
 
 async def page(datasette: Any, request: Request) -> Response:
     """The form; and once a text was sent, the documents that share text with it."""
-    name = request.url_vars["database"]
+    route = tilde_decode(request.url_vars["database"])
     try:
-        database = datasette.get_database(name)
+        database = datasette.get_database(route=route)
     except KeyError:
-        raise NotFound(f"Database not found: {name}") from None
+        raise NotFound(f"Database not found: {route}") from None
+    name = database.name
     await datasette.ensure_permissions(
         request.actor, [("execute-sql", name), ("view-database", name), "view-instance"]
     )
@@ -124,4 +127,4 @@ def _asked(connection: sqlite3.Connection, sql: str, *bindings: object) -> list[
 def _why(connection: sqlite3.Connection, error: sqlite3.OperationalError) -> str:
     """What docindex said, or else SQLite."""
     ((ours,),) = connection.execute("select doc_error()")
-    return ours or str(error)
+    return ours if ours and str(error).startswith("user-defined") else str(error)
