@@ -1,7 +1,7 @@
 """Plain text in, what counts of it out, as text that a person can read.
 
 Must never say anything else than `text.read`: a text and its canonical form have the same symbols, and the
-same words. (But for 454 signs as "㋀": such a one is part of a word, and spelled with ideographs, which are not.)
+same words. (But for 454 signs as "㋀": such a one is part of a word, but spelled with ideographs.)
 """
 
 from docindex.reading.text import letters, separates, stands_alone
