@@ -90,8 +90,16 @@ def binaries(folder, rounds):
             path.write_bytes(data)
             os.utime(path, ns=(OLD, OLD))
     peers = {
+        # (rmlint would put a file in the place of /dev/null.)
         "jdupes": ["jdupes", "-r", "-q", "-A", str(folder)],
-        "rmlint": ["rmlint", "-o", "json:/dev/null", "--types", "duplicates", str(folder)],
+        "rmlint": [
+            "rmlint",
+            "-o",
+            f"json:{folder.parent / 'rmlint.json'}",
+            "--types",
+            "duplicates",
+            str(folder),
+        ],
     }
     ours = functools.partial(found, folder)
     took = {name: [] for name in ("docindex", *peers)}
