@@ -46,6 +46,7 @@ def register(
     >>> register(connection)
     >>> connection.execute("select doc_resemblance('to be or not to be', 'To be, or not to be!')").fetchone()
     (1.0,)
+    >>> connection.close()
     """
     if not (index is None or isinstance(index, Questions)):
         raise TypeError(f"index must be what docindex.open returns, or None, not {index!r}")

@@ -1,5 +1,6 @@
 """Functions on any connection: what they take, what they say of a slip, and where they find an index."""
 
+import contextlib
 import gc
 import json
 import logging
@@ -21,6 +22,15 @@ def connected(kind, path=":memory:"):
     connection = apsw.Connection(str(path)) if kind == "apsw" else sqlite3.connect(path)
     docindex.register(connection)
     return connection
+
+
+@contextlib.contextmanager
+def opened(kind, path=":memory:"):
+    connection = connected(kind, path)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +68,7 @@ def slip(connection, sql, *bindings):
 
 
 def test_functions_about_texts_need_no_index(kind):
-    with connected(kind) as db:
+    with opened(kind) as db:
         db.execute("create table post (a, b)")
         db.execute("insert into post values ('To be, or not to be!', 'to be or not to be'), ('x', null)")
         assert db.execute("select doc_resemblance(a, b), doc_containment(b, a) from post").fetchall() == [
@@ -135,7 +145,7 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
 )
 def test_a_slip_names_the_function_and_what_was_found(kind, path, call, message, caplog):
     name = call.partition("(")[0]
-    with connected(kind, path) as db, caplog.at_level(logging.ERROR, "docindex"):
+    with opened(kind, path) as db, caplog.at_level(logging.ERROR, "docindex"):
         assert slip(db, f"select {call}") == f"{name}: {message}"
         if kind == "sqlite3":  # which tells its caller nothing
             assert caplog.messages == [f"{name}: {message}"]
@@ -145,7 +155,7 @@ def test_a_slip_names_the_function_and_what_was_found(kind, path, call, message,
 
 
 def test_a_schema_that_is_no_index_is_named(kind, path):
-    with connected(kind, path) as db:
+    with opened(kind, path) as db:
         assert slip(db, "select doc_simhash('x', 'there')") == (
             "'there' is not a docindex index among the databases here (main); attach it under this name first"
         )
@@ -163,12 +173,12 @@ def test_a_schema_that_is_no_index_is_named(kind, path):
     ],
 )
 def test_a_table_function_says_what_it_needs(path, call, message):
-    with connected("apsw", path) as db:
+    with opened("apsw", path) as db:
         assert slip(db, f"select * from {call}") == message
 
 
 def test_null_gives_null(kind, path):
-    with connected(kind, path) as db:
+    with opened(kind, path) as db:
         for call in [
             "doc_resemblance(null, 'x')", "doc_containment('x', null)", "doc_simhash(null)",
             "doc_sketch(null)", "doc_features(null)", "doc_canonical(null)", "doc_distance(null, 'x')",
@@ -181,14 +191,14 @@ def test_null_gives_null(kind, path):
 
 
 def test_distances_are_those_of_64_bits(kind):
-    with connected(kind) as db:
+    with opened(kind) as db:
         assert one(db, "select doc_distance(-1, 0)") == 64
         assert one(db, "select doc_distance(-9223372036854775808, 9223372036854775807)") == 64
         assert one(db, "select doc_distance(5, 6)") == 2
 
 
 def test_functions_may_stand_in_an_index_of_an_expression(kind):
-    with connected(kind) as db:  # where only deterministic ones may
+    with opened(kind) as db:  # where only deterministic ones may
         db.execute("create table post (body)")
         db.execute("create index of_canonical on post (doc_canonical(body))")
         db.execute("insert into post values ('One, two'), ('ONE TWO'), ('three')")
@@ -200,7 +210,7 @@ def test_functions_may_stand_in_an_index_of_an_expression(kind):
 
 
 def test_functions_may_stand_in_the_schema_of_a_file_that_is_not_trusted(path):
-    with connected("apsw", path) as db:
+    with opened("apsw", path) as db:
         db.execute(
             "create view seen as "
             "select d.key, doc_canonical(id) c from document d, doc_near('a', 0) using (id)"
@@ -267,7 +277,7 @@ def test_connections_and_indexes_of_other_kinds_are_refused(path):
     with pytest.raises(TypeError, match=r"an apsw\.Connection or a sqlite3\.Connection, not str"):
         docindex.register(str(path))
     with pytest.raises(TypeError, match=r"what docindex\.open returns, or None"):
-        docindex.register(sqlite3.connect(":memory:"), str(path))
+        docindex.register(apsw.Connection(":memory:"), str(path))
     with pytest.raises(ValueError, match="limit_s is for connections of sqlite3"):
         docindex.register(apsw.Connection(":memory:"), limit_s=1)
 
