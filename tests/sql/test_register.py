@@ -20,6 +20,7 @@ from tests.storage.texts import noise
 
 def connected(kind, path=":memory:"):
     connection = apsw.Connection(str(path)) if kind == "apsw" else sqlite3.connect(path)
+    connection.execute("pragma busy_timeout = 10000")  # whoever closes a file last tidies it up
     docindex.register(connection)
     return connection
 
