@@ -5,7 +5,7 @@ import click
 from docindex.cli.ask import pairs, search, similar
 from docindex.cli.change import add, boilerplate, remove
 from docindex.cli.compare import compare
-from docindex.cli.dups import act, dups
+from docindex.cli.dups import act, dups, undo
 from docindex.cli.filter import design
 from docindex.cli.scan import scan
 from docindex.cli.sql import shell, sql
@@ -22,7 +22,7 @@ def docindex(debug: bool) -> None:
 
 
 _COMMANDS = (
-    *(scan, dups, act, search, similar, compare, pairs, add, remove, boilerplate),
+    *(scan, dups, act, undo, search, similar, compare, pairs, add, remove, boilerplate),
     *(sql, shell, info, check, optimize, design),
 )
 for command in _COMMANDS:

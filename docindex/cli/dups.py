@@ -16,6 +16,7 @@ from docindex.files.copies import copies
 from docindex.files.likeness import KINDS, Alike, alike
 from docindex.files.names import key_of, root_of
 from docindex.files.plan import KEEP, Group, from_json, plan, to_json
+from docindex.files.undo import undo as undo_steps
 from docindex.files.walk import Skipped
 from docindex.index import open as open_index
 
@@ -137,6 +138,29 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
         for one in done
     ]  # fmt: skip
     return show(records, form, lambda: _acted(done, how, dry_run=dry_run))
+
+
+@click.command()
+@click.argument("journal", metavar="[JOURNAL]", type=click.Path(dir_okay=False), required=False)
+@click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="only say what would be done")
+@form_options
+def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
+    """Bring back what `docindex act` removed or linked, after its JOURNAL.
+
+    From the trash, or by copying the file that was kept, if it still has the same bytes. A file that has
+    come in the place of one since is left as it is.
+
+    \b
+    Examples:
+      docindex undo
+      docindex undo --no-dry-run
+    """
+    done = list(undo_steps(journal or _journal(), dry_run=dry_run))
+    records = [{"key": one.key, "outcome": one.outcome, "why": one.why} for one in done]
+    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
+    if dry_run and done:
+        lines.append("nothing was done; say --no-dry-run to do it")
+    return show(records, form, lambda: "\n".join(lines) or "nothing to undo")
 
 
 def _journal() -> Path:

@@ -115,7 +115,7 @@ def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal)
                     kept.refuse_changed()
                     if dry_run:
                         return Done(file.key, other.key, "would be done", size=file.size)
-                    return _do(file.key, own, other.key, kept, how, journal)
+                    return _do(group.digest, (file.key, own), (other.key, kept), how, journal)
             raise NotReadable("no copy that is to be kept has its bytes any more")
     except NotReadable as error:
         return Done(file.key, None, "left", str(error))
@@ -123,20 +123,30 @@ def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal)
         return Done(file.key, None, "left", error.strerror or str(error))
 
 
-def _do(key: str, own: _Open, kept_key: str, kept: _Open, how: How, journal: Journal) -> Done:
-    status = own.status
-    facts = {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "mode": stat.S_IMODE(status.st_mode)}
-    journal.write(begun=how, key=key, kept=kept_key, **facts)
+def _do(
+    digest: str, going: tuple[str, _Open], staying: tuple[str, _Open], how: How, journal: Journal
+) -> Done:
+    (key, own), (kept_key, kept) = going, staying
+    status, step = own.status, secrets.token_hex(8)
+    journal.write(
+        begun=how,
+        step=step,
+        key=key,
+        kept=kept_key,
+        digest=digest,
+        mtime_ns=status.st_mtime_ns,
+        mode=stat.S_IMODE(status.st_mode),
+    )
     trashed = None
     if how == "trash":
         trashed = key_of(to_trash(own.path))
     elif how == "delete":
         os.unlink(own.path)
     elif how == "hardlink":
-        _instead(own.path, lambda new: os.link(kept.path, new, follow_symlinks=False))
+        instead(own.path, lambda new: os.link(kept.path, new, follow_symlinks=False))
     else:
-        _instead(own.path, lambda new: _reflink(kept.file, new, status))
-    journal.write(done=how, key=key, kept=kept_key, trashed=trashed)
+        instead(own.path, lambda new: _reflink(kept.file, new, status))
+    journal.write(done=how, step=step, trashed=trashed)
     return Done(key, kept_key, "done", size=status.st_size, trashed=trashed)
 
 
@@ -176,7 +186,7 @@ def _refuse_same(a: _Open, b: _Open) -> None:
         raise NotReadable("it is the same file as the one to be kept, by another name")
 
 
-def _instead(path: bytes, make: Callable[[bytes], object]) -> None:
+def instead(path: bytes, make: Callable[[bytes], object]) -> None:
     """Put something new in the place of a file, at once."""
     new = os.path.join(os.path.dirname(path), b".docindex-" + secrets.token_hex(8).encode())
     try:

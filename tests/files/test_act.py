@@ -20,6 +20,7 @@ from docindex.files.names import key_of, path_of, root_of
 from docindex.files.plan import KEEP, from_json, plan, to_json
 from docindex.files.scan import scan
 from docindex.files.trash import from_trash
+from docindex.files.undo import undo
 from docindex.files.walk import Options, Skipped
 
 NAMES = [b"a", b"b.txt", b"caf\xe9", rb"\x41", b"new\nline", b"<script>", b"-rf", "größe".encode()]
@@ -274,3 +275,64 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
         found = contents_of(root)
         assert set(found.values()) == set(data), attempt
         assert all(os.path.join(root, b"0-%d" % content) in found for content in range(20))
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+@pytest.mark.parametrize("seed", range(6))
+def test_all_can_be_undone_while_the_kept_copies_are_there(root, tmp_path, how, seed):
+    tree(random.Random(seed), root)
+    before = contents_of(root)
+    facts = {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before}
+    with Journal(tmp_path / "journal") as journal:
+        done = [
+            one for one in act(planned(root), how, dry_run=False, journal=journal) if one.outcome == "done"
+        ]
+    after = contents_of(root)
+    assert {one.outcome for one in undo(tmp_path / "journal", dry_run=True)} <= {"would be undone"}
+    assert contents_of(root) == after
+    assert len([one for one in undo(tmp_path / "journal", dry_run=False) if one.outcome == "undone"]) == len(
+        done
+    )
+    assert contents_of(root) == before
+    assert {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before} == facts
+    for one in done:
+        assert not os.path.samefile(path_of(one.key), path_of(one.kept))
+    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+
+
+def test_undoing_replaces_nothing_and_says_what_it_cannot_do(root, tmp_path):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    with Journal(tmp_path / "journal") as journal:
+        list(act(planned(root), "delete", dry_run=False, journal=journal))
+    (tmp_path / "tree" / "b").write_text("something new")
+    (tmp_path / "tree" / "a").write_text("THE SAME")
+    found = {
+        os.path.basename(one.key): (one.outcome, one.why) for one in undo(tmp_path / "journal", dry_run=False)
+    }
+    assert found == {
+        "b": ("left", "it is there, and was not changed"),
+        "c": ("left", "the copy that was kept has other bytes by now"),
+    }
+    assert (tmp_path / "tree" / "b").read_text() == "something new"
+    (tmp_path / "tree" / "a").unlink()
+    assert {one.why for one in undo(tmp_path / "journal", dry_run=False)} == {
+        "it is there, and was not changed",
+        "No such file or directory",
+    }
+
+
+def test_a_journal_that_was_cut_short_is_followed_as_far_as_it_goes(root, tmp_path):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    with Journal(tmp_path / "journal") as journal:
+        list(act(planned(root), "delete", dry_run=False, journal=journal))
+    whole = (tmp_path / "journal").read_text()
+    (tmp_path / "journal").write_text(whole[:-20])
+    assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
+    assert len(contents_of(root)) == 3
+    (tmp_path / "journal").write_text("{}\n" + whole)
+    with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
+        list(undo(tmp_path / "journal", dry_run=True))

@@ -1,0 +1,102 @@
+"""A journal in, files as they were before out, as far as that is possible.
+
+What went to the trash comes back from there. What was deleted or linked is made again from the copy that was
+kept, if that still has the very bytes. Must never replace a file that has come in the place of one.
+"""
+
+import dataclasses
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from docindex.files.act import Journal, instead
+from docindex.files.names import path_of
+from docindex.files.reading import NotReadable, digest_of
+from docindex.files.trash import from_trash
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of one step of a journal."""
+
+    key: str
+    outcome: Literal["undone", "would be undone", "left"]
+    why: str | None = None
+    """Why it was left."""
+
+
+def undo(journal: str | os.PathLike[str], *, dry_run: bool) -> Iterator[Undone]:
+    """Undo the steps of a journal that were not undone yet, the last one first."""
+    steps = _steps(Path(journal).read_text("utf-8"))
+    with Journal(None if dry_run else journal) as written:
+        for step, facts in reversed(steps.items()):
+            key = facts["key"]
+            try:
+                restored = _restore(facts, dry_run=dry_run)
+            except (OSError, NotReadable) as error:
+                yield Undone(key, "left", getattr(error, "strerror", None) or str(error))
+                continue
+            if restored and not dry_run:
+                written.write(undone=step)
+            outcome: Literal["undone", "would be undone"] = "would be undone" if dry_run else "undone"
+            yield (
+                Undone(key, outcome) if restored else Undone(key, "left", "it is there, and was not changed")
+            )
+
+
+def _steps(text: str) -> dict[str, dict[str, Any]]:
+    """What is known of each step that was begun and not undone, in their order."""
+    steps: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            entry = json.loads(line)
+            if "begun" in entry:
+                wanted = {"begun": str, "key": str, "kept": str, "digest": str, "mtime_ns": int, "mode": int}
+                if any(type(entry[name]) is not kind for name, kind in wanted.items()):
+                    raise TypeError("a fact of another type")
+                steps[entry["step"]] = entry
+            elif "done" in entry:
+                steps[entry["step"]]["trashed"] = entry["trashed"]
+            else:
+                steps.pop(entry["undone"], None)
+        except (ValueError, KeyError, TypeError) as error:
+            if number == len(text.splitlines()):
+                break  # cut short when the machine went down, before the step or behind it
+            raise ValueError(
+                f"line {number} is not one that act wrote to its journal: {line[:60]!r}"
+            ) from error
+    return steps
+
+
+def _restore(facts: dict[str, Any], *, dry_run: bool) -> bool:
+    """Bring a file back; False if there is nothing to be done."""
+    path, kept = path_of(facts["key"]), path_of(facts["kept"])
+    linked = facts["begun"] == "hardlink"
+    if os.path.lexists(path) and not (linked and os.path.lexists(kept) and os.path.samefile(path, kept)):
+        return False
+    trashed = facts.get("trashed")
+    if trashed is not None and os.path.lexists(path_of(trashed)):
+        if not dry_run:
+            from_trash(path_of(trashed), path)
+        return True
+    if digest_of(kept, os.stat(kept).st_size, -1).hex() != facts["digest"]:
+        raise NotReadable("the copy that was kept has other bytes by now")
+    if not dry_run:
+        if linked:
+            instead(path, lambda new: _copy(kept, new, facts))
+        else:
+            _copy(kept, path, facts)
+    return True
+
+
+def _copy(source: bytes, target: bytes, facts: dict[str, Any]) -> None:
+    """A file of its own with the bytes of another, and the time and permissions that it had."""
+    with open(source, "rb") as file, open(target, "xb") as copy:
+        shutil.copyfileobj(file, copy)
+        copy.flush()
+        os.fsync(copy.fileno())
+    os.chmod(target, facts["mode"])
+    os.utime(target, ns=(facts["mtime_ns"], facts["mtime_ns"]))
