@@ -18,6 +18,7 @@ import platformdirs
 
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.items import Item, can_be_stored, checked_key, from_line, incoming, to_line
+from docindex.kernels.arrays import I64
 from docindex.questions import Questions
 from docindex.recipe import Recipe
 from docindex.sketch import batches
@@ -313,6 +314,11 @@ class Index(Questions):
                 register_on(db)
                 self._with_functions.add(db)
             return adhoc.answer(db, sql, bindings)
+
+    def sharers(self) -> I64:
+        """How many texts have each fingerprint hash, the most common first; goes through all of them."""
+        with self._store.reading() as db:
+            return postings.sharers(db)
 
     def export(self) -> Iterator[str]:
         """All documents in the order of their keys, a line of JSON each, for `load`.

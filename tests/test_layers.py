@@ -20,7 +20,7 @@ ORDER = [
     {"questions"},
     {"sql"},
     {"index"},
-    {"files"},
+    {"files", "report"},
     {"__init__"},
     {"plugins"},
     {"cli"},

@@ -6,7 +6,7 @@ Must never compute anything itself. Results go to stdout, what is wrong to stder
 import sys
 from collections.abc import Sequence
 
-_NEEDED = {"click", "rich", "pathspec"}
+_NEEDED = {"click", "jinja2", "pathspec", "rich"}
 USAGE = 2
 
 

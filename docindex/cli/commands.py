@@ -7,6 +7,7 @@ from docindex.cli.change import add, boilerplate, remove
 from docindex.cli.compare import compare
 from docindex.cli.dups import act, dups, undo
 from docindex.cli.filter import design
+from docindex.cli.report import report
 from docindex.cli.scan import scan
 from docindex.cli.sql import shell, sql
 from docindex.cli.upkeep import check, info, optimize
@@ -23,7 +24,7 @@ def docindex(debug: bool) -> None:
 
 _COMMANDS = (
     *(scan, dups, act, undo, search, similar, compare, pairs, add, remove, boilerplate),
-    *(sql, shell, info, check, optimize, design),
+    *(sql, shell, info, check, optimize, design, report),
 )
 for command in _COMMANDS:
     docindex.add_command(command)

@@ -407,6 +407,18 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[Found]]:
     return bits, pieces()
 
 
+def sharers(db: apsw.Connection) -> I64:
+    """How many living contents have each hash, the greatest number first."""
+    gone = dead(db)
+    counts = [np.empty(0, np.int64)]
+    _, pieces = by_hash(db)
+    for some in pieces:
+        hashes = some.hashes[~np.isin(some.contents, gone)]
+        begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+        counts.append(np.diff(begins, append=len(hashes)))
+    return np.sort(np.concatenate(counts))[::-1]
+
+
 def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> Found:
     """Those postings of a segment whose hashes begin with some bits."""
     finer = segment.block_bits - parts_bits

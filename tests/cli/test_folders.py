@@ -149,6 +149,20 @@ def test_search_info_check_and_optimize(home, capsys):
     assert run(capsys, "optimize")[0] == 0
 
 
+def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
+    run(capsys, "scan", home)
+    assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 6 pairs\n", "")
+    page = (tmp_path / "page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "reading room (1).txt" in page
+    code, _, err = run(capsys, "report", "-o", "nowhere/page.html")
+    assert (code, err.count("\n")) == (3, 1)
+    assert (
+        run(capsys, "report", "--under", "nowhere", "-o", "page.html")[1] == "page.html: 0 groups, 0 pairs\n"
+    )
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".page")] == []
+
+
 def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypatch):
     import sys
 

@@ -16,15 +16,11 @@ import urllib.request
 import pytest
 
 import docindex
+from tests.browser import chromium
 from tests.storage.texts import prose
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 HOSTILE = "<script>document.title = 'broken in'</script>"
 LIMIT_MS = 1000
-FLAGS = [
-    *("headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-dev-shm-usage"),
-    *("disable-background-networking", "disable-component-update", "disable-sync", "window-size=1000,1400"),
-]
 
 
 @pytest.fixture(scope="module")
@@ -139,20 +135,8 @@ def test_a_form_from_elsewhere_is_refused(server):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    if not (CHROMIUM and DRIVER):
-        assert not os.environ.get("CI"), "chromium and chromedriver are missing"
-        pytest.skip("chromium and chromedriver are missing")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in FLAGS:
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('chromium')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+        yield driver
 
 
 def pasted(browser, server, text):

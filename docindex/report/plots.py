@@ -1,0 +1,77 @@
+"""Numbers in, plots as SVG out: strings without a single script, in the colours of the page.
+
+Must never know what the numbers are about.
+"""
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 36, 14
+
+
+def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], title: str) -> str:
+    """A bar for each value, with its label below and what it stands for above.
+
+    >>> bars(["a"], [2.0], ["two"], "one bar").count("<rect")
+    1
+    """
+    most = max(values, default=0) or 1
+    step = (_WIDTH - _LEFT) / max(1, len(values))
+    parts = []
+    for number, (label, value, text) in enumerate(zip(labels, values, shown, strict=True)):
+        height = (_HEIGHT - _BOTTOM - _TOP) * value / most
+        x, y = _LEFT + number * step, _HEIGHT - _BOTTOM - height
+        middle = x + step / 2
+        parts.append(
+            f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
+            f'height="{height:.1f}"><title>{escape(label)}: {escape(text)}</title></rect>'
+        )
+        if label:
+            parts.append(_text(middle, _HEIGHT - _BOTTOM + 16, label))
+        if text and len(values) <= 8:
+            parts.append(_text(middle, y - 3, text))
+    return _svg(parts, title)
+
+
+def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name: str) -> str:
+    """Points joined on two logarithmic axes; all coordinates must be above 0.
+
+    >>> curve([(1, 100), (10, 10), (100, 1)], "down", "rank", "count").count("<polyline")
+    1
+    """
+    logs = [(math.log10(x), math.log10(y)) for x, y in points]
+    right = math.ceil(max((x for x, _ in logs), default=0)) or 1
+    top = math.ceil(max((y for _, y in logs), default=0)) or 1
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return (
+            _LEFT + (_WIDTH - _LEFT - _RIGHT) * x / right,
+            _HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * y / top,
+        )
+
+    parts = []
+    for power in range(right + 1):
+        x, y = at(power, 0)
+        parts.append(f'<line class="axis" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{y:.1f}"/>')
+        parts.append(_text(x, y + 14, f"{10**power:,}"))
+    for power in range(top + 1):
+        x, y = at(0, power)
+        parts.append(f'<line class="axis" x1="{x:.1f}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>')
+        parts.append(_text(x - 4, y + 4, f"{10**power:,}", "end"))
+    line = " ".join("{:.1f},{:.1f}".format(*at(x, y)) for x, y in logs)
+    parts.append(f'<polyline class="curve" points="{line}"/>')
+    parts.append(_text(_WIDTH / 2, _HEIGHT - 4, x_name))
+    parts.append(_text(_LEFT + 4, _TOP + 2, y_name, "start"))
+    return _svg(parts, title)
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _svg(parts: Sequence[str], title: str) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title, quote=True)}">'
+        f"{''.join(parts)}</svg>"
+    )

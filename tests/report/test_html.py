@@ -1,0 +1,134 @@
+"""The page of a report, in a real browser: what it shows, what it marks, and what cannot break it."""
+
+import itertools
+import os
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.cli import main
+from tests.browser import chromium
+from tests.storage.texts import prose
+
+HOSTILE = "<script>alert(1)</script>.txt"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """A report on a folder with copies, likenesses and a hostile name; gives its path and the texts."""
+    folder = tmp_path_factory.mktemp("report")
+    rng = random.Random(6)
+    first, second = prose(rng, 300), prose(rng, 300)
+    texts = {
+        "first.txt": first,
+        "copy of first.txt": first,
+        "second.txt": f"{second} {first[300:900]} 𝒜𝒷 😀 {second[::-1]}",
+        HOSTILE: f"😀 </script><b>{first[:1500]}</b> \u2028 and </textarea>",
+        "else.txt": prose(rng, 100),
+    }
+    (folder / "files").mkdir()
+    for name, text in texts.items():
+        (folder / "files" / name.replace("/", "∕")).write_text(text)
+    index, output = str(folder / "own.docindex"), str(folder / "report.html")
+    assert main(["scan", "-q", "--index", index, str(folder / "files")]) == 0
+    assert main(["report", "--index", index, "-o", output, "--min-resemblance", "0.05"]) == 0
+    return output, {name.replace("/", "∕"): text for name, text in texts.items()}
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory, page):
+    with chromium(tmp_path_factory.mktemp("chromium")) as driver:
+        driver.get(f"file://{page[0]}")
+        yield driver
+
+
+def found(browser, selector):
+    from selenium.webdriver.common.by import By
+
+    return browser.find_elements(By.CSS_SELECTOR, selector)
+
+
+def sides_of(browser, pair):
+    """Open a pair; gives the two texts, once they are there."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    pair.find_element("tag name", "summary").click()
+    return WebDriverWait(browser, 20).until(lambda _: pair.find_elements("css selector", ".text"))
+
+
+def test_the_overview_says_what_there_is(browser):
+    assert browser.title == "Copies and likenesses"
+    numbers = [item.text for item in found(browser, ".numbers li")]
+    assert numbers[0] == "5\ndocuments"
+    assert numbers[1] == "4\ndifferent texts"
+    assert len(found(browser, "figure svg")) == 4
+    assert len(found(browser, "svg rect.bar")) > 20
+    kinds = [group.text for group in found(browser, ".group strong")]
+    assert "exact copies" in kinds
+    if os.environ.get("DOCINDEX_REPORT_SCREENSHOT"):
+        browser.save_screenshot(os.environ["DOCINDEX_REPORT_SCREENSHOT"] + ".overview.png")
+
+
+def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
+    (pair,) = [
+        details
+        for details in found(browser, "details.pair")
+        if re.search(r"/first\.txt — .*second\.txt", details.text)
+    ]
+    sides = sides_of(browser, pair)
+    assert len(sides) == 2
+    with docindex.open(Path(page[0]).parent / "own.docindex", readonly=True) as index:
+        keys = {Path(key).name: key for key in index}
+        compared = index.compare(docindex.Key(keys["first.txt"]), docindex.Key(keys["second.txt"]))
+        texts = [index.text(keys[name]) for name in ("first.txt", "second.txt")]
+    for side, text, ranges in zip(
+        sides,
+        texts,
+        [
+            [(p.query_start, p.query_end) for p in compared.passages],
+            [(p.start, p.end) for p in compared.passages],
+        ],
+        strict=True,
+    ):
+        assert browser.execute_script("return arguments[0].textContent", side) == text
+        marked = [
+            browser.execute_script("return arguments[0].textContent", mark)
+            for mark in side.find_elements("css selector", "mark")
+        ]
+        cuts = sorted({place for range_ in ranges for place in range_})
+        inside = [(a, b) for a, b in itertools.pairwise(cuts) if any(s <= a and b <= e for s, e in ranges)]
+        assert marked == [text[a:b] for a, b in inside]
+    mark = sides[0].find_elements("css selector", "mark")[0]
+    mark.click()
+    assert sides[1].find_elements("css selector", "mark.on")
+    if os.environ.get("DOCINDEX_REPORT_SCREENSHOT"):
+        browser.execute_script("arguments[0].scrollIntoView()", pair)
+        browser.save_screenshot(os.environ["DOCINDEX_REPORT_SCREENSHOT"])
+
+
+def test_names_and_texts_cannot_break_into_the_page(browser):
+    hostile = [details for details in found(browser, "details.pair") if "<script>alert(1)" in details.text]
+    assert hostile
+    assert any("</script><b>" in side.text for side in sides_of(browser, hostile[0]))
+    assert len(found(browser, "script")) == 2
+    assert found(browser, "b") == []
+    assert [entry for entry in browser.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")] == []
+
+
+def test_pairs_can_be_found_by_name(browser):
+    (box,) = found(browser, "#filter")
+    everything = len(found(browser, "details.pair"))
+    box.send_keys("copy of")
+    shown = [details for details in found(browser, "details.pair") if details.is_displayed()]
+    assert 0 < len(shown) < everything
+    assert all("copy of" in details.text for details in shown)
+    browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", box)
+
+
+def test_the_page_asks_nobody_for_anything(page):
+    source = Path(page[0]).read_text("utf-8")
+    assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:|//)", source)
+    assert "default-src 'none'" in source
