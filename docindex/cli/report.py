@@ -1,8 +1,7 @@
 """``docindex report -o report.html``: all that was found, as one page for a browser."""
 
 import itertools
-import os
-import tempfile
+import secrets
 from pathlib import Path
 
 import click
@@ -51,9 +50,12 @@ def report(
         page = html(index, pairs, groups, title=title, shown=shown, written=size)
     # Whole or not at all: a page that was there stays until this one is.
     target = Path(output)
-    handle, part = tempfile.mkstemp(prefix=f".{target.name[:100]}.", dir=target.parent)
-    with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(page)
-    Path(part).replace(target)
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    try:
+        with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(page)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
     emit(f"{output}: {several(len(groups), 'group')}, {several(len(pairs), 'pair')}")
     return 0
