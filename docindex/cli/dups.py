@@ -8,7 +8,7 @@ from typing import Any
 import click
 import platformdirs
 
-from docindex.cli.frame import form_options, index_option, progress, several, show, shown, size
+from docindex.cli.frame import NOTHING_FOUND, form_options, index_option, progress, several, show, shown, size
 from docindex.cli.scan import options_of, scanned, text_of, walk_options
 from docindex.files.act import HOW, Done, Journal
 from docindex.files.act import act as act_on
@@ -29,7 +29,11 @@ _KINDS = ("exact", *KINDS)
 @click.option("--min-resemblance", type=click.FloatRange(0, 1, min_open=True), default=0.8, show_default=True)
 @click.option("--min-containment", type=click.FloatRange(0, 1, min_open=True), default=0.8, show_default=True)
 @click.option(
-    "--reference", multiple=True, metavar="DIR", help="what lies there is never offered for removal"
+    "--reference",
+    multiple=True,
+    type=click.Path(exists=True),
+    metavar="DIR",
+    help="what lies there is never offered for removal",
 )
 @click.option(
     "--keep", type=click.Choice(KEEP), default="shortest-path", show_default=True, help="which copy stays"
@@ -137,7 +141,8 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
          "trashed": one.trashed}
         for one in done
     ]  # fmt: skip
-    return show(records, form, lambda: _acted(done, how, dry_run=dry_run))
+    code = show(records, form, lambda: _acted(done, how, dry_run=dry_run))
+    return code if any(one.outcome != "left" for one in done) else NOTHING_FOUND
 
 
 @click.command()

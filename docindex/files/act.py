@@ -1,8 +1,9 @@
 """A plan in, copies removed or linked out, one by one, each compared byte by byte just before.
 
-Every step is one that the system does whole or not at all, and is written down before and after: whatever
-stops this, each content that was there is still there, under a name that was to be kept. Must never touch
-a file that is not what the plan says, nor one that is the kept file by another name.
+A file is first moved aside under a name that nobody else knows: then it is certain what is removed, and the
+kept one is looked at once more. Each step is one that the system does whole or not at all, and is written
+down before: whatever stops this, each content that was there is still there. Must never touch a file that is
+not what the plan says, nor one that is the kept file by another name; nor work beside another one.
 """
 
 import contextlib
@@ -14,14 +15,16 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal, Self, TextIO
+
+import platformdirs
 
 from docindex.files.names import key_of, path_of
 from docindex.files.plan import File, Group
 from docindex.files.reading import NotReadable
-from docindex.files.trash import to_trash
+from docindex.files.trash import is_in_trash, name_again, to_trash
 from docindex.files.walk import open_file
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
@@ -71,12 +74,32 @@ class Journal:
 
 
 def act(groups: Iterable[Group], how: How, *, dry_run: bool, journal: Journal) -> Iterator[Done]:
-    """Do with the copies of a plan what is wanted; with `dry_run` all but the last step."""
+    """Do with the copies of a plan what is wanted; with `dry_run` all but the last step.
+
+    `BlockingIOError` if somebody is doing so already: two plans may each keep what the other removes.
+    """
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(HOW)}, not {how!r}")
-    for group in groups:
-        for file in group.others:
-            yield _one(group, file, how, dry_run=dry_run, journal=journal)
+    with _alone():
+        for group in groups:
+            for file in group.others:
+                yield _one(group, file, how, dry_run=dry_run, journal=journal)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Within, no other process of this person acts."""
+    with (platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock").open("a") as lock:
+        try:
+            import fcntl
+        except ImportError:  # Windows refuses by itself to remove what somebody has open
+            yield
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError("another docindex act is at work; wait for its end") from error
+        yield
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,12 +112,19 @@ class _Open:
 
     def refuse_changed(self) -> None:
         """`NotReadable` unless the path still names this file, and it is as it was."""
-        now = os.stat(self.path, follow_symlinks=False)
+        self.refuse_other(self.path)
+
+    def refuse_other(self, path: bytes) -> None:
+        """`NotReadable` unless a path names this file, and it is as it was when it was opened."""
+        try:
+            now = os.stat(path, follow_symlinks=False)
+        except OSError as error:
+            raise NotReadable("it, or the copy to be kept, was moved away meanwhile") from error
         if any(getattr(now, fact) != getattr(self.status, fact) for fact in _FACTS):
             raise NotReadable("it was changed while it was compared")
 
 
-_FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+_FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 
 
 def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal) -> Done:
@@ -106,7 +136,9 @@ def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal)
                 with contextlib.ExitStack() as stack:
                     try:
                         kept = stack.enter_context(_opened(other))
-                    except NotReadable:
+                    except (NotReadable, ValueError):
+                        continue
+                    if is_in_trash(kept.path):
                         continue
                     if not _same_bytes(own.file, kept.file):
                         continue
@@ -117,7 +149,7 @@ def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal)
                         return Done(file.key, other.key, "would be done", size=file.size)
                     return _do(group.digest, (file.key, own), (other.key, kept), how, journal)
             raise NotReadable("no copy that is to be kept has its bytes any more")
-    except NotReadable as error:
+    except (NotReadable, ValueError) as error:
         return Done(file.key, None, "left", str(error))
     except OSError as error:
         return Done(file.key, None, "left", error.strerror or str(error))
@@ -128,6 +160,7 @@ def _do(
 ) -> Done:
     (key, own), (kept_key, kept) = going, staying
     status, step = own.status, secrets.token_hex(8)
+    aside = os.path.join(os.path.dirname(own.path), b".docindex-" + step.encode())
     journal.write(
         begun=how,
         step=step,
@@ -136,18 +169,61 @@ def _do(
         digest=digest,
         mtime_ns=status.st_mtime_ns,
         mode=stat.S_IMODE(status.st_mode),
+        aside=key_of(aside),
     )
+    os.rename(own.path, aside)
     trashed = None
-    if how == "trash":
-        trashed = key_of(to_trash(own.path))
-    elif how == "delete":
-        os.unlink(own.path)
-    elif how == "hardlink":
-        instead(own.path, lambda new: os.link(kept.path, new, follow_symlinks=False))
-    else:
-        instead(own.path, lambda new: _reflink(kept.file, new, status))
-    journal.write(done=how, step=step, trashed=trashed)
+    try:
+        own.refuse_other(aside)
+        # Also where two paths lead to one file and the system does not say so: then this one is gone by now.
+        kept.refuse_changed()
+        if how == "trash":
+            trashed = key_of(to_trash(aside, own.path))
+        elif how == "delete":
+            os.unlink(aside)
+        else:
+            _put_in_place(own.path, aside, kept, how, status)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError, FileExistsError):  # then it stays aside, for `undo`
+            name_again(aside, own.path)
+        raise
+    try:
+        kept.refuse_changed()
+    except NotReadable:
+        if how != "trash":
+            _write_again(own)
+        raise
+    # What is done is done, if the disk has room for this line or not: `undo` finds out by itself.
+    with contextlib.suppress(OSError):
+        journal.write(done=how, step=step, trashed=trashed)
     return Done(key, kept_key, "done", size=status.st_size, trashed=trashed)
+
+
+def _put_in_place(path: bytes, aside: bytes, kept: _Open, how: How, status: os.stat_result) -> None:
+    """A link to the kept file, or a clone of it, where a file was that lies aside now."""
+    new = aside + b".new"
+    try:
+        if how == "hardlink":
+            os.link(kept.path, new, follow_symlinks=False)
+            kept.refuse_other(new)
+        else:
+            _reflink(kept.file, new, status)
+        name_again(new, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
+    os.unlink(aside)
+
+
+def _write_again(own: _Open) -> None:
+    """A file that has no name any more, under its old one: the kept one went in the very same moment."""
+    own.file.seek(0)
+    with contextlib.suppress(FileExistsError), open(own.path, "xb") as again:
+        for piece in _pieces(own.file):
+            again.write(piece)
+        again.flush()
+        os.fsync(again.fileno())
+        os.fchmod(again.fileno(), stat.S_IMODE(own.status.st_mode))
 
 
 @contextlib.contextmanager
@@ -182,20 +258,12 @@ def _pieces(file: io.FileIO) -> Iterator[bytes]:
 
 
 def _refuse_same(a: _Open, b: _Open) -> None:
-    if (a.status.st_dev, a.status.st_ino) == (b.status.st_dev, b.status.st_ino):
+    same = (a.status.st_dev, a.status.st_ino) == (b.status.st_dev, b.status.st_ino)
+    # A file system over another one shows a file of that as one of its own, but with the same times: also
+    # that of the last change to its names, which nobody can set.
+    twice = (a.status.st_mtime_ns, a.status.st_ctime_ns) == (b.status.st_mtime_ns, b.status.st_ctime_ns)
+    if same or (twice and a.status.st_dev != b.status.st_dev):
         raise NotReadable("it is the same file as the one to be kept, by another name")
-
-
-def instead(path: bytes, make: Callable[[bytes], object]) -> None:
-    """Put something new in the place of a file, at once."""
-    new = os.path.join(os.path.dirname(path), b".docindex-" + secrets.token_hex(8).encode())
-    try:
-        make(new)
-        os.rename(new, path)
-    finally:
-        # If both were links to one file already, renaming has done nothing.
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(new)
 
 
 def _reflink(source: io.FileIO, new: bytes, status: os.stat_result) -> None:

@@ -5,11 +5,13 @@ Must never plan to remove a file from a reference folder, nor the last one of a 
 
 import dataclasses
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from docindex.files.copies import Copies
+from docindex.files.names import key_of, path_of
 from docindex.storage.files import Tracked
 
 Keep = Literal["newest", "oldest", "shortest-path", "first"]
@@ -33,6 +35,11 @@ class File:
     keep: bool
     size: int
     mtime_ns: int
+
+    def __post_init__(self) -> None:
+        path = path_of(self.key)
+        if not os.path.isabs(path) or b"\0" in path:
+            raise ValueError(f"the path {self.key!r}; expected an absolute one")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ def plan(
     planned = []
     for group in groups:
         files = sorted(group.files, key=_BEST[keep])
-        kept = {file.key for file in files if any(_is_under(file.key, root) for root in reference)}
+        kept = {file.key for file in files if any(_is_really_under(file.key, root) for root in reference)}
         kept = kept or _isolated(files, isolate)
         staying = {(file.device, file.inode) for file in files if file.key in kept}
         going = {(file.device, file.inode) for file in files} - staying
@@ -129,6 +136,12 @@ def _isolated(files: list[Tracked], roots: Sequence[str]) -> set[str]:
     best = files[0]
     together = [root for root in roots if _is_under(best.key, root)]
     return {best.key, *(file.key for file in files for root in together if _is_under(file.key, root))}
+
+
+def _is_really_under(key: str, root: str) -> bool:
+    """The same, through whatever links."""
+    real, folder = (key_of(os.path.realpath(path_of(path))) for path in (key, root))
+    return _is_under(key, root) or _is_under(real, folder)
 
 
 def _is_under(key: str, root: str) -> bool:

@@ -6,24 +6,36 @@ system. Must never copy: a file goes by being renamed, whole or not at all.
 
 import contextlib
 import datetime as dt
+import errno
 import os
+import re
 import urllib.parse
 
 from docindex.files.reading import NotReadable
 
 
-def to_trash(path: bytes) -> bytes:
-    """Move a file to the trash; gives its new path. `NotReadable` where there is no trash for it."""
-    status = os.lstat(path)
-    trash, shown = _folder(path, status.st_dev)
+def is_in_trash(path: bytes) -> bool:
+    """Whether a path leads into a trash: what lies there may be gone tomorrow."""
+    real = os.path.realpath(path)
+    return real.startswith(os.path.realpath(_home()) + b"/") or any(
+        re.fullmatch(rb"\.Trash(-\d+)?", part) for part in real.split(b"/")
+    )
+
+
+def to_trash(path: bytes, shown: bytes) -> bytes:
+    """Move a file to the trash, which will show it as one from another path; gives its new path.
+
+    `NotReadable` where there is no trash for it.
+    """
+    trash, noted = _folder(path, shown)
     for folder in (b"files", b"info"):
         os.makedirs(os.path.join(trash, folder), mode=0o700, exist_ok=True)
-    base, number = os.path.basename(path), 0
+    base, number = os.path.basename(shown)[: 255 - 30], 0
     while True:
-        name = base if not number else b"%b.%d" % (base[: 255 - 30], number)
+        name = base if not number else b"%b.%d" % (base, number)
         number += 1
-        info = os.path.join(trash, b"info", name[: 255 - 10] + b".trashinfo")
-        target = os.path.join(trash, b"files", name[: 255 - 10])
+        info = os.path.join(trash, b"info", name + b".trashinfo")
+        target = os.path.join(trash, b"files", name)
         if os.path.lexists(target):
             continue
         try:
@@ -32,10 +44,10 @@ def to_trash(path: bytes) -> bytes:
             continue
         now = dt.datetime.now().astimezone().strftime("%Y-%m-%dT%H:%M:%S")
         with os.fdopen(handle, "wb") as file:
-            file.write(f"[Trash Info]\nPath={urllib.parse.quote(shown)}\nDeletionDate={now}\n".encode())
+            file.write(f"[Trash Info]\nPath={urllib.parse.quote(noted)}\nDeletionDate={now}\n".encode())
         try:
             os.rename(path, target)
-        except BaseException:
+        except OSError:
             os.unlink(info)
             raise
         return target
@@ -43,26 +55,51 @@ def to_trash(path: bytes) -> bytes:
 
 def from_trash(trashed: bytes, path: bytes) -> None:
     """Move a file back; `FileExistsError` if another has its place by now."""
-    os.link(trashed, path, follow_symlinks=False)  # which never replaces anything
-    os.unlink(trashed)
+    name_again(trashed, path)
     name = os.path.basename(trashed) + b".trashinfo"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(os.path.dirname(os.path.dirname(trashed)), b"info", name))
 
 
-def _folder(path: bytes, device: int) -> tuple[bytes, bytes]:
+def name_again(now: bytes, wanted: bytes) -> None:
+    """Give a file another name; `FileExistsError`, and nothing done, if that is taken."""
+    try:
+        os.link(now, wanted, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # there are file systems without links
+        if os.path.lexists(wanted):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), wanted) from None
+        os.rename(now, wanted)
+    else:
+        os.unlink(now)
+
+
+def _home() -> bytes:
+    """The person's own trash."""
+    data = os.environb.get(b"XDG_DATA_HOME", b"")
+    if not os.path.isabs(data):  # as the specification wants it
+        data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")
+    return os.path.join(data, b"Trash")
+
+
+def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
     """The trash for a file, and the path that it is noted with there."""
-    data = os.environb.get(b"XDG_DATA_HOME") or os.path.join(os.path.expanduser(b"~"), b".local", b"share")
-    home = os.path.join(data, b"Trash")
+    device, home = os.lstat(path).st_dev, _home()
     os.makedirs(home, mode=0o700, exist_ok=True)
     if os.stat(home).st_dev == device:
-        return home, path
-    top = os.path.dirname(path)
+        return home, shown
+    real = os.path.realpath(os.path.dirname(path))
+    top = real
     while not os.path.ismount(top):
         top = os.path.dirname(top)
     trash = os.path.join(top, b".Trash-%d" % os.getuid())
     try:
+        if os.stat(top).st_dev != device:
+            raise NotReadable("there is no trash on its file system")
         os.makedirs(trash, mode=0o700, exist_ok=True)
+        if os.path.islink(trash):
+            raise NotReadable("the trash on its file system is a link, which cannot be trusted")
     except OSError as error:
         raise NotReadable(f"there is no trash on its file system ({error.strerror})") from error
-    return trash, os.path.relpath(path, top)
+    return trash, os.path.relpath(os.path.join(real, os.path.basename(shown)), top)

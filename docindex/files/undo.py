@@ -4,18 +4,20 @@ What went to the trash comes back from there. What was deleted or linked is made
 kept, if that still has the very bytes. Must never replace a file that has come in the place of one.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from docindex.files.act import Journal, instead
+from docindex.files.act import Journal
 from docindex.files.names import path_of
 from docindex.files.reading import NotReadable, digest_of
-from docindex.files.trash import from_trash
+from docindex.files.trash import from_trash, name_again
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,18 +79,24 @@ def _restore(facts: dict[str, Any], *, dry_run: bool) -> bool:
     linked = facts["begun"] == "hardlink"
     if os.path.lexists(path) and not (linked and os.path.lexists(kept) and os.path.samefile(path, kept)):
         return False
-    trashed = facts.get("trashed")
-    if trashed is not None and os.path.lexists(path_of(trashed)):
-        if not dry_run:
-            from_trash(path_of(trashed), path)
-        return True
+    for lying in (facts.get("trashed"), facts.get("aside")):
+        if lying is not None and os.path.lexists(path_of(lying)) and not os.path.lexists(path):
+            if not dry_run:
+                from_trash(path_of(lying), path)
+            return True
     if digest_of(kept, os.stat(kept).st_size, -1).hex() != facts["digest"]:
         raise NotReadable("the copy that was kept has other bytes by now")
     if not dry_run:
-        if linked:
-            instead(path, lambda new: _copy(kept, new, facts))
-        else:
-            _copy(kept, path, facts)
+        new = os.path.join(os.path.dirname(path), b".docindex-" + secrets.token_hex(8).encode())
+        try:
+            _copy(kept, new, facts)
+            if linked and os.path.lexists(path):
+                os.rename(new, path)
+            else:
+                name_again(new, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(new)
     return True
 
 

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -29,6 +30,7 @@ NAMES = [b"a", b"b.txt", b"caf\xe9", rb"\x41", b"new\nline", b"<script>", b"-rf"
 @pytest.fixture(autouse=True)
 def trash(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "data" / "Trash"
 
 
@@ -336,3 +338,148 @@ def test_a_journal_that_was_cut_short_is_followed_as_far_as_it_goes(root, tmp_pa
     (tmp_path / "journal").write_text("{}\n" + whole)
     with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
         list(undo(tmp_path / "journal", dry_run=True))
+
+
+@pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
+def test_two_plans_that_contradict_each_other_leave_a_copy(root, tmp_path, how):
+    plans = []
+    for number in range(200):
+        for name in (b"a", b"b"):
+            with open(os.path.join(root, b"%d-%b" % (number, name)), "wb") as file:
+                file.write(b"content %d" % number)
+    for name in ("a", "b"):
+        groups = json.loads(to_json(planned(root)))
+        for group in groups["groups"]:
+            for file in group["files"]:
+                file["keep"] = file["key"].endswith(name)
+        plans.append(tmp_path / f"keeps-{name}.json")
+        plans[-1].write_text(json.dumps(groups))
+    program = (
+        "import sys; from docindex.cli import main; print('ready', flush=True); sys.stdin.readline()\n"
+        "sys.exit(main(['act', sys.argv[1], '--' + sys.argv[2], '--no-dry-run']))"
+    )
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, name, how],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for name in plans
+    ]
+    for process in processes:
+        process.stdout.readline()
+    for process in processes:
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    ends = [process.communicate() for process in processes]
+    assert set(contents_of(root).values()) == {b"content %d" % number for number in range(200)}
+    if any(process.returncode == 3 for process in processes):
+        assert any(b"another docindex act is at work" in err for _, err in ends)
+
+
+@pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
+@pytest.mark.parametrize("which", [b"own", b"kept"])
+@pytest.mark.parametrize("as_what", ["another file", "the same bytes", "nothing"])
+def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, as_what):
+    for name in (b"kept", b"own"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"old")
+    (group,) = planned(root, keep="first")
+    new, target = os.path.join(root, b"new"), os.path.join(root, which)
+    with open(new, "wb") as file:
+        file.write(b"old" if as_what == "the same bytes" else b"a new version")
+
+    class Replacing(Journal):
+        def write(self, **entry):
+            if "begun" in entry:
+                if as_what == "nothing":
+                    os.unlink(target)
+                else:
+                    os.rename(new, target)
+
+    (one,) = act([group], how, dry_run=False, journal=Replacing(None))
+    assert one.outcome == "left"
+    found = contents_of(root)
+    other = os.path.join(root, b"own" if which == b"kept" else b"kept")
+    assert found.pop(other) == b"old"
+    if as_what == "nothing":
+        found.pop(new)
+        assert found == {}
+    else:
+        assert found == {target: b"old" if as_what == "the same bytes" else b"a new version"}
+
+
+@pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
+def test_a_new_version_that_comes_at_any_moment_is_not_lost(root, how):
+    rng = random.Random(7)
+    for attempt in range(40):
+        for name in (b"kept", b"own"):
+            with open(os.path.join(root, name), "wb") as file:
+                file.write(b"old")
+        groups = planned(root, keep="first")
+        new, after = os.path.join(root, b"new"), rng.random() * 0.002
+        with open(new, "wb") as file:
+            file.write(b"a new version")
+
+        def replace(after=after, new=new):
+            time.sleep(after)
+            os.rename(new, os.path.join(root, b"own"))
+
+        thread = threading.Thread(target=replace)
+        thread.start()
+        list(act(groups, how, dry_run=False, journal=Journal(None)))
+        thread.join()
+        found = contents_of(root)
+        assert set(found.values()) == {b"a new version", b"old"}, attempt
+        for path in found:
+            os.unlink(path)
+
+
+def test_what_lies_in_the_trash_is_no_copy_to_keep(root, trash):
+    (trash / "files").mkdir(parents=True)
+    (trash / "files" / "kept").write_text("the same")
+    with open(os.path.join(root, b"own"), "wb") as file:
+        file.write(b"the same")
+    both = [str(trash / "files" / "kept"), key_of(os.path.join(root, b"own"))]
+    text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 8, "files": [
+        {"key": key, "keep": number == 0, "size": 8, "mtime_ns": -1} for number, key in enumerate(both)
+    ]}]})  # fmt: skip
+    (one,) = act(from_json(text), "delete", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.why) == ("left", "no copy that is to be kept has its bytes any more")
+
+
+@pytest.mark.parametrize("key", ["relative", "", "/a\x00b", "/a\ud800b", "/a\\x00b", "../up"])
+def test_a_path_that_is_none_is_refused_before_anything_is_done(key):
+    text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 8, "files": [
+        {"key": "/tmp/kept", "keep": True, "size": 8, "mtime_ns": -1},
+        {"key": key, "keep": False, "size": 8, "mtime_ns": -1},
+    ]}]})  # fmt: skip
+    with pytest.raises(ValueError, match="this is not a plan"):
+        from_json(text)
+
+
+def test_reference_folders_are_those_that_they_lead_to(root):
+    os.makedirs(os.path.join(root, b"data", b"Archive"))
+    for name in (b"data/Archive/x", b"data/y"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    os.symlink(b"data", os.path.join(root, b"Docs"))
+    (group,) = planned(root, keep="first", reference=[key_of(os.path.join(root, b"Docs/Archive"))])
+    assert [file.key.rpartition("/")[2] for file in group.kept] == ["x"]
+    (group,) = planned(root, keep="oldest", reference=[key_of(os.path.join(root, b"Docs/Archive"))])
+    assert [file.key.rpartition("/")[2] for file in group.kept] == ["x"]
+
+
+def test_a_full_disk_for_the_journal_leaves_the_files(root):
+    for name in (b"a", b"b"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+
+    class Full(Journal):
+        def write(self, **_):
+            raise OSError(28, "No space left on device")
+
+    (one,) = act(planned(root), "delete", dry_run=False, journal=Full(None))
+    assert (one.outcome, one.why) == ("left", "No space left on device")
+    assert len(contents_of(root)) == 2
