@@ -71,10 +71,11 @@ def dups(
     """
     roots = [key_of(root_of(path)) for path in paths or (".",)]
     wanted = set(kinds or _KINDS)
-    skipped = Skipped()
+    skipped, among = Skipped(), None
     with open_index(index_path) as index:
         if not no_scan:
             report = scanned(index, paths or (".",), options_of(given), quiet=quiet)
+            among = report.seen
             if form is None and not quiet:
                 print(text_of(report, verbose=False), file=sys.stderr)
         groups: list[Group] = []
@@ -87,7 +88,7 @@ def dups(
                     read += size
                     count(read)
 
-                found = copies(index, roots, skipped, more)
+                found = copies(index, roots, skipped, more, among=among)
             groups = plan(
                 found,
                 keep,
@@ -99,7 +100,9 @@ def dups(
             within = min_containment if "contained" in wanted else None
             likenesses = [
                 group
-                for group in alike(index, roots, min_resemblance=min_resemblance, min_containment=within)
+                for group in alike(
+                    index, roots, min_resemblance=min_resemblance, min_containment=within, among=among
+                )
                 if group.kind in wanted
             ]
     records = [_exact(group) for group in groups] + [_like(group) for group in likenesses]

@@ -74,7 +74,7 @@ def _sentence(error: BaseException) -> str:
 
 
 def _say(line: str) -> None:
-    print(line.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    print(line.translate(_CONTROLS).encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
 
 
 def index_option(command: F) -> F:
@@ -125,6 +125,11 @@ def show(
 
 # What a terminal would obey, from the name of a file or a text in it.
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(10), *range(11, 32), *range(127, 160))}
+
+
+# And what would make one name look like several, or like another one.
+_TURNED = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_UNSEEN = _CONTROLS | {10: "\\x0a"} | {code: f"\\u{code:04x}" for code in _TURNED}
 
 
 def emit(report: str) -> None:
@@ -188,7 +193,7 @@ def size(count: int) -> str:
 def shown(key: str) -> str:
     """A path as people know it: below the folder they are in without that folder's own path."""
     here = key_of(root_of(".")).rstrip("/") + "/"
-    return key.removeprefix(here)
+    return key.removeprefix(here).translate(_UNSEEN)
 
 
 def several(count: int, what: str) -> str:

@@ -25,9 +25,12 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # older ones take none
         text = str(value).lower().removesuffix("b")
         factor = _SIZES.get(text[-1:], 1)
         try:
-            return int(float(text.rstrip("kmg")) * factor)
-        except ValueError:
+            size = int(float(text.rstrip("kmg")) * factor)
+        except (ValueError, OverflowError):
+            size = -1
+        if size < 0:
             self.fail(f"{value!r} is no size; write it as 500, 10k or 2.5M", param, ctx)
+        return size
 
 
 def walk_options(command: F) -> F:

@@ -22,10 +22,10 @@ from typing import Literal, Self, TextIO
 import platformdirs
 
 from docindex.files.names import key_of, path_of
+from docindex.files.paths import open_file
 from docindex.files.plan import File, Group
 from docindex.files.reading import NotReadable
 from docindex.files.trash import is_in_trash, name_again, to_trash
-from docindex.files.walk import open_file
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
 HOW = ("trash", "hardlink", "reflink", "delete")

@@ -6,6 +6,7 @@ index for the next time. Must never call files copies of which not all bytes wer
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from docindex.files.names import path_of
 from docindex.files.reading import TAIL, NotReadable, digest_of, tail_of
@@ -32,14 +33,24 @@ class Copies:
 
 
 def copies(
-    index: Index, roots: Iterable[str], skipped: Skipped, progress: Progress = lambda _: None
+    index: Index,
+    roots: Iterable[str],
+    skipped: Skipped,
+    progress: Progress = lambda _: None,
+    *,
+    among: AbstractSet[str] | None = None,
 ) -> list[Copies]:
     """The files under some folders that have the same bytes, those with the most to give back first.
 
     Empty files are left out, and so are files that are nothing but links to each other. What cannot be read,
-    or was changed since it was scanned, is counted.
+    or was changed since it was scanned, is counted. With `among`, only what has one of these keys is meant.
     """
-    known = {file.key: file for root in roots for file in index.files.under(root) if file.size}
+    known = {
+        file.key: file
+        for root in roots
+        for file in index.files.under(root)
+        if file.size and (among is None or file.key in among)
+    }
     search = _Search(skipped, progress)
     found: list[Copies] = []
     try:

@@ -1,14 +1,16 @@
 """Rules of what to leave out: patterns of the caller's, and ``.gitignore`` files where they lie.
 
-Must never stop a walk: a file of rules that cannot be read has none.
+Must never stop a walk: a file of rules that cannot be read has none, and a line that is no pattern says none.
 """
 
-import contextlib
 import fnmatch
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
-from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+from docindex.files.reading import NotReadable, beginning_of
 
 IGNORING = b".gitignore"
 
@@ -20,13 +22,16 @@ class Rules:
         self._root = root
         self._exclude = [os.fsencode(pattern) for pattern in exclude]
         self._ignore = ignore
-        self._of: dict[bytes, GitIgnoreSpec] = {}
+        self._of: dict[bytes, list[GitIgnoreSpecPattern]] = {}
 
     def read(self, folder: bytes) -> None:
         """Take in the file of rules that lies in a folder."""
-        with contextlib.suppress(OSError, ValueError), open(os.path.join(folder, IGNORING), "rb") as file:
-            lines = file.read().decode("utf-8", "surrogateescape").splitlines()
-            self._of[folder] = GitIgnoreSpec.from_lines(lines)
+        try:
+            lines = beginning_of(os.path.join(folder, IGNORING)).decode("utf-8-sig", "surrogateescape")
+        except NotReadable:
+            return
+        # The last line that says anything about a path decides.
+        self._of[folder] = list(_patterns(lines))[::-1]
 
     def refused(self, path: bytes, *, is_folder: bool) -> str | None:
         """Why a path is left out, or None."""
@@ -35,14 +40,28 @@ class Rules:
             return "excluded"
         folder = os.path.dirname(path)
         while self._of and len(folder) >= len(self._root):
-            # The rules nearest to it come first; within a file the last one that says anything.
-            rules = self._of.get(folder)
-            if rules is not None:
-                inside = os.fsdecode(path[len(folder) :]).lstrip("/") + ("/" if is_folder else "")
-                verdict = rules.check_file(inside).include
-                if verdict is not None:
-                    return "ignored" if verdict else None
+            # The rules nearest to it come first.
+            inside = os.fsdecode(path[len(folder) :]).lstrip("/") + ("/" if is_folder else "")
+            for pattern in self._of.get(folder, ()):
+                if _matches(pattern, inside):
+                    return "ignored" if pattern.include else None
             if folder == os.path.dirname(folder):
                 break
             folder = os.path.dirname(folder)
         return None
+
+
+def _matches(pattern: GitIgnoreSpecPattern, inside: str) -> bool:
+    """Whether a pattern is about this very entry, and not only about a folder that it lies in."""
+    found = pattern.regex.finditer(inside) if pattern.regex else ()
+    return any(one.groupdict().get("ps_d") is None or one.end("ps_d") == len(inside) for one in found)
+
+
+def _patterns(lines: str) -> Iterator[GitIgnoreSpecPattern]:
+    for line in lines.split("\n"):
+        try:
+            pattern = GitIgnoreSpecPattern(line.removesuffix("\r"))
+        except (ValueError, re.error):
+            continue
+        if pattern.include is not None:
+            yield pattern

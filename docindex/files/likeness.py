@@ -5,6 +5,7 @@ Must never be acted upon: what is alike is not the same.
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from docindex.index import Index
@@ -40,30 +41,44 @@ class Alike:
 
 
 def alike(
-    index: Index, roots: Sequence[str], *, min_resemblance: float = 0.8, min_containment: float | None = 0.8
+    index: Index,
+    roots: Sequence[str],
+    *,
+    min_resemblance: float = 0.8,
+    min_containment: float | None = 0.8,
+    among: AbstractSet[str] | None = None,
 ) -> list[Alike]:
     """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
 
     Exact copies count once, by the first of their keys; so do, where one is inside another, the same texts.
     """
-    sizes = {file.key: file.size for root in roots for file in index.files.under(root)}
+    files = {file.key: file for root in roots for file in index.files.under(root)}
+    sizes = {key: file.size for key, file in files.items()}
     where = _under(roots)
     found: list[Alike] = []
     together: dict[str, int] = {}
     copied: set[str] = set()
     for number, cluster in enumerate(index.clusters(min_resemblance, where=where)):
-        together.update(dict.fromkeys(cluster.keys, number))
-        copied.update(m.key for m in cluster.members if m.why in ("exact copy", "same text"))
-        members = [member for member in cluster.members if member.why != "exact copy"]
+        there = [member for member in cluster.members if among is None or member.key in among]
+        together.update(dict.fromkeys((member.key for member in there), number))
+        copied.update(m.key for m in there if m.why in ("exact copy", "same text"))
+        members, bytes_of = [], set()
+        for member in there:
+            # One text may be written in several ways, as UTF-8 and as UTF-16.
+            digest = files[member.key].digest if member.key in files else None
+            if member.why != "exact copy" or (digest is not None and digest not in bytes_of):
+                members.append(member)
+            bytes_of.add(digest)
         if len(members) > 1:
             kind: Kind = "near" if any(member.why == "near" for member in members) else "same text"
-            files = [Like(m.key, m.resemblance, m.like, sizes.get(m.key, 0)) for m in members]
-            found.append(Alike(kind, tuple(files)))
+            like = [Like(m.key, m.resemblance, m.like, sizes.get(m.key, 0)) for m in members]
+            found.append(Alike(kind, tuple(like)))
     if min_containment is not None:
         inside: dict[str, list[Like]] = {}
         for pair in index.containments(min_containment, where=where):
             apart = together.get(pair.a, pair.a) != together.get(pair.b, pair.b)
-            if apart and not {pair.a, pair.b} & copied:
+            meant = among is None or {pair.a, pair.b} <= among
+            if meant and apart and not {pair.a, pair.b} & copied:
                 contained = Like(pair.a, pair.containment, pair.b, sizes.get(pair.a, 0))
                 inside.setdefault(pair.b, []).append(contained)
         for key, parts in inside.items():

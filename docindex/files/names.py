@@ -33,4 +33,7 @@ def path_of(key: str) -> bytes:
 
 def root_of(path: str | bytes | os.PathLike[str]) -> bytes:
     """A path as a person wrote it, absolute, without going through links."""
-    return os.path.abspath(os.fsencode(path))
+    if not path:
+        raise ValueError("a path is empty; name a file or a folder, or . for this one")
+    absolute = os.path.abspath(os.fsencode(path))
+    return absolute[1:] if absolute.startswith(b"//") else absolute

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import xxhash
 
-from docindex.files.walk import open_file
+from docindex.files.paths import open_file
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _HEAD = 1 << 14
@@ -94,6 +94,16 @@ def _opened_as_it_was(path: bytes, size: int, mtime_ns: int) -> Iterator[io.File
                 raise NotReadable("it was changed since it was scanned")
             yield file
             _refuse_changed(before, os.fstat(descriptor), size)
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+
+
+def beginning_of(path: bytes) -> bytes:
+    """The first megabyte of a file."""
+    try:
+        with io.FileIO(open_file(path, _FLAGS)) as file:
+            _regular(file.fileno())
+            return file.read(_AT_ONCE)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
 

@@ -6,12 +6,14 @@ whose file could not be looked at; nor lose what was done when it is interrupted
 
 import contextlib
 import dataclasses
+import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
 from docindex.errors import UnreadableFile
-from docindex.files.names import key_of
-from docindex.files.reading import NotReadable, read
+from docindex.files.names import key_of, path_of
+from docindex.files.reading import NotReadable, digest_of, read
 from docindex.files.walk import Found, Options, Skipped, walk
 from docindex.index import Index
 from docindex.storage.contents import text_hash
@@ -46,6 +48,8 @@ class Report:
     read: int = 0
     """How many bytes were read."""
     skipped: Skipped = dataclasses.field(default_factory=Skipped)
+    seen: set[str] = dataclasses.field(default_factory=set, repr=False)
+    """The keys of all that were walked to."""
 
     @property
     def files(self) -> int:
@@ -61,11 +65,20 @@ def scan(
     workers: int | None = None,
     progress: Progress = lambda _: None,
 ) -> Report:
-    """Take in the text files under some folders, and note the others; forget those that are gone."""
+    """Take in the text files under some folders, and note the others; forget those that are gone.
+
+    `UnreadableFile`, once all others are scanned, for a root that is not there, or has nothing it had.
+    """
     options = options or Options()
     report = Report()
+    missing: UnreadableFile | None = None
     for root in roots:
-        _Scan(index, root, options, report, progress).run(workers)
+        try:
+            _Scan(index, root, options, report, progress).run(workers)
+        except UnreadableFile as error:  # the others are scanned first
+            missing = missing or error
+    if missing is not None:
+        raise missing
     return report
 
 
@@ -80,7 +93,9 @@ class _Scan:
         self._options = options
         self._report = report
         self._progress = progress
-        self._known = {file.key: file for file in index.files.under(key_of(root))}
+        self._noted_before = {file.key: file for file in index.files.under(key_of(root))}
+        # Without those that were only announced, when a scan was stopped.
+        self._known = {key: file for key, file in self._noted_before.items() if file.inode}
         self._waiting: dict[str, tuple[Tracked, bytes]] = {}
         """Texts on their way into the index, with the hashes of their texts."""
         self._noted: list[Tracked] = []
@@ -98,11 +113,12 @@ class _Scan:
 
     def _look(self) -> tuple[list[Found], dict[str, Tracked]]:
         """The files that are new or changed; and what is known of those that are not there any more."""
-        new, gone = [], dict(self._known)
+        new, gone = [], dict(self._noted_before)
         try:
             for found in walk(self._root, self._options, self._report.skipped):
                 key = key_of(found.path)
                 known = gone.pop(key, None)
+                self._report.seen.add(key)
                 self._report.bytes += found.status.st_size
                 if known is not None and _same(known, found):
                     self._report.unchanged += 1
@@ -113,6 +129,8 @@ class _Scan:
         except OSError as error:
             root = key_of(self._root)
             raise UnreadableFile(f"{root} cannot be looked at: {error.strerror or error}", root) from error
+        if self._known and len(gone) == len(self._noted_before) and not new:
+            self._refuse_unmounted()
         for path, _ in self._report.skipped.failed:
             # What is below a folder that could not be read may well be there.
             below = key_of(path)
@@ -129,23 +147,37 @@ class _Scan:
         for found in new:
             status, key = found.status, key_of(found.path)
             before = by_identity.get((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
-            if not before or key in self._known:
+            candidate = before.pop() if before and key not in self._known else None
+            if candidate is None or not self._moved(candidate, found, key):
                 left.append(found)
                 continue
-            file = before.pop()
-            if file.kind == TEXT:
-                with contextlib.suppress(KeyError):  # somebody has removed the document: it is read again
-                    self._index.rename(file.key, key)
-            self._index.files.forget([file.key])
-            self._note(dataclasses.replace(file, key=key))
+            file = candidate
             del gone[file.key]
             self._report.moved += 1
             self._count(file.kind)
         return left
 
+    def _moved(self, file: Tracked, found: Found, key: str) -> bool:
+        """Note a file under another key, and rename its document; False if it is another one after all."""
+        if file.kind == TEXT:
+            try:
+                # Another file may have got its number, and even its time.
+                if digest_of(found.path, file.size, file.mtime_ns) != file.digest:
+                    return False
+                self._index.rename(file.key, key)
+            except (NotReadable, KeyError, ValueError):  # or somebody has removed it, or added another
+                return False
+        self._index.files.put(
+            [dataclasses.replace(file, key=key, digest=file.digest if file.kind == TEXT else None)]
+        )
+        self._index.files.forget([file.key])
+        return True
+
     def _texts(self, new: list[Found]) -> Iterator[tuple[str, str]]:
         """The texts of some files under their keys; binary files are noted, and the others counted."""
-        for found in new:
+        for number, found in enumerate(new):
+            if number % _AT_A_TIME == 0:
+                self._announce(new[number : number + _AT_A_TIME])
             key, began = key_of(found.path), time.time_ns()
             try:
                 content = read(found.path, follow_symlinks=self._options.follow_symlinks)
@@ -178,6 +210,12 @@ class _Scan:
                 self._waiting[key] = file, text_hash(content.text)
                 yield key, content.text
 
+    def _announce(self, some: list[Found]) -> None:
+        """Know files before their documents are there, so that none is left that nobody knows of."""
+        self._index.files.put(
+            Tracked(key_of(found.path), found.status.st_size, -1, 0, 0, TEXT, None) for found in some
+        )
+
     def _note(self, file: Tracked) -> None:
         self._noted.append(file)
         if len(self._noted) >= _AT_A_TIME:
@@ -193,11 +231,24 @@ class _Scan:
         self._waiting.clear()
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
+        """Forget what is there no more; what was only left out this time stays as it was."""
         for key, file in gone.items():
+            with contextlib.suppress(OSError):
+                if stat.S_ISREG(os.lstat(path_of(key)).st_mode):
+                    continue
             if file.kind == TEXT:
                 self._remove(key)
+            self._index.files.forget([key])
             self._report.removed += 1
-        self._index.files.forget(gone)
+
+    def _refuse_unmounted(self) -> None:
+        """`UnreadableFile` if nothing is there of what was, on another device: its disk is not there."""
+        device = os.stat(self._root).st_dev
+        if all(file.device not in (device, 0) for file in self._known.values()):
+            root = key_of(self._root)
+            raise UnreadableFile(
+                f"{root} has nothing of what it had, and is on another device; is its disk mounted?", root
+            )
 
     def _remove(self, key: str) -> None:
         with contextlib.suppress(KeyError):  # somebody else has removed it

@@ -11,10 +11,7 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from docindex.files.ignoring import IGNORING, Rules
-
-# Longer paths are opened piece by piece: the system takes 4,096 bytes at a time, less on some.
-_LONGEST = 1000
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+from docindex.files.paths import FOLDER, LONGEST, open_file
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,11 +74,13 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
         except OSError as error:
             skipped.fail(folder, error)
             continue
-        if options.ignore and any(name == IGNORING for name, _ in entries):
+        if options.ignore and any(name == IGNORING for name, *_ in entries):
             rules.read(folder)
         below = []
-        for name, status in entries:
+        for name, status, is_link in entries:
             path = os.path.join(folder, name)
+            if is_link and options.follow_symlinks:
+                path = os.path.realpath(path)  # so that each file has one name, whatever leads to it
             if not options.hidden and name.startswith(b"."):
                 skipped.counts["hidden"] += 1
             elif isinstance(status, FileNotFoundError):
@@ -103,33 +102,16 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
         waiting += reversed(below)
 
 
-def open_file(path: bytes, flags: int) -> int:
-    """A descriptor for a path of any length."""
-    flags |= getattr(os, "O_CLOEXEC", 0)
-    if len(path) < _LONGEST:
-        return os.open(path, flags)
-    *folders, name = path.split(b"/")
-    at = os.open(b"/", _FOLDER)
-    try:
-        while folders:
-            step = [folders.pop(0)]
-            while folders and sum(map(len, step)) < _LONGEST // 2:
-                step.append(folders.pop(0))
-            below = os.open(b"/".join(filter(None, step)) or b".", _FOLDER, dir_fd=at)
-            os.close(at)
-            at = below
-        return os.open(name, flags, dir_fd=at)
-    finally:
-        os.close(at)
-
-
-def _entries(folder: bytes, *, follow: bool) -> list[tuple[bytes, os.stat_result | OSError]]:
+def _entries(folder: bytes, *, follow: bool) -> list[tuple[bytes, os.stat_result | OSError, bool]]:
     """What is in a folder, by name: what the system says of each entry, or why it does not."""
-    descriptor = None if len(folder) < _LONGEST else open_file(folder, _FOLDER)
+    descriptor = None if len(folder) < LONGEST else open_file(folder, FOLDER)
     try:
         with os.scandir(folder if descriptor is None else descriptor) as entries:
             return sorted(
-                ((os.fsencode(entry.name), _status(entry, follow=follow)) for entry in entries),
+                (
+                    (os.fsencode(entry.name), _status(entry, follow=follow), entry.is_symlink())
+                    for entry in entries
+                ),
                 key=lambda entry: entry[0],
             )
     finally:

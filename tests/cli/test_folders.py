@@ -182,3 +182,43 @@ def test_every_command_has_help_with_an_example(capsys):
         code, out, _ = run(capsys, name, "--help")
         assert code == 0
         assert "Example" in out
+
+
+def test_one_text_in_several_encodings_is_found(tmp_path, capsys):
+    text = "Größe und Gewicht, Länge und Breite, Höhe und Tiefe; mehr ist über den Würfel nicht zu sagen."
+    folder = tmp_path / "encodings"
+    folder.mkdir()
+    for encoding in ("utf-8", "utf-16", "cp1252", "utf-8-sig"):
+        (folder / encoding).write_bytes(text.encode(encoding))
+    code, out, _ = run(capsys, "dups", "--json", folder)
+    (group,) = json.loads(out)["alike"]
+    assert (code, group["kind"], len(group["files"])) == (0, "same text", 4)
+
+
+def test_dups_forgets_nothing_and_shows_only_what_was_asked_for(home, capsys):
+    run(capsys, "scan", home)
+    _, out, _ = run(capsys, "dups", "--max-size", "100", home)
+    assert out.endswith("1 group of exact copies, 80 B to give back; 0 groups of likenesses\n")
+    assert "documents     6" in run(capsys, "info")[1]
+
+
+def test_a_name_with_a_line_end_is_one_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    for name in ("a\n  keep  forged", "b\x1b[31m", "c\u202egpj"):
+        (folder / name).write_text("the same")
+    _, out, err = run(capsys, "dups", "odd")
+    assert "odd/a\\x0a  keep  forged\n" in out
+    assert "odd/b\\x1b[31m\n" in out
+    assert "odd/c\\u202egpj\n" in out
+    code, _, err = run(capsys, "scan", "\x1b[31mnope")
+    assert (code, "\x1b" in err) == (3, False)
+
+
+def test_roots_are_written_in_one_way(home, capsys):
+    run(capsys, "scan", home)
+    run(capsys, "scan", f"/{home}/")
+    assert "documents     6" in run(capsys, "info")[1]
+    code, _, err = run(capsys, "scan", "")
+    assert (code, "a path is empty" in err) == (2, True)

@@ -157,7 +157,7 @@ def test_options_say_what_is_walked_to(index, folder):
 
     def names(**options):
         report = scan(index, [root_of(folder)], Options(**options))
-        return sorted(str(Path(key).relative_to(folder)) for key in index), dict(report.skipped.counts)
+        return sorted(str(Path(key).relative_to(folder)) for key in report.seen), dict(report.skipped.counts)
 
     everything = ["a.txt", "b.log", "large.txt", "sub/c.txt", "sub/deep/d.txt"]
     assert names() == (everything, {"hidden": 1, "symlink": 1})
@@ -169,6 +169,7 @@ def test_options_say_what_is_walked_to(index, folder):
     found, counts = names(follow_symlinks=True)
     assert len(found) == 5  # what the link leads to is there already
     assert counts["loop"] == 1
+    assert len(index) == 6  # what was left out this time was not forgotten
 
 
 def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
@@ -204,7 +205,7 @@ def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         scan(index, [root_of(folder)], progress=stop, workers=1)
     kept = len(index)
-    assert len(known(index, folder)) == kept
+    assert len([file for file in index.files.under(str(folder)) if file.inode]) == kept
     after = scan(index, [root_of(folder)])
     assert (after.unchanged, after.added) == (kept, 50 - kept)
     assert len(index) == 50
@@ -253,3 +254,106 @@ def test_a_hundred_thousand_files_in_one_folder(index, folder):
     os.close(at)
     report = scan(index, [root_of(folder)], Options(min_size=1))
     assert dict(report.skipped.counts) == {"too small": 100_000}
+
+
+def test_another_file_with_the_number_and_time_of_a_removed_one_is_read(index, folder):
+    (folder / "old.txt").write_text("one text")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.rename(folder / "old.txt", folder / "new.txt")
+    (folder / "new.txt").write_text("new text")  # in the same inode, of the same size
+    settled(folder)
+    report = scan(index, [root_of(folder)])
+    assert (report.moved, report.added, report.removed) == (0, 1, 1)
+    assert index.text(str(folder / "new.txt")) == "new text"
+
+
+def test_a_move_that_was_stopped_half_way_is_no_hindrance(index, folder):
+    (folder / "old.txt").write_text("some text")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.rename(folder / "old.txt", folder / "new.txt")
+    index.rename(str(folder / "old.txt"), str(folder / "new.txt"))  # and then it was killed
+    scan(index, [root_of(folder)])
+    assert list(index) == [str(folder / "new.txt")]
+    os.rename(folder / "new.txt", folder / "newest.txt")
+    index.add(str(folder / "newest.txt"), "added by hand")
+    scan(index, [root_of(folder)])
+    assert (list(index), index.text(str(folder / "newest.txt"))) == (
+        [str(folder / "newest.txt")],
+        "some text",
+    )
+
+
+def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
+    for number in range(300):
+        (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
+    settled(folder)
+    program = (
+        "import docindex, os, sys; from docindex.files.scan import scan\n"
+        "import docindex.index; docindex.index._COMMIT = 20_000\n"
+        "def stop(report):\n"
+        "    if report.added == 250: os.kill(os.getpid(), 9)\n"
+        "scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], progress=stop, workers=1)"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "own", folder], check=False)
+    with docindex.open(tmp_path / "own") as index:
+        assert 0 < len(index) < 250
+        for path in list(folder.iterdir())[::2]:
+            path.unlink()
+        scan(index, [root_of(folder)])
+        assert set(index) == {str(path) for path in folder.iterdir()}
+        assert index.check() == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
+    (folder / "mine.txt").write_text("below")
+    if subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=False).returncode:
+        pytest.skip("nothing can be mounted here")
+    try:
+        (folder / "a.txt").write_text("some text")
+        scan(index, [root_of(folder)])
+    finally:
+        subprocess.run(["umount", folder], check=True)
+    (folder / "mine.txt").unlink()
+    with pytest.raises(docindex.UnreadableFile, match="is its disk mounted"):
+        scan(index, [root_of(folder)])
+    assert list(index) == [str(folder / "a.txt")]
+
+
+def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folder):
+    (folder / "a.txt").write_text("some text")
+    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be looked at"):
+        scan(index, [root_of(folder / "nothing"), root_of(folder)])
+    assert list(index) == [str(folder / "a.txt")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "taken"),
+    [
+        ("*\n!*/\n!*.py\n", {"a.py", "src/b.py"}),
+        ("*.py\n", {"c.txt", "src/d.txt"}),
+        ("/src\n", {"a.py", "c.txt"}),
+        ("src/*\n!src/b.py\n", {"a.py", "c.txt", "src/b.py"}),
+        ("!\nc.txt\n[b-a]\n", {"a.py", "src/b.py", "src/d.txt"}),
+        ("\ufeffc.txt\r\n", {"a.py", "src/b.py", "src/d.txt"}),
+        ("# nothing\n\n", {"a.py", "c.txt", "src/b.py", "src/d.txt"}),
+    ],
+)
+def test_rules_of_git_are_followed(index, folder, rules, taken):
+    (folder / "src").mkdir()
+    for name in ("a.py", "c.txt", "src/b.py", "src/d.txt"):
+        (folder / name).write_text("x")
+    (folder / ".gitignore").write_text(rules)
+    report = scan(index, [root_of(folder)])
+    assert {str(Path(key).relative_to(folder)) for key in report.seen} == taken
+
+
+def test_rules_that_are_no_file_are_none(index, folder):
+    (folder / "a.txt").write_text("x")
+    os.mkfifo(folder / ".gitignore")
+    assert scan(index, [root_of(folder)]).files == 1
+    (folder / ".gitignore").unlink()
+    (folder / ".gitignore").symlink_to("/dev/zero")
+    assert scan(index, [root_of(folder)]).files == 1
