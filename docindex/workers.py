@@ -187,6 +187,13 @@ def sketched(texts: Sequence[str], recipe: Recipe) -> Sketches:
 def serve() -> None:
     """What a worker process does: sketch every batch that comes in, until none comes any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the host's to answer
+    try:
+        _serve()
+    except BrokenPipeError:
+        os._exit(0)  # the host was done before; nobody waits for what is in the buffers
+
+
+def _serve() -> None:
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     replies.write(_READY)
     replies.flush()
