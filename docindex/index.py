@@ -37,6 +37,7 @@ Progress = Callable[[int, int], object]
 
 # How much text `add_many` commits at a time: what a crash can cost, and what memory must hold.
 _COMMIT = 32_000_000
+_COMMITTED_DOCUMENTS = 10_000
 # How much may be with the workers: a little more than they sketch while a commit is being written.
 _AHEAD = 32_000_000
 _KEYS_AT_A_TIME = 1000
@@ -167,8 +168,8 @@ class Index(Questions):
     ) -> int:
         """Store many documents, given as (key, text) or (key, text, meta); gives how many there were.
 
-        Takes any number of them one after the other: a commit for every 32 million characters and
-        one at the end. Sketches are made in worker processes: as many as there are cores, up to
+        Takes any number of them one after the other: a commit for every 32 million characters, or ten
+        thousand documents, and one at the end. Sketches are made in worker processes: as many as there are cores, up to
         four, once there is enough work; ``workers=1`` keeps to this process. What comes out is the same. An
         error in `items` or in `progress` leaves in what was committed before it.
         """
@@ -192,7 +193,7 @@ class Index(Questions):
             self._store.refuse_cancelled(before)
             if progress is not None:
                 progress(taken, characters)
-            if uncommitted >= _COMMIT:
+            if uncommitted >= _COMMIT or len(group) >= _COMMITTED_DOCUMENTS:
                 self._commit(group, store_text)
                 group.clear()
                 uncommitted = 0

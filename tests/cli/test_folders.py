@@ -3,7 +3,10 @@
 import csv
 import io
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,8 +167,6 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
 
 
 def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypatch):
-    import sys
-
     for name in [name for name in sys.modules if name.startswith("docindex.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "click", None)
@@ -222,3 +223,16 @@ def test_roots_are_written_in_one_way(home, capsys):
     assert "documents     6" in run(capsys, "info")[1]
     code, _, err = run(capsys, "scan", "")
     assert (code, "a path is empty" in err) == (2, True)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_commands(shell):
+    environment = {**os.environ, "_DOCINDEX_COMPLETE": f"{shell}_source"}
+    command = [sys.executable, "-c", "from docindex.cli import main; main()"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "_DOCINDEX_COMPLETE" in done.stdout
+    environment |= {"_DOCINDEX_COMPLETE": f"{shell}_complete", "COMP_WORDS": "docindex op", "COMP_CWORD": "1"}
+    if shell == "fish":
+        environment["COMP_CWORD"] = "op"
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "optimize" in done.stdout
