@@ -169,9 +169,9 @@ class Index(Questions):
         """Store many documents, given as (key, text) or (key, text, meta); gives how many there were.
 
         Takes any number of them one after the other: a commit for every 32 million characters, or ten
-        thousand documents, and one at the end. Sketches are made in worker processes: as many as there are cores, up to
-        four, once there is enough work; ``workers=1`` keeps to this process. What comes out is the same. An
-        error in `items` or in `progress` leaves in what was committed before it.
+        thousand documents, and one at the end. Sketches are made in worker processes: as many as there
+        are cores, up to four, once there is enough work; ``workers=1`` keeps to this process. What comes
+        out is the same. An error in `items` or in `progress` leaves in what was committed before it.
         """
         if workers is not None and (isinstance(workers, bool) or operator.index(workers) < 1):
             raise ValueError(f"workers must be a whole number of 1 or more, not {workers!r}")
