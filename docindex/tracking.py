@@ -5,7 +5,7 @@ The host's view of it: names and facts in, names and facts out. Must never look 
 
 from collections.abc import Iterable
 
-from docindex.storage import contents, files
+from docindex.storage import documents, files
 from docindex.storage.connection import Transactions
 from docindex.storage.files import Tracked
 
@@ -34,4 +34,4 @@ class Files:
     def stored(self, texts: dict[str, bytes]) -> set[str]:
         """Those of some keys whose document has the text with the hash that is given."""
         with self._store.reading() as db:
-            return contents.having(db, texts)
+            return documents.having(db, texts)

@@ -49,7 +49,8 @@ def copies(
         file.key: file
         for root in roots
         for file in index.files.under(root)
-        if file.size and (among is None or file.key in among)
+        # (One without a number was never read: a scan was stopped before it.)
+        if file.size and file.inode and (among is None or file.key in among)
     }
     search = _Search(skipped, progress)
     found: list[Copies] = []

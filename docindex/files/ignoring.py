@@ -18,10 +18,9 @@ IGNORING = b".gitignore"
 class Rules:
     """What is left out below one root."""
 
-    def __init__(self, root: bytes, exclude: Sequence[str], *, ignore: bool) -> None:
+    def __init__(self, root: bytes, exclude: Sequence[str]) -> None:
         self._root = root
         self._exclude = [os.fsencode(pattern) for pattern in exclude]
-        self._ignore = ignore
         self._of: dict[bytes, list[GitIgnoreSpecPattern]] = {}
 
     def read(self, folder: bytes) -> None:

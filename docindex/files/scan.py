@@ -151,10 +151,9 @@ class _Scan:
             if candidate is None or not self._moved(candidate, found, key):
                 left.append(found)
                 continue
-            file = candidate
-            del gone[file.key]
+            del gone[candidate.key]
             self._report.moved += 1
-            self._count(file.kind)
+            self._count(candidate.kind)
         return left
 
     def _moved(self, file: Tracked, found: Found, key: str) -> bool:
@@ -232,14 +231,17 @@ class _Scan:
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
         """Forget what is there no more; what was only left out this time stays as it was."""
+        forgotten = []
         for key, file in gone.items():
             with contextlib.suppress(OSError):
                 if stat.S_ISREG(os.lstat(path_of(key)).st_mode):
                     continue
             if file.kind == TEXT:
                 self._remove(key)
-            self._index.files.forget([key])
-            self._report.removed += 1
+            forgotten.append(key)
+        # All at once, and last: what is still known of is looked for by the next scan.
+        self._index.files.forget(forgotten)
+        self._report.removed += len(forgotten)
 
     def _refuse_unmounted(self) -> None:
         """`UnreadableFile` if nothing is there of what was, on another device: its disk is not there."""

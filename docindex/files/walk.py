@@ -64,7 +64,7 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
         else:
             skipped.counts[reason] += 1
         return
-    rules = Rules(root, options.exclude, ignore=options.ignore)
+    rules = Rules(root, options.exclude)
     been = {(at_root.st_dev, at_root.st_ino)}
     waiting = [root]
     while waiting:

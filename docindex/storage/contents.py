@@ -260,21 +260,6 @@ def content_of(db: apsw.Connection, key: str) -> int | None:
     return found
 
 
-def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
-    """Those of some keys whose document has the text with the hash that is given for it."""
-    found = (
-        rows(
-            db,
-            "select d.key, c.hash from carray(?) as wanted join main.document as d on d.key = wanted.value "
-            "join main.content as c on c.id = d.content",
-            (apsw.carray(tuple(texts)),),
-        )
-        if texts
-        else []
-    )
-    return {key for key, hash_ in found if texts[key] == hash_}
-
-
 def is_there(db: apsw.Connection, content: int) -> bool:
     """Whether a document still has a content."""
     return value(db, "select 1 from main.content where id = ?", (content,)) is not None

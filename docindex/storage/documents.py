@@ -108,6 +108,21 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
     return found
 
 
+def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
+    """Those of some keys whose document has the text with the hash that is given for it."""
+    found = (
+        rows(
+            db,
+            "select d.key, c.hash from carray(?) as wanted join main.document as d on d.key = wanted.value "
+            "join main.content as c on c.id = d.content",
+            (apsw.carray(tuple(texts)),),
+        )
+        if texts
+        else []
+    )
+    return {key for key, hash_ in found if texts[key] == hash_}
+
+
 def greatest(db: apsw.Connection) -> int:
     """The greatest id that a document ever had: about how many there are."""
     return counter(db, "document")
