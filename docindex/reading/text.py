@@ -19,14 +19,23 @@ symbol, and only a person who wants to see a passage needs them.
 
 import dataclasses
 import itertools
-import threading
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, Bool, ranges, starts_of
+from docindex.kernels.arrays import I64, U8, Bool, starts_of
+from docindex.reading.letters import (
+    ALONE,
+    COUNT,
+    FIRST,
+    SEPARATES,
+    UNCOMMON,
+    codes_of,
+    counts_of,
+    entries_of,
+    spelled,
+)
 
 PART = 1 << 20
 """Characters of a long text that are read at a time; batches of short ones are cut to the same size."""
@@ -142,12 +151,12 @@ def ends(text: str, positions: I64) -> I64:
     found = np.empty(len(positions), np.int64)
     known = done = read_so_far = 0
     for begin in range(0, len(text), PART):
-        entries = _entries_of(_codes(text[begin : begin + PART]))
-        solid = np.flatnonzero(entries & (_COUNT | _SEPARATES))
+        entries = entries_of(codes_of(text[begin : begin + PART]))
+        solid = np.flatnonzero(entries & (COUNT | SEPARATES))
         if not len(solid):
             continue
         found[known:done] = begin + solid[0]  # whose marks may go on from the slice before
-        before = read_so_far + starts_of(_counts(entries[solid]).astype(np.int64))
+        before = read_so_far + starts_of(counts_of(entries[solid]).astype(np.int64))
         first, done = np.searchsorted(positions, before[[0, -1]])
         following = np.searchsorted(before[:-1], positions[first:done], "right")
         found[first:done] = begin + np.append(solid, 0)[following]
@@ -166,7 +175,7 @@ def borders(text: str) -> Bool:
     """
     found = []
     for piece in slices(text):
-        counts = _counts(_entries_of(_codes(piece)))
+        counts = counts_of(entries_of(codes_of(piece)))
         begins = starts_of(counts[counts > 0].astype(np.int64))
         found.append(np.zeros(begins[-1], bool))
         found[-1][begins[:-1]] = True
@@ -183,7 +192,7 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     """
     ends = [np.zeros(1, np.int64)]
     for begin in range(0, len(text), PART):
-        codes = _codes(text[begin : begin + PART + 1])  # one more, to see what follows a carriage return
+        codes = codes_of(text[begin : begin + PART + 1])  # one more, to see what follows a carriage return
         following = np.append(codes[1:], 0)
         breaks = (codes == _FEED) | ((codes == _RETURN) & (following != _FEED))
         ends.append(np.flatnonzero(breaks[:PART]) + begin + 1)
@@ -207,18 +216,18 @@ def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I6
 def _ending(text: str) -> str:
     """The last character that counts, and one that parts words or lines if there was one behind it."""
     near = text[-_NEAR:]
-    entries = _entries_of(_codes(near))
-    if not (entries & _COUNT).any():
+    entries = entries_of(codes_of(near))
+    if not (entries & COUNT).any():
         near = text
-        entries = _entries_of(_codes(near))
-    counting = np.flatnonzero(entries & _COUNT)
+        entries = entries_of(codes_of(near))
+    counting = np.flatnonzero(entries & COUNT)
     if not len(counting):
         return ""
     last = int(counting[-1])
     behind = near[last + 1 :]
     if "\n" in behind or "\r" in behind:
         return near[last] + "\n"
-    return near[last] + (" " if (entries[last + 1 :] & _SEPARATES).any() else "")
+    return near[last] + (" " if (entries[last + 1 :] & SEPARATES).any() else "")
 
 
 def _joined(readings: list[Reading]) -> Reading:
@@ -273,152 +282,36 @@ def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
     )
 
 
-# The path for all of Unicode: one 16-bit entry for each code point, read from Python's tables a
-# page of 256 at a time when a text first needs it. Zeros cost no memory until they are written.
-_FIRST = 0x00FF  # the first symbol
-_COUNT = 0x1F00  # how many symbols: 18 at most, for U+FDFA
-_SEPARATES = 0x2000
-_ALONE = 0x4000
-_LOADED = 0x8000
-_UNCOMMON = _ALONE | _COUNT & ~0x0100  # more than one symbol, or a word by itself
-_COUNT_SHIFT = 8
-_CODES = 0x110000
-_entries = np.zeros(_CODES, np.uint16)
-_spelling_starts = np.zeros(_CODES, np.int32)
-_spellings = bytearray()  # the symbols of every code point that has more than one
-_loading = threading.Lock()
-
-_IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x34000))
-"""CJK; what NFKD leaves of the compatibility ideographs lies in here, too."""
-_UNSPACED = (
-    *_IDEOGRAPHS,
-    range(0x0E00, 0x0F00),  # Thai, Lao
-    range(0x1000, 0x10A0),  # Myanmar
-    range(0x1780, 0x1800),  # Khmer
-    range(0x3040, 0x30A0),  # Hiragana; Katakana writes single words
-    range(0xF900, 0xFB00),  # compatibility ideographs
-    range(0x2F800, 0x2FA20),
-)
-_ZERO_WIDTH_SPACE = "\u200b"
-"""A format character, but one that is typed to part words."""
 _FEED, _RETURN = ord("\n"), ord("\r")
 
 
-def _codes(text: str) -> NDArray[np.uint32]:
-    """Code points, lone surrogates too: they are read as separators, not refused."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
-
-
-def _members(page: int, blocks: tuple[range, ...]) -> list[bool]:
-    """For each code point of a page whether it lies in one of some blocks."""
-    codes = np.arange(page << 8, (page + 1) << 8)
-    inside = [(codes >= block.start) & (codes < block.stop) for block in blocks]
-    return [bool(flag) for flag in np.any(inside, axis=0)]
-
-
-def letters(char: str) -> str:
-    """What counts of one code point: the letters and digits that it is made of, without case and accents."""
-    folded = unicodedata.normalize("NFKD", char).casefold()
-    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LN")
-
-
-def separates(char: str) -> bool:
-    """Whether words end at a code point that has no letters."""
-    return unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE
-
-
-def stands_alone(char: str) -> bool:
-    """Whether a letter is a word by itself, as those of scripts without spaces are."""
-    return any(ord(char) in block for block in _UNSPACED)
-
-
-def _spell(char: str) -> bytes:
-    """The symbols of one code point."""
-    symbols = bytearray()
-    for letter in letters(char):
-        code = ord(letter)
-        symbols.append(code if code < 0x80 else 0x80 | (code & 0x7F))
-        if code >= _IDEOGRAPHS[0].start and any(code in block for block in _IDEOGRAPHS):
-            symbols.append(0x80 | (code >> 7 & 0x7F))
-    return bytes(symbols)
-
-
-def _load(page: int) -> None:
-    """Fill in the entries of 256 code points, unless another thread has."""
-    with _loading:
-        alone = _members(page, _UNSPACED)
-        for code in range(page << 8, (page + 1) << 8):
-            if _entries[code]:
-                continue
-            char = chr(code)
-            symbols = _spell(char)
-            entry = _LOADED | len(symbols) << _COUNT_SHIFT
-            if symbols:
-                entry |= symbols[0]
-                entry |= _ALONE * alone[code & 0xFF]
-            elif separates(char):
-                entry |= _SEPARATES
-            if len(symbols) > 1:
-                _spelling_starts[code] = len(_spellings)
-                _spellings.extend(symbols)
-            _entries[code] = entry  # last: who sees it may use the spelling
-
-
-def _entries_of(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    entries = _entries[codes]
-    if not entries.all():
-        for page in np.unique(codes[entries == 0] >> 8).tolist():
-            _load(page)
-        entries = _entries[codes]
-    return entries
-
-
-def _counts(entries: NDArray[np.uint16]) -> U8:
-    """How many symbols each code point has."""
-    return ((entries & _COUNT) >> _COUNT_SHIFT).astype(np.uint8)
-
-
 def _read_any(texts: list[str], with_lines: bool) -> Reading:
-    codes = _codes("\n".join(texts))
-    entries = _entries_of(codes)
+    codes = codes_of("\n".join(texts))
+    entries = entries_of(codes)
     kinds = int(np.bitwise_or.reduce(entries, initial=0))
-    if not (with_lines or kinds & _UNCOMMON) and (entries & (_COUNT | _SEPARATES)).all():
+    if not (with_lines or kinds & UNCOMMON) and (entries & (COUNT | SEPARATES)).all():
         # One symbol for each letter and no marks, as most of Europe writes: half the cost of what follows.
-        source = np.where(entries & _SEPARATES, ord(" "), entries & _FIRST).astype(np.uint8).tobytes()
+        source = np.where(entries & SEPARATES, ord(" "), entries & FIRST).astype(np.uint8).tobytes()
         return _read_bytes(source, texts, with_lines)
-    counts = _counts(entries)
+    counts = counts_of(entries)
     symbols_before = starts_of(counts.astype(np.int64))
     text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
     text_begins[-1] -= 1
     breaks = _breaks(codes) if with_lines else None
 
-    solid = np.flatnonzero(entries & (_COUNT | _SEPARATES))  # what neither spells nor separates is not there
+    solid = np.flatnonzero(entries & (COUNT | SEPARATES))  # what neither spells nor separates is not there
     spells = counts[solid] > 0
-    alone = (entries[solid] & _ALONE) > 0
+    alone = (entries[solid] & ALONE) > 0
     begins_word = spells.copy()
     begins_word[1:] &= ~spells[:-1] | alone[1:] | alone[:-1]
     return Reading(
-        symbols=_spelled(codes, entries, counts, symbols_before),
+        symbols=spelled(codes, entries, counts, symbols_before),
         starts=symbols_before[text_begins],
         words=symbols_before[solid[begins_word]],
         lines=symbols_before[:0]
         if breaks is None
         else _line_starts(symbols_before[np.append(0, breaks + 1)], symbols_before[-1]),
     )
-
-
-def _spelled(codes: NDArray[np.uint32], entries: NDArray[np.uint16], counts: U8, begins: I64) -> U8:
-    """The symbols of some code points, end to end."""
-    first = entries.astype(np.uint8)
-    if counts.max(initial=0) <= 1:
-        return first[counts > 0]
-    symbols = np.repeat(first, counts)
-    many = np.flatnonzero(counts > 1)
-    lengths = counts[many].astype(np.int64)
-    spellings = np.frombuffer(bytes(_spellings), np.uint8)
-    spelled = spellings[ranges(_spelling_starts[codes[many]].astype(np.int64), lengths)]
-    symbols[ranges(begins[many], lengths)] = spelled
-    return symbols
 
 
 def _breaks(codes: U8 | NDArray[np.uint32]) -> I64:
@@ -435,4 +328,4 @@ def _origins(text: str) -> I64:
     """For each symbol, the offset of the character it came from."""
     if text.isascii():
         return np.flatnonzero(np.frombuffer(text.encode("ascii").translate(_IS_KEPT), bool))
-    return np.repeat(np.arange(len(text)), _counts(_entries_of(_codes(text))))
+    return np.repeat(np.arange(len(text)), counts_of(entries_of(codes_of(text))))

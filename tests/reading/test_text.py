@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from docindex.reading import letters
 from docindex.reading import text as room
 from docindex.reading.text import lines_and_columns, offsets, read, readings, slices
 from tests import plain
@@ -166,9 +167,9 @@ def test_several_threads_may_read_while_the_tables_are_being_filled(monkeypatch)
     text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ"
     expected = [symbol for symbol, _ in plain.symbols(text)]
     for _ in range(5):
-        monkeypatch.setattr(room, "_entries", np.zeros(0x110000, np.uint16))
-        monkeypatch.setattr(room, "_spelling_starts", np.zeros(0x110000, np.int32))
-        monkeypatch.setattr(room, "_spellings", bytearray())
+        monkeypatch.setattr(letters, "_entries", np.zeros(0x110000, np.uint16))
+        monkeypatch.setattr(letters, "_spelling_starts", np.zeros(0x110000, np.int32))
+        monkeypatch.setattr(letters, "_spellings", bytearray())
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             found = [threads.submit(read, [text]) for _ in range(4)]
         assert all(reading.result().symbols.tolist() == expected for reading in found)
