@@ -112,7 +112,7 @@ class _Search:
                 continue
             digest = self._read(file, digest_of)
             if digest is not None:
-                known = dataclasses.replace(file, digest=digest)
+                known = file._replace(digest=digest)
                 self.learnt.append(known)
                 yield known
 

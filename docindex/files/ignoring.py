@@ -34,6 +34,8 @@ class Rules:
 
     def refused(self, path: bytes, *, is_folder: bool) -> str | None:
         """Why a path is left out, or None."""
+        if not self._exclude and not self._of:
+            return None
         name, below = os.path.basename(path), path[len(self._root) :].lstrip(b"/")
         if any(fnmatch.fnmatchcase(some, pattern) for pattern in self._exclude for some in (name, below)):
             return "excluded"

@@ -7,7 +7,8 @@ two paths never have one key, and what was printed can be read again.
 import os
 import re
 
-_BYTE = re.compile(r"\\x([0-9a-f]{2})")
+_LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
+_ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 
 def key_of(path: bytes) -> str:
@@ -17,7 +18,7 @@ def key_of(path: bytes) -> str:
     ('/home/ada/café', '/home/ada/caf\\xe9', '/a\\x5cx41')
     """
     # As bytes: what is broken must be escaped after what is whole.
-    literal = re.sub(rb"\\(?=x[0-9a-f]{2})", rb"\\x5c", path)
+    literal = _LOOKS_ESCAPED.sub(rb"\\x5c", path) if b"\\x" in path else path
     return literal.decode("utf-8", "backslashreplace")
 
 
@@ -28,7 +29,7 @@ def path_of(key: str) -> bytes:
     (b'/home/ada/caf\xe9', b'/a\\x41')
     """
     whole = key.encode("utf-8", "surrogateescape")
-    return re.sub(rb"\\x([0-9a-f]{2})", lambda found: bytes([int(found[1], 16)]), whole)
+    return _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), whole)
 
 
 def root_of(path: str | bytes | os.PathLike[str]) -> bytes:

@@ -93,9 +93,7 @@ class _Scan:
         self._options = options
         self._report = report
         self._progress = progress
-        self._noted_before = {file.key: file for file in index.files.under(key_of(root))}
-        # Without those that were only announced, when a scan was stopped.
-        self._known = {key: file for key, file in self._noted_before.items() if file.inode}
+        self._known = {file.key: file for file in index.files.under(key_of(root))}
         self._waiting: dict[str, tuple[Tracked, bytes]] = {}
         """Texts on their way into the index, with the hashes of their texts."""
         self._noted: list[Tracked] = []
@@ -113,7 +111,7 @@ class _Scan:
 
     def _look(self) -> tuple[list[Found], dict[str, Tracked]]:
         """The files that are new or changed; and what is known of those that are not there any more."""
-        new, gone = [], dict(self._noted_before)
+        new, gone = [], dict(self._known)
         try:
             for found in walk(self._root, self._options, self._report.skipped):
                 key = key_of(found.path)
@@ -129,7 +127,7 @@ class _Scan:
         except OSError as error:
             root = key_of(self._root)
             raise UnreadableFile(f"{root} cannot be looked at: {error.strerror or error}", root) from error
-        if self._known and len(gone) == len(self._noted_before) and not new:
+        if gone and len(gone) == len(self._known) and not new:
             self._refuse_unmounted()
         for path, _ in self._report.skipped.failed:
             # What is below a folder that could not be read may well be there.
@@ -147,7 +145,7 @@ class _Scan:
         for found in new:
             status, key = found.status, key_of(found.path)
             before = by_identity.get((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
-            candidate = before.pop() if before and key not in self._known else None
+            candidate = before.pop() if before and not self._knows(key) else None
             if candidate is None or not self._moved(candidate, found, key):
                 left.append(found)
                 continue
@@ -166,9 +164,7 @@ class _Scan:
                 self._index.rename(file.key, key)
             except (NotReadable, KeyError, ValueError):  # or somebody has removed it, or added another
                 return False
-        self._index.files.put(
-            [dataclasses.replace(file, key=key, digest=file.digest if file.kind == TEXT else None)]
-        )
+        self._index.files.put([file._replace(key=key, digest=file.digest if file.kind == TEXT else None)])
         self._index.files.forget([file.key])
         return True
 
@@ -194,7 +190,7 @@ class _Scan:
                 kind=BINARY if content.text is None else TEXT,
                 digest=content.digest,
             )
-            if key in self._known:
+            if self._knows(key):
                 self._report.changed += 1
             else:
                 self._report.added += 1
@@ -203,7 +199,7 @@ class _Scan:
             self._progress(self._report)
             if content.text is None:
                 self._note(file)
-                if key in self._known and self._known[key].kind == TEXT:
+                if self._knows(key) and self._known[key].kind == TEXT:
                     self._remove(key)
             else:
                 self._waiting[key] = file, text_hash(content.text)
@@ -245,12 +241,17 @@ class _Scan:
 
     def _refuse_unmounted(self) -> None:
         """`UnreadableFile` if nothing is there of what was, on another device: its disk is not there."""
-        device = os.stat(self._root).st_dev
-        if all(file.device not in (device, 0) for file in self._known.values()):
+        devices = {file.device for file in self._known.values() if file.inode}
+        if devices and not devices & {os.stat(self._root).st_dev, 0}:
             root = key_of(self._root)
             raise UnreadableFile(
                 f"{root} has nothing of what it had, and is on another device; is its disk mounted?", root
             )
+
+    def _knows(self, key: str) -> bool:
+        """Whether a file was looked at before, and not only announced by a scan that was stopped then."""
+        known = self._known.get(key)
+        return known is not None and known.inode != 0
 
     def _remove(self, key: str) -> None:
         with contextlib.suppress(KeyError):  # somebody else has removed it
@@ -265,6 +266,9 @@ class _Scan:
 
 def _same(known: Tracked, found: Found) -> bool:
     status = found.status
-    return (known.size, known.mtime_ns, known.inode, known.device) == (
-        *(status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev),
+    return (
+        known.mtime_ns == status.st_mtime_ns
+        and known.size == status.st_size
+        and known.inode == status.st_ino
+        and known.device == status.st_dev
     )

@@ -9,6 +9,7 @@ import dataclasses
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from docindex.files.ignoring import IGNORING, Rules
 from docindex.files.paths import FOLDER, LONGEST, open_file
@@ -43,8 +44,7 @@ class Skipped:
         self.failed.append((path, error.strerror or str(error)))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):  # made for every file: a frozen dataclass costs three times as much
     """A regular file."""
 
     path: bytes
@@ -74,19 +74,19 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
         except OSError as error:
             skipped.fail(folder, error)
             continue
-        if options.ignore and any(name == IGNORING for name, *_ in entries):
+        if options.ignore and any(entry.name == IGNORING for entry in entries):
             rules.read(folder)
         below = []
-        for name, status, is_link in entries:
-            path = os.path.join(folder, name)
-            if is_link and options.follow_symlinks:
+        for name, path, status, is_link in entries:
+            if is_link:
                 path = os.path.realpath(path)  # so that each file has one name, whatever leads to it
             if not options.hidden and name.startswith(b"."):
                 skipped.counts["hidden"] += 1
-            elif isinstance(status, FileNotFoundError):
-                skipped.counts["vanished"] += 1
             elif isinstance(status, OSError):
-                skipped.fail(path, status)
+                if isinstance(status, FileNotFoundError):
+                    skipped.counts["vanished"] += 1
+                else:
+                    skipped.fail(path, status)
             else:
                 is_folder = stat.S_ISDIR(status.st_mode)
                 reason = rules.refused(path, is_folder=is_folder) or _refused(status, options, at_root.st_dev)
@@ -102,39 +102,50 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
         waiting += reversed(below)
 
 
-def _entries(folder: bytes, *, follow: bool) -> list[tuple[bytes, os.stat_result | OSError, bool]]:
-    """What is in a folder, by name: what the system says of each entry, or why it does not."""
-    descriptor = None if len(folder) < LONGEST else open_file(folder, FOLDER)
-    try:
-        with os.scandir(folder if descriptor is None else descriptor) as entries:
-            return sorted(
-                (
-                    (os.fsencode(entry.name), _status(entry, follow=follow), entry.is_symlink())
-                    for entry in entries
-                ),
-                key=lambda entry: entry[0],
-            )
-    finally:
-        if descriptor is not None:
+class _Entry(NamedTuple):
+    name: bytes
+    path: bytes
+    status: os.stat_result | OSError
+    """What the system says of it, or why it does not."""
+    is_link: bool
+    """Whether it is a link that is to be followed."""
+
+
+def _entries(folder: bytes, *, follow: bool) -> list[_Entry]:
+    """What is in a folder, by name."""
+    if len(folder) < LONGEST:
+        with os.scandir(folder) as entries:
+            found = [_Entry(one.name, one.path, *_looked_at(one, follow=follow)) for one in entries]
+    else:
+        descriptor = open_file(folder, FOLDER)
+        try:
+            with os.scandir(descriptor) as names:
+                found = [
+                    _Entry(name, os.path.join(folder, name), *_looked_at(one, follow=follow))
+                    for one in names
+                    for name in [os.fsencode(one.name)]
+                ]
+        finally:
             os.close(descriptor)
+    return sorted(found)
 
 
-def _status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result | OSError:
+def _looked_at(
+    entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool
+) -> tuple[os.stat_result | OSError, bool]:
     try:
-        return entry.stat(follow_symlinks=follow)
+        return entry.stat(follow_symlinks=follow), follow and entry.is_symlink()
     except OSError as error:
-        return error
+        return error, False
 
 
 def _refused(status: os.stat_result, options: Options, device: int) -> str | None:
     """Why something is not walked to, as far as the system says what it is; None if it is."""
     mode = status.st_mode
-    if stat.S_ISLNK(mode):
-        return "symlink"
+    if stat.S_ISREG(mode):
+        if status.st_size < options.min_size:
+            return "too small"
+        return "too large" if options.max_size is not None and status.st_size > options.max_size else None
     if stat.S_ISDIR(mode):
         return "other file system" if options.one_file_system and status.st_dev != device else None
-    if not stat.S_ISREG(mode):
-        return "special"
-    if status.st_size < options.min_size:
-        return "too small"
-    return "too large" if options.max_size is not None and status.st_size > options.max_size else None
+    return "symlink" if stat.S_ISLNK(mode) else "special"

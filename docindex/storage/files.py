@@ -1,7 +1,7 @@
 """What scans know of files: the one room that knows the table `file`. Must never look at a file itself."""
 
-import dataclasses
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import apsw
 
@@ -12,8 +12,7 @@ _ALL = "select key, size, mtime_ns, device, inode, kind, digest, sum from main.f
 _BITS = (1 << 64) - 1
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tracked:
+class Tracked(NamedTuple):  # of which a scan needs as many as there are files: a dataclass is slower
     """A file as it was when it was last looked at."""
 
     key: str

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from docindex.cli import main
@@ -178,7 +179,9 @@ def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypat
 def test_every_command_has_help_with_an_example(capsys):
     from docindex.cli.commands import docindex
 
-    for name, command in docindex.commands.items():
+    context = click.Context(docindex)
+    for name in docindex.list_commands(context):
+        command = docindex.get_command(context, name)
         assert f"docindex {name}" in (command.help or ""), name
         code, out, _ = run(capsys, name, "--help")
         assert code == 0

@@ -1,6 +1,5 @@
 """A scan takes in what is there, whatever it is called and wherever it lies, and counts the rest."""
 
-import dataclasses
 import os
 import random
 import subprocess
@@ -311,9 +310,7 @@ def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
     (folder / "a.txt").write_text("some text")
     scan(index, [root_of(folder)])
     # As it was on a disk of its own, of which the empty folder is left.
-    index.files.put(
-        dataclasses.replace(file, device=file.device + 1) for file in index.files.under(str(folder))
-    )
+    index.files.put(file._replace(device=file.device + 1) for file in index.files.under(str(folder)))
     (folder / "a.txt").unlink()
     with pytest.raises(docindex.UnreadableFile, match="is its disk mounted"):
         scan(index, [root_of(folder)])
