@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import platformdirs
 
 from docindex.cli.frame import NOTHING_FOUND, form_options, index_option, progress, several, show, shown, size
 from docindex.cli.scan import options_of, scanned, text_of, walk_options
-from docindex.files.act import HOW, Done, Journal
+from docindex.files import journal as journals
+from docindex.files.act import HOW, Done
 from docindex.files.act import act as act_on
 from docindex.files.copies import copies
 from docindex.files.likeness import KINDS, Alike, alike
@@ -137,7 +137,7 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
         raise click.UsageError(f"say what to do: {', '.join(f'--{name}' for name in HOW)}")
     text = sys.stdin.read() if plan_path == "-" else Path(plan_path).read_text("utf-8")
     groups = from_json(text)
-    with Journal(None if dry_run else journal or _journal()) as written:
+    with journals.Journal(None if dry_run else journal or journals.own()) as written:
         done = list(act_on(groups, how, dry_run=dry_run, journal=written))
     records = [
         {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.why, "size": one.size,
@@ -163,16 +163,12 @@ def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
       docindex undo
       docindex undo --no-dry-run
     """
-    done = list(undo_steps(journal or _journal(), dry_run=dry_run))
+    done = list(undo_steps(journal or journals.own(), dry_run=dry_run))
     records = [{"key": one.key, "outcome": one.outcome, "why": one.why} for one in done]
     lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
     if dry_run and done:
         lines.append("nothing was done; say --no-dry-run to do it")
     return show(records, form, lambda: "\n".join(lines) or "nothing to undo")
-
-
-def _journal() -> Path:
-    return platformdirs.user_state_path("docindex", ensure_exists=True) / "journal.jsonl"
 
 
 def _exact(group: Group) -> dict[str, Any]:
@@ -226,10 +222,11 @@ _WHAT = {
 
 def _acted(done: list[Done], how: str, *, dry_run: bool) -> str:
     lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
-    acted = [one for one in done if one.outcome != "left"]
+    acted = [one for one in done if one.outcome in ("done", "would be done")]
+    left = sum(one.outcome == "left" for one in done)
     lines.append(
         f"{'would be ' if dry_run else ''}{_WHAT[how]}: {several(len(acted), 'file')}, "
-        f"{size(sum(one.size for one in acted))}; left as they are: {len(done) - len(acted):,}"
+        f"{size(sum(one.size for one in acted))}; left as they are: {left:,}"
     )
     if dry_run and acted:
         lines.append("nothing was done; say --no-dry-run to do it")

@@ -10,27 +10,30 @@ import contextlib
 import dataclasses
 import io
 import itertools
-import json
 import os
 import secrets
 import stat
-import time
+import struct
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Literal, Self, TextIO
+from typing import Literal
 
-import platformdirs
-
+from docindex.files.journal import Journal, alone
 from docindex.files.names import key_of, path_of
 from docindex.files.paths import open_file
 from docindex.files.plan import File, Group
 from docindex.files.reading import NotReadable
 from docindex.files.trash import is_in_trash, name_again, to_trash
+from docindex.files.undo import put_back
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
 HOW = ("trash", "hardlink", "reflink", "delete")
 
 _AT_ONCE = 1 << 20
+# Of Linux: struct file_dedupe_range with one struct file_dedupe_range_info, and how much some take at once.
+_FIDEDUPERANGE = 0xC0189436
+_RANGE = struct.Struct("=QQHHIqQQiI")
+_SHARED_AT_ONCE = 16 << 20
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -41,36 +44,13 @@ class Done:
     key: str
     kept: str | None
     """The copy of it that stays."""
-    outcome: Literal["done", "would be done", "left"]
+    outcome: Literal["done", "would be done", "left", "put back"]
+    """Put back is what an earlier act was stopped at."""
     why: str | None = None
     """Why it was left as it is."""
     size: int = 0
     trashed: str | None = None
     """Where it is now, if it went to the trash."""
-
-
-class Journal:
-    """What was begun and what was done, a line of JSON each, on the disk before the next step."""
-
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self._path = path
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> Self:
-        if self._path is not None:
-            self._file = Path(self._path).open("a", encoding="utf-8")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def write(self, **entry: object) -> None:
-        """One more line."""
-        if self._file is not None:
-            self._file.write(json.dumps({"at": time.time(), **entry}) + "\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
 
 
 def act(groups: Iterable[Group], how: How, *, dry_run: bool, journal: Journal) -> Iterator[Done]:
@@ -80,26 +60,12 @@ def act(groups: Iterable[Group], how: How, *, dry_run: bool, journal: Journal) -
     """
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(HOW)}, not {how!r}")
-    with _alone():
+    with alone():
+        for key in put_back(journal):
+            yield Done(key, None, "put back", "an earlier act was stopped while it had it")
         for group in groups:
             for file in group.others:
                 yield _one(group, file, how, dry_run=dry_run, journal=journal)
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Within, no other process of this person acts."""
-    with (platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock").open("a") as lock:
-        try:
-            import fcntl
-        except ImportError:  # Windows refuses by itself to remove what somebody has open
-            yield
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError("another docindex act is at work; wait for its end") from error
-        yield
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -128,6 +94,7 @@ _FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 
 
 def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal) -> Done:
+    why = "no copy that is to be kept has its bytes any more"
     try:
         with _opened(file) as own:
             if own.status.st_mtime_ns != file.mtime_ns and file.mtime_ns != -1:
@@ -143,12 +110,15 @@ def _one(group: Group, file: File, how: How, *, dry_run: bool, journal: Journal)
                     if not _same_bytes(own.file, kept.file):
                         continue
                     _refuse_same(own, kept)
+                    if how == "hardlink" and (unlike := _unlike(own, kept)):
+                        why = unlike
+                        continue
                     own.refuse_changed()
                     kept.refuse_changed()
                     if dry_run:
                         return Done(file.key, other.key, "would be done", size=file.size)
                     return _do(group.digest, (file.key, own), (other.key, kept), how, journal)
-            raise NotReadable("no copy that is to be kept has its bytes any more")
+            raise NotReadable(why)
     except (NotReadable, ValueError) as error:
         return Done(file.key, None, "left", str(error))
     except OSError as error:
@@ -160,6 +130,9 @@ def _do(
 ) -> Done:
     (key, own), (kept_key, kept) = going, staying
     status, step = own.status, secrets.token_hex(8)
+    if how == "reflink":
+        _share(own, kept)
+        return Done(key, kept_key, "done", size=status.st_size)
     aside = os.path.join(os.path.dirname(own.path), b".docindex-" + step.encode())
     journal.write(
         begun=how,
@@ -171,6 +144,8 @@ def _do(
         mode=stat.S_IMODE(status.st_mode),
         aside=key_of(aside),
     )
+    if how != "trash":
+        os.fsync(kept.file.fileno())  # a copy that somebody made a moment ago may be in memory only
     os.rename(own.path, aside)
     trashed = None
     try:
@@ -182,7 +157,7 @@ def _do(
         elif how == "delete":
             os.unlink(aside)
         else:
-            _put_in_place(own.path, aside, kept, how, status)
+            _link(own.path, aside, kept)
     except BaseException:
         with contextlib.suppress(FileNotFoundError, FileExistsError):  # then it stays aside, for `undo`
             name_again(aside, own.path)
@@ -199,15 +174,12 @@ def _do(
     return Done(key, kept_key, "done", size=status.st_size, trashed=trashed)
 
 
-def _put_in_place(path: bytes, aside: bytes, kept: _Open, how: How, status: os.stat_result) -> None:
-    """A link to the kept file, or a clone of it, where a file was that lies aside now."""
+def _link(path: bytes, aside: bytes, kept: _Open) -> None:
+    """A link to the kept file where a file was that lies aside now."""
     new = aside + b".new"
     try:
-        if how == "hardlink":
-            os.link(kept.path, new, follow_symlinks=False)
-            kept.refuse_other(new)
-        else:
-            _reflink(kept.file, new, status)
+        os.link(kept.path, new, follow_symlinks=False)
+        kept.refuse_other(new)
         name_again(new, path)
     finally:
         with contextlib.suppress(FileNotFoundError):
@@ -266,15 +238,27 @@ def _refuse_same(a: _Open, b: _Open) -> None:
         raise NotReadable("it is the same file as the one to be kept, by another name")
 
 
-def _reflink(source: io.FileIO, new: bytes, status: os.stat_result) -> None:
-    """A file of its own that shares the room of another until either is changed."""
+def _unlike(own: _Open, kept: _Open) -> str | None:
+    """Why a link to the kept file cannot stand for a file; None if it can."""
+    if own.status.st_dev != kept.status.st_dev:
+        return "it is on another file system than the copy to be kept"
+    facts = [(one.status.st_mode, one.status.st_uid, one.status.st_gid) for one in (own, kept)]
+    # Other people could read, change or run it than may now.
+    return None if facts[0] == facts[1] else "it has another owner or mode than the copy to be kept"
+
+
+def _share(own: _Open, kept: _Open) -> None:
+    """Let a file use the room of the kept one: the system compares the bytes itself, and changes none."""
     import fcntl  # there is none on Windows, which has no such files either
 
-    clone = 0x40049409  # FICLONE
-    target = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, stat.S_IMODE(status.st_mode))
-    try:
-        fcntl.ioctl(target, clone, source.fileno())
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-        os.fsync(target)
-    finally:
-        os.close(target)
+    with io.FileIO(open_file(own.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))) as file:
+        if not os.path.samestat(os.fstat(file.fileno()), own.status):
+            raise NotReadable("it was changed while it was compared")
+        for start in range(0, own.status.st_size, _SHARED_AT_ONCE):
+            length = min(_SHARED_AT_ONCE, own.status.st_size - start)
+            asked = _RANGE.pack(start, length, 1, 0, 0, file.fileno(), start, 0, 0, 0)
+            *_, shared, status, _ = _RANGE.unpack(fcntl.ioctl(kept.file.fileno(), _FIDEDUPERANGE, asked))
+            if status < 0:
+                raise OSError(-status, os.strerror(-status))
+            if status or shared != length:
+                raise NotReadable("it was changed while it was compared")

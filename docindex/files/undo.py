@@ -6,15 +6,13 @@ kept, if that still has the very bytes. Must never replace a file that has come 
 
 import contextlib
 import dataclasses
-import json
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
-from docindex.files.act import Journal
+from docindex.files.journal import Journal, alone, steps
 from docindex.files.names import path_of
 from docindex.files.reading import NotReadable, digest_of
 from docindex.files.trash import from_trash, name_again
@@ -32,9 +30,8 @@ class Undone:
 
 def undo(journal: str | os.PathLike[str], *, dry_run: bool) -> Iterator[Undone]:
     """Undo the steps of a journal that were not undone yet, the last one first."""
-    steps = _steps(Path(journal).read_text("utf-8"))
-    with Journal(None if dry_run else journal) as written:
-        for step, facts in reversed(steps.items()):
+    with alone(), Journal(None if dry_run else journal) as written:
+        for step, facts in reversed(steps(journal).items()):
             key = facts["key"]
             try:
                 restored = _restore(facts, dry_run=dry_run)
@@ -49,35 +46,32 @@ def undo(journal: str | os.PathLike[str], *, dry_run: bool) -> Iterator[Undone]:
             )
 
 
-def _steps(text: str) -> dict[str, dict[str, Any]]:
-    """What is known of each step that was begun and not undone, in their order."""
-    steps: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            entry = json.loads(line)
-            if "begun" in entry:
-                wanted = {"begun": str, "key": str, "kept": str, "digest": str, "mtime_ns": int, "mode": int}
-                if any(type(entry[name]) is not kind for name, kind in wanted.items()):
-                    raise TypeError("a fact of another type")
-                steps[entry["step"]] = entry
-            elif "done" in entry:
-                steps[entry["step"]]["trashed"] = entry["trashed"]
-            else:
-                steps.pop(entry["undone"], None)
-        except (ValueError, KeyError, TypeError) as error:
-            if number == len(text.splitlines()):
-                break  # cut short when the machine went down, before the step or behind it
-            raise ValueError(
-                f"line {number} is not one that act wrote to its journal: {line[:60]!r}"
-            ) from error
-    return steps
+def put_back(journal: Journal) -> Iterator[str]:
+    """Put back what lies aside because whoever moved it there was stopped; gives the keys of those files."""
+    if journal.path is None:
+        return
+    for step, facts in steps(journal.path).items():
+        if facts["done"] or "aside" not in facts:
+            continue
+        path, kept, aside = (path_of(facts[name]) for name in ("key", "kept", "aside"))
+        if _is_link_to(aside + b".new", kept):
+            os.unlink(aside + b".new")
+        if os.path.lexists(aside) and (_is_link_to(path, kept) or not os.path.lexists(path)):
+            # In the place of a link to the kept file nothing is lost, in any other place something may be.
+            (os.rename if os.path.lexists(path) else name_again)(aside, path)
+            journal.write(undone=step)
+            yield facts["key"]
+
+
+def _is_link_to(path: bytes, kept: bytes) -> bool:
+    return os.path.lexists(path) and os.path.lexists(kept) and os.path.samefile(path, kept)
 
 
 def _restore(facts: dict[str, Any], *, dry_run: bool) -> bool:
     """Bring a file back; False if there is nothing to be done."""
     path, kept = path_of(facts["key"]), path_of(facts["kept"])
     linked = facts["begun"] == "hardlink"
-    if os.path.lexists(path) and not (linked and os.path.lexists(kept) and os.path.samefile(path, kept)):
+    if os.path.lexists(path) and not (linked and _is_link_to(path, kept)):
         return False
     for lying in (facts.get("trashed"), facts.get("aside")):
         if lying is not None and os.path.lexists(path_of(lying)) and not os.path.lexists(path):

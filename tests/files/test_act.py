@@ -1,10 +1,13 @@
 """Whatever is removed, each content that was there is still there under a name that was to be kept."""
 
+import contextlib
 import itertools
 import json
 import os
 import random
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -15,8 +18,9 @@ import pytest
 
 import docindex
 from docindex.files import act as acting
-from docindex.files.act import HOW, Journal, act
+from docindex.files.act import HOW, act
 from docindex.files.copies import copies
+from docindex.files.journal import Journal
 from docindex.files.names import key_of, path_of, root_of
 from docindex.files.plan import KEEP, from_json, plan, to_json
 from docindex.files.scan import scan
@@ -259,8 +263,8 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(to_json(planned(root)))
     program = (
-        "import sys; from docindex.files.act import Journal, act; from docindex.files.plan import from_json\n"
-        "print('ready', flush=True)\n"
+        "import sys; from docindex.files.act import act; from docindex.files.plan import from_json\n"
+        "from docindex.files.journal import Journal; print('ready', flush=True)\n"
         "groups = from_json(open(sys.argv[1]).read())\n"
         "with Journal(sys.argv[3]) as journal:\n"
         "    for one in act(groups, sys.argv[2], dry_run=False, journal=journal): pass"
@@ -277,6 +281,126 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
         found = contents_of(root)
         assert set(found.values()) == set(data), attempt
         assert all(os.path.join(root, b"0-%d" % content) in found for content in range(20))
+    with Journal(tmp_path / "journal") as journal:
+        list(act([], how, dry_run=False, journal=journal))
+    assert not any(b".docindex-" in path for path in contents_of(root))
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+def test_what_a_stopped_act_had_in_its_hands_is_put_back_by_the_next(root, tmp_path, how, monkeypatch):
+    """Stopped before each of the calls that change a folder: it is as if the process were gone."""
+
+    class Stopped(BaseException):
+        pass
+
+    calls = ["rename", "link", "unlink"]
+    left = count = 0
+    while left <= count:
+        for name in (b"a", b"b"):
+            with open(os.path.join(root, name), "wb") as file:
+                file.write(b"the same %d" % left)
+        groups, count = planned(root, keep="first"), 0
+        before = contents_of(root)
+
+        def counted(call, allowed=left):
+            def called(*arguments, **options):
+                nonlocal count
+                count += 1
+                if count > allowed:
+                    raise Stopped
+                return call(*arguments, **options)
+
+            return called
+
+        with monkeypatch.context() as patches:
+            for name in calls:
+                patches.setattr(os, name, counted(getattr(os, name)))
+            with Journal(tmp_path / "journal") as journal, contextlib.suppress(Stopped):
+                list(act(groups, how, dry_run=False, journal=journal))
+        stopped = contents_of(root)
+        assert set(stopped.values()) == set(before.values())
+        with Journal(tmp_path / "journal") as journal:
+            back = list(act([], how, dry_run=False, journal=journal))
+        assert all((one.key, one.outcome) == (key_of(os.path.join(root, b"b")), "put back") for one in back)
+        assert set(contents_of(root)) <= {os.path.join(root, b"a"), os.path.join(root, b"b")}
+        assert contents_of(root)[os.path.join(root, b"a")] == before[os.path.join(root, b"a")]
+        left += 1
+        for path in contents_of(root):
+            os.unlink(path)
+    assert left > 2
+
+
+def test_a_link_never_changes_who_may_read_a_file_or_run_it(root):
+    for name, mode in ((b"a", 0o644), (b"b", 0o755), (b"c", 0o644)):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+        os.chmod(os.path.join(root, name), mode)
+    for dry_run in (True, False):
+        done = {
+            os.path.basename(one.key): (one.outcome, one.why)
+            for one in act(planned(root), "hardlink", dry_run=dry_run, journal=Journal(None))
+        }
+        assert done == {
+            "b": ("left", "it has another owner or mode than the copy to be kept"),
+            "c": ("would be done" if dry_run else "done", None),
+        }
+    assert stat.S_IMODE(os.stat(os.path.join(root, b"b")).st_mode) == 0o755
+
+
+@pytest.fixture
+def sharing(tmp_path):
+    """A folder where files can share room: the file system of the tests, or one made for them."""
+    folder = tmp_path / "btrfs"
+    folder.mkdir()
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(200_000_000)
+    made = (
+        shutil.which("mkfs.btrfs")
+        and not subprocess.run(
+            ["bash", "-c", 'mkfs.btrfs -q "$0" && mount -o loop "$0" "$1"', image, folder],
+            capture_output=True,
+            check=False,
+        ).returncode
+    )
+    if not made:
+        pytest.skip("no file system can be made here on which files share room")
+    yield root_of(folder)
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_files_that_share_room_stay_what_they_are(sharing):
+    data = random.Random(1).randbytes(20_000_001)
+    for name in (b"a", b"b"):
+        with open(os.path.join(sharing, name), "wb") as file:
+            file.write(data)
+    os.chmod(os.path.join(sharing, b"b"), 0o600)
+    os.setxattr(os.path.join(sharing, b"b"), "user.tag", b"mine")
+    before = os.stat(os.path.join(sharing, b"b"))
+    (one,) = act(planned(sharing, keep="first"), "reflink", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.why, one.size) == ("done", None, len(data))
+    after = os.stat(os.path.join(sharing, b"b"))
+    assert (after.st_mtime_ns, after.st_mode, after.st_ino) == (
+        before.st_mtime_ns,
+        before.st_mode,
+        before.st_ino,
+    )
+    assert os.getxattr(os.path.join(sharing, b"b"), "user.tag") == b"mine"
+    assert set(contents_of(sharing).values()) == {data}
+    places = subprocess.run(["filefrag", "-v", os.path.join(sharing, b"b")], capture_output=True, check=True)
+    assert b"shared" in places.stdout
+    with open(os.path.join(sharing, b"b"), "r+b") as file:
+        file.write(b"!")
+    assert contents_of(sharing)[os.path.join(sharing, b"a")] == data
+
+
+def test_where_files_cannot_share_room_they_are_left(root):
+    for name in (b"a", b"b"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    (one,) = act(planned(root), "reflink", dry_run=False, journal=Journal(None))
+    assert one.outcome in ("done", "left")
+    assert set(contents_of(root).values()) == {b"the same"}
 
 
 @pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
@@ -375,7 +499,7 @@ def test_two_plans_that_contradict_each_other_leave_a_copy(root, tmp_path, how):
     ends = [process.communicate() for process in processes]
     assert set(contents_of(root).values()) == {b"content %d" % number for number in range(200)}
     if any(process.returncode == 3 for process in processes):
-        assert any(b"another docindex act is at work" in err for _, err in ends)
+        assert any(b"another docindex act or undo is at work" in err for _, err in ends)
 
 
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
