@@ -125,7 +125,7 @@ class Index(Questions):
 
     def __init__(self, store: Store, recipe: Recipe) -> None:
         super().__init__(store, recipe)
-        self.files = Files(store)
+        self.files = Files(store, recipe)
         """What scans of folders know of files."""
         self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 

@@ -5,16 +5,18 @@ The host's view of it: names and facts in, names and facts out. Must never look 
 
 from collections.abc import Iterable
 
-from docindex.storage import documents, files
+from docindex.recipe import Recipe
+from docindex.storage import contents, documents, files
 from docindex.storage.connection import Transactions
-from docindex.storage.files import Tracked
+from docindex.storage.files import TEXT, Tracked
 
 
 class Files:
     """The files that scans have seen."""
 
-    def __init__(self, store: Transactions) -> None:
+    def __init__(self, store: Transactions, recipe: Recipe) -> None:
         self._store = store
+        self._recipe = recipe
 
     def under(self, root: str) -> list[Tracked]:
         """The files under a folder, or the one that has this path, by their keys."""
@@ -26,10 +28,28 @@ class Files:
         with self._store.writing() as db:
             files.put(db, known)
 
-    def forget(self, keys: Iterable[str]) -> None:
-        """Know these files no more."""
+    def forget(self, gone: Iterable[Tracked]) -> None:
+        """Know these files no more; the documents of those that are texts go with them."""
         with self._store.writing() as db:
-            files.forget(db, keys)
+            for file in gone:
+                files.forget(db, file.key)
+                if file.kind == TEXT:
+                    contents.remove(db, file.key, self._recipe)
+
+    def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
+        """Know files, given with the keys they had, by others, and so their documents; gives the old keys.
+
+        Not of texts that have no document any more, nor where there is another one.
+        """
+        done = set()
+        with self._store.writing() as db:
+            for old, file in moved:
+                taken = file.kind == TEXT and contents.get(db, file.key) is not None
+                if not taken and (file.kind != TEXT or contents.rename(db, old, file.key)):
+                    files.forget(db, old)
+                    files.put(db, [file])
+                    done.add(old)
+        return done
 
     def stored(self, texts: dict[str, bytes]) -> set[str]:
         """Those of some keys whose document has the text with the hash that is given."""

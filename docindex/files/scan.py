@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from docindex.errors import UnreadableFile
 from docindex.files.names import key_of, path_of
@@ -17,15 +18,14 @@ from docindex.files.reading import NotReadable, digest_of, read
 from docindex.files.walk import Found, Options, Skipped, walk
 from docindex.index import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.files import Tracked
+from docindex.storage.files import BINARY, TEXT, Tracked
 
+T = TypeVar("T")
 Progress = Callable[["Report"], object]
 
 # A change so soon after another one may leave size and time as they are, for some file systems tell times
 # apart by two seconds only. Such a file is read again by the next scan.
 _SETTLED_NS = 2_000_000_000
-
-TEXT, BINARY = "text", "binary"
 
 _AT_A_TIME = 2000
 """Files that are noted in one transaction."""
@@ -140,39 +140,31 @@ class _Scan:
         """Rename the documents of files that have another path now; the rest of the new ones."""
         by_identity: dict[tuple[int, ...], list[Tracked]] = {}
         for file in gone.values():
-            by_identity.setdefault((file.device, file.inode, file.size, file.mtime_ns), []).append(file)
-        left = []
+            by_identity.setdefault((file.device, file.inode, file.size), []).append(file)
+        moves: dict[str, tuple[str, Tracked]] = {}
         for found in new:
             status, key = found.status, key_of(found.path)
-            before = by_identity.get((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
-            candidate = before.pop() if before and not self._knows(key) else None
-            if candidate is None or not self._moved(candidate, found, key):
-                left.append(found)
-                continue
-            del gone[candidate.key]
+            before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
+            if before and not self._knows(key) and _is_at(before[-1], found):
+                file = before.pop()
+                digest = file.digest if file.kind == TEXT else None
+                moves[key] = file.key, file._replace(key=key, digest=digest)
+        done: set[str] = set()
+        for some in _parts(list(moves.values())):
+            done |= self._index.files.move(some)
+        for old in done:
             self._report.moved += 1
-            self._count(candidate.kind)
-        return left
-
-    def _moved(self, file: Tracked, found: Found, key: str) -> bool:
-        """Note a file under another key, and rename its document; False if it is another one after all."""
-        if file.kind == TEXT:
-            try:
-                # Another file may have got its number, and even its time.
-                if digest_of(found.path, file.size, file.mtime_ns) != file.digest:
-                    return False
-                self._index.rename(file.key, key)
-            except (NotReadable, KeyError, ValueError):  # or somebody has removed it, or added another
-                return False
-        self._index.files.put([file._replace(key=key, digest=file.digest if file.kind == TEXT else None)])
-        self._index.files.forget([file.key])
-        return True
+            self._count(gone.pop(old).kind)
+        return [found for found in new if moves.get(key_of(found.path), ("",))[0] not in done]
 
     def _texts(self, new: list[Found]) -> Iterator[tuple[str, str]]:
         """The texts of some files under their keys; binary files are noted, and the others counted."""
-        for number, found in enumerate(new):
-            if number % _AT_A_TIME == 0:
-                self._announce(new[number : number + _AT_A_TIME])
+        for some in _parts(new):
+            self._announce(some)
+            yield from self._texts_of(some)
+
+    def _texts_of(self, new: list[Found]) -> Iterator[tuple[str, str]]:
+        for found in new:
             key, began = key_of(found.path), time.time_ns()
             try:
                 content = read(found.path, follow_symlinks=self._options.follow_symlinks)
@@ -200,7 +192,8 @@ class _Scan:
             if content.text is None:
                 self._note(file)
                 if self._knows(key) and self._known[key].kind == TEXT:
-                    self._remove(key)
+                    with contextlib.suppress(KeyError):  # somebody else has removed it
+                        self._index.remove(key)
             else:
                 self._waiting[key] = file, text_hash(content.text)
                 yield key, content.text
@@ -227,17 +220,9 @@ class _Scan:
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
         """Forget what is there no more; what was only left out this time stays as it was."""
-        forgotten = []
-        for key, file in gone.items():
-            with contextlib.suppress(OSError):
-                if stat.S_ISREG(os.lstat(path_of(key)).st_mode):
-                    continue
-            if file.kind == TEXT:
-                self._remove(key)
-            forgotten.append(key)
-        # All at once, and last: what is still known of is looked for by the next scan.
-        self._index.files.forget(forgotten)
-        self._report.removed += len(forgotten)
+        for some in _parts([file for file in gone.values() if not _is_there(file)]):
+            self._index.files.forget(some)
+            self._report.removed += len(some)
 
     def _refuse_unmounted(self) -> None:
         """`UnreadableFile` if nothing is there of what was, on another device: its disk is not there."""
@@ -252,10 +237,6 @@ class _Scan:
         """Whether a file was looked at before, and not only announced by a scan that was stopped then."""
         known = self._known.get(key)
         return known is not None and known.inode != 0
-
-    def _remove(self, key: str) -> None:
-        with contextlib.suppress(KeyError):  # somebody else has removed it
-            self._index.remove(key)
 
     def _count(self, kind: str) -> None:
         if kind == TEXT:
@@ -272,3 +253,27 @@ def _same(known: Tracked, found: Found) -> bool:
         and known.inode == status.st_ino
         and known.device == status.st_dev
     )
+
+
+def _is_at(file: Tracked, found: Found) -> bool:
+    """Whether a file that was known by another path is found there; its size and number are the same."""
+    if file.kind == BINARY:
+        return file.mtime_ns == found.status.st_mtime_ns
+    try:
+        # Another file may have got its number, and even its time.
+        return digest_of(found.path, file.size, file.mtime_ns) == file.digest
+    except NotReadable:
+        return False
+
+
+def _is_there(file: Tracked) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(path_of(file.key)).st_mode)
+    except OSError:
+        return False
+
+
+def _parts(things: list[T]) -> Iterator[list[T]]:
+    """As many as are noted in one transaction, again and again."""
+    for start in range(0, len(things), _AT_A_TIME):
+        yield things[start : start + _AT_A_TIME]

@@ -12,6 +12,9 @@ _ALL = "select key, size, mtime_ns, device, inode, kind, digest, sum from main.f
 _BITS = (1 << 64) - 1
 
 
+TEXT, BINARY = "text", "binary"
+
+
 class Tracked(NamedTuple):  # of which a scan needs as many as there are files: a dataclass is slower
     """A file as it was when it was last looked at."""
 
@@ -55,9 +58,9 @@ def put(db: apsw.Connection, files: Iterable[Tracked]) -> None:
     )
 
 
-def forget(db: apsw.Connection, keys: Iterable[str]) -> None:
-    """Know these no more."""
-    db.executemany("delete from main.file where key = ?", ((key,) for key in keys))
+def forget(db: apsw.Connection, key: str) -> None:
+    """Know this one no more."""
+    db.execute("delete from main.file where key = ?", (key,))
 
 
 def _row(file: Tracked) -> tuple[object, ...]:
