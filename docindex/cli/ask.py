@@ -3,23 +3,28 @@
 import dataclasses
 import itertools
 import sys
-from pathlib import Path
+from typing import Any
 
 import click
 
-from docindex.cli.compare import text_of_file
-from docindex.cli.frame import existing, form_options, index_option, show, shown
-from docindex.files.names import key_of, root_of
+from docindex.cli.frame import Command, existing, form_options, index_option, share_option, show, shown
+from docindex.errors import UnreadableFile
+from docindex.files.names import key_of, root_of, under
+from docindex.files.reading import NotReadable, decoded, read
 from docindex.query.asking import Text
 from docindex.query.search import Match
+
+_EXCERPT = 60
+"""Characters of a passage that are shown in a list."""
 
 _NAMES = ("key", "containment", "contained", "resemblance", "shared", "score")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", metavar="FILE")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="how many documents")
 @click.option("--min-containment", type=click.FloatRange(0, 1), default=0.0, help="the least share of FILE")
+@click.option("-v", "--verbose", is_flag=True, help="show the passages, too")
 @click.option("--window", type=click.IntRange(1), help="look coarsely: a larger window than the index has")
 @index_option
 @form_options
@@ -28,55 +33,73 @@ def search(
     limit: int,
     min_containment: float,
     window: int | None,
+    verbose: bool,
     index_path: str | None,
     form: str | None,
 ) -> int:
-    """Find the documents that share text with FILE, or with what comes from a pipe (-).
+    """Find the documents that share text with FILE.
+
+    With - the text is what comes from a pipe.
 
     \b
     Examples:
       docindex search essay.txt
       pdftotext essay.pdf - | docindex search -
     """
-    query = Text(sys.stdin.read() if file == "-" else text_of_file(Path(file)))
+    query = _asked_with(file)
     with existing(index_path) as index:
-        found = index.search(query, limit=limit, min_containment=min_containment, window=window)
-    lines = [f"{m.containment:4.0%} of it in {shown(m.key)} ({m.contained:.0%} of that)" for m in found]
-    return _show(found, lines, form, "nothing shares text with it")
+        found = index.search(Text(query), limit=limit, min_containment=min_containment, window=window)
+        passages = [match.passages() if verbose else [] for match in found]
+    records = [_record(match) for match in found]
+    if verbose:
+        for record, some in zip(records, passages, strict=True):
+            record["passages"] = [dataclasses.asdict(passage) for passage in some]
+
+    def text() -> str:
+        lines = []
+        for match, some in zip(found, passages, strict=True):
+            share, contained = f"{match.containment:4.0%}", f"{match.contained:.0%}"
+            lines.append(f"{share} of it in {shown(match.key)} ({contained} of that)")
+            lines += [f"      line {p.query_line} as there in line {p.line}, {p.length} symbols: "
+                      f"{_excerpt(query[p.query_start : p.query_end])}" for p in some]  # fmt: skip
+        return "\n".join(lines) or "nothing shares text with it"
+
+    return show(records, form, text)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", metavar="FILE")
-@click.option("--min-resemblance", type=click.FloatRange(0, 1, min_open=True), default=0.8, show_default=True)
+@share_option("--min-resemblance", 0.8, "how alike they are at least")
 @index_option
 @form_options
 def similar(file: str, min_resemblance: float, index_path: str | None, form: str | None) -> int:
-    """Find the documents that resemble FILE as a whole, or what comes from a pipe (-).
+    """Find the documents that resemble FILE as a whole.
+
+    With - the text is what comes from a pipe.
 
     \b
     Example:
       docindex similar --min-resemblance 0.5 essay.txt
     """
-    query = Text(sys.stdin.read() if file == "-" else text_of_file(Path(file)))
+    query = Text(_asked_with(file))
     with existing(index_path) as index:
         found = index.similar(query, min_resemblance)
-    return _show(
-        found, [f"{m.resemblance:4.0%}  {shown(m.key)}" for m in found], form, "nothing resembles it"
-    )
+    lines = [f"{match.resemblance:4.0%}  {shown(match.key)}" for match in found]
+    return show([_record(m) for m in found], form, lambda: "\n".join(lines) or "nothing resembles it")
 
 
-@click.command()
-@click.option("--min-resemblance", type=click.FloatRange(0, 1, min_open=True), help="of what either has")
-@click.option("--min-containment", type=click.FloatRange(0, 1, min_open=True), help="of one in the other")
+@click.command(cls=Command)
+@share_option("--min-resemblance", None, "of what either has, so much is common (0.5 if not given)")
+@share_option("--min-containment", None, "of what one has, so much is in the other")
 @click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="how many pairs")
-@click.option("--under", metavar="DIR", help="only among what lies there")
+@click.option("--under", "folder", metavar="DIR", help="only among what lies there")
 @index_option
 @form_options
 def pairs(
     min_resemblance: float | None,
     min_containment: float | None,
     limit: int,
-    under: str | None,
+    folder: str | None,
     index_path: str | None,
     form: str | None,
 ) -> int:
@@ -89,8 +112,7 @@ def pairs(
     """
     if min_resemblance is None and min_containment is None:
         min_resemblance = 0.5
-    root = None if under is None else key_of(root_of(under))
-    where = None if root is None else ("key >= ? and key < ?", [f"{root}/", f"{root}0"])
+    where = None if folder is None else under([key_of(root_of(folder))])
     with existing(index_path) as index:
         found = index.pairs(min_resemblance=min_resemblance, min_containment=min_containment, where=where)
         records = [dataclasses.asdict(pair) for pair in itertools.islice(found, limit)]
@@ -106,6 +128,25 @@ def pairs(
     return show(records, form, text)
 
 
-def _show(found: list[Match], lines: list[str], form: str | None, nothing: str) -> int:
-    records = [{name: getattr(match, name) for name in _NAMES} for match in found]
-    return show(records, form, lambda: "\n".join(lines) or nothing)
+def _asked_with(file: str) -> str:
+    """The text of a file, read as scans do, or what comes from a pipe; `UnreadableFile` if it is none."""
+    try:
+        text = (
+            decoded(sys.stdin.buffer.read())
+            if file == "-"
+            else read(root_of(file), follow_symlinks=True).text
+        )
+    except NotReadable as error:
+        raise UnreadableFile(f"{file} cannot be read: {error}", file) from error
+    if text is None:
+        raise UnreadableFile(f"{file} is no text; name a text file", file)
+    return text
+
+
+def _excerpt(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _EXCERPT else f"{words[:_EXCERPT]}…"
+
+
+def _record(match: Match) -> dict[str, Any]:
+    return {name: getattr(match, name) for name in _NAMES}

@@ -5,17 +5,29 @@ from pathlib import Path
 import click
 
 from docindex.cli.compare import text_of_file
-from docindex.cli.frame import NOTHING_FOUND, emit, existing, form_options, index_option, several, show
+from docindex.cli.frame import (
+    NOTHING_FOUND,
+    Command,
+    Group,
+    existing,
+    form_options,
+    index_option,
+    several,
+    show,
+)
 from docindex.files.names import key_of, root_of
 from docindex.index import open as open_index
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--key", help="the key of the document; without it the path of the file")
 @index_option
-def add(files: tuple[str, ...], key: str | None, index_path: str | None) -> int:
-    """Add text files (in UTF-8) as documents, or replace those that have their keys.
+@form_options
+def add(files: tuple[str, ...], key: str | None, index_path: str | None, form: str | None) -> int:
+    """Add text files as documents.
+
+    They must be in UTF-8, and replace the documents that have their keys.
 
     \b
     Examples:
@@ -26,15 +38,18 @@ def add(files: tuple[str, ...], key: str | None, index_path: str | None) -> int:
         raise click.UsageError("one --key is for one FILE")
     with open_index(index_path) as index:
         texts = ((key or key_of(root_of(file)), text_of_file(Path(file))) for file in files)
-        emit(f"added: {several(index.add_many(texts), 'document')}")
-    return 0
+        record = {"added": index.add_many(texts)}
+    return show([record], form, lambda: f"added: {several(record['added'], 'document')}", record)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @index_option
-def remove(keys: tuple[str, ...], index_path: str | None) -> int:
-    """Forget documents, by their keys or the paths of their files. Files themselves are not touched.
+@form_options
+def remove(keys: tuple[str, ...], index_path: str | None, form: str | None) -> int:
+    """Forget documents; files are not touched.
+
+    A KEY is that of a document, or the path of its file.
 
     \b
     Example:
@@ -48,14 +63,21 @@ def remove(keys: tuple[str, ...], index_path: str | None) -> int:
                 missing.append(key)
             else:
                 index.remove(found)
-    emit("\n".join([f"no document: {key}" for key in missing]))
-    emit(f"removed: {several(len(keys) - len(missing), 'document')}")
+    record = {"removed": len(keys) - len(missing), "missing": missing}
+
+    def text() -> str:
+        removed = f"removed: {several(len(keys) - len(missing), 'document')}"
+        return "\n".join([*(f"no document: {key}" for key in missing), removed])
+
+    show([record], form, text, record)
     return NOTHING_FOUND if missing else 0
 
 
-@click.group()
+@click.group(cls=Group)
 def boilerplate() -> None:
-    """Texts that everybody has, and that do not count: licence headers, signatures, assignment sheets.
+    """Let texts that everybody has not count.
+
+    Licence headers, signatures, assignment sheets: what two documents share of them makes them no more alike.
 
     \b
     Examples:
@@ -69,7 +91,8 @@ def boilerplate() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--name", help="what to remove it by; without it the path of the file")
 @index_option
-def add_boilerplate(file: str, name: str | None, index_path: str | None) -> int:
+@form_options
+def add_boilerplate(file: str, name: str | None, index_path: str | None, form: str | None) -> int:
     """Let the text of FILE not count.
 
     \b
@@ -77,14 +100,15 @@ def add_boilerplate(file: str, name: str | None, index_path: str | None) -> int:
       docindex boilerplate add --name licence LICENSE
     """
     with open_index(index_path) as index:
-        emit(f"added: {index.boilerplate.add(text_of_file(Path(file)), name=name or key_of(root_of(file)))}")
-    return 0
+        added = index.boilerplate.add(text_of_file(Path(file)), name=name or key_of(root_of(file)))
+    return show([{"added": added}], form, lambda: f"added: {added}", {"added": added})
 
 
 @boilerplate.command("remove")
 @click.argument("name", metavar="NAME")
 @index_option
-def remove_boilerplate(name: str, index_path: str | None) -> int:
+@form_options
+def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> int:
     """Let a text count again.
 
     \b
@@ -92,13 +116,11 @@ def remove_boilerplate(name: str, index_path: str | None) -> int:
       docindex boilerplate remove licence
     """
     with open_index(index_path) as index:
-        try:
+        there = name in [template.name for template in index.boilerplate]
+        if there:
             index.boilerplate.remove(name)
-        except KeyError:
-            emit(f"no boilerplate: {name}")
-            return NOTHING_FOUND
-    emit(f"removed: {name}")
-    return 0
+    removed = [{"removed": name}] if there else []
+    return show(removed, form, lambda: f"removed: {name}" if there else f"no boilerplate: {name}")
 
 
 @boilerplate.command("list")

@@ -1,18 +1,17 @@
 """All commands, by their names. Must import none but the one that is called: a person waits for it."""
 
-import difflib
 import importlib
 
 import click
 
-from docindex.cli.frame import emit
+from docindex.cli.frame import Group
 from docindex.version import __version__
 
 _WHERE = {
     "scan": "scan.scan",
     "dups": "dups.dups",
-    "act": "dups.act",
-    "undo": "dups.undo",
+    "act": "act.act",
+    "undo": "act.undo",
     "search": "ask.search",
     "similar": "ask.similar",
     "compare": "compare.compare",
@@ -31,7 +30,7 @@ _WHERE = {
 """Of each command the module of this package, and the name in it."""
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """The commands, in the order in which they are met."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # as click calls it
@@ -45,24 +44,10 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in _WHERE and not args[0].startswith("-"):
-            like = difflib.get_close_matches(args[0], _WHERE, n=1)
-            advice = f"did you mean {like[0]}?" if like else "docindex --help lists them"
-            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
-        return super().resolve_command(ctx, args)
 
-
-@click.group(
-    cls=_Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
-)
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="docindex", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, help="show where an error comes from")
-@click.pass_context
-def docindex(ctx: click.Context, debug: bool) -> None:
+def docindex(debug: bool) -> None:
     """Find which documents share text, where exactly, and how much."""
     del debug  # see `frame.run`
-    if ctx.invoked_subcommand is None:
-        emit(ctx.get_help())

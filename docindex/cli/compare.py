@@ -1,50 +1,61 @@
-"""``docindex compare A B``: how much two text files share."""
+"""``docindex compare A B``: how much two text files share, and what, side by side."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from docindex.cli.frame import form_options, show
+from docindex.cli.frame import Command, emit, form_options, show
 from docindex.errors import UnreadableFile
-from docindex.strings import distance, shares, sketch
+from docindex.index import open as open_index
+from docindex.query.asking import Text
+from docindex.query.passages import Passage
+from docindex.strings import distance, sketch
+
+_MOST = 10
+"""Passages that are shown to a person who does not ask for all."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("a", metavar="A", type=click.Path(path_type=Path))
 @click.argument("b", metavar="B", type=click.Path(path_type=Path))
+@click.option("-v", "--verbose", is_flag=True, help=f"show all passages, not only the {_MOST} longest")
 @form_options
-def compare(a: Path, b: Path, form: str | None) -> int:
-    """Tell how much the two text files A and B share.
+def compare(a: Path, b: Path, verbose: bool, form: str | None) -> int:
+    """Show what two text files share, side by side.
+
+    First the numbers, then the passages that A and B have in common, in colour on a terminal that has some.
 
     \b
-    Example:
+    Examples:
       docindex compare draft.txt final.txt
+      docindex compare --verbose draft.txt final.txt
     """
-    found = _found(a, b)
-    show([found], form, lambda: _report(found), found)
+    texts = text_of_file(a), text_of_file(b)
+    with open_index(":memory:") as index:
+        found = index.compare(Text(texts[0]), Text(texts[1]))
+    sketches = [sketch(text) for text in texts]
+    hashes = [set(one.hashes.tolist()) for one in sketches]
+    record = {
+        "a": str(a),
+        "b": str(b),
+        "resemblance": found.resemblance,
+        "containment_of_a_in_b": found.containment,
+        "containment_of_b_in_a": found.contained,
+        "fingerprints_of_a": len(hashes[0]),
+        "fingerprints_of_b": len(hashes[1]),
+        "shared_fingerprints": len(hashes[0] & hashes[1]),
+        "simhash_distance": distance(sketches[0].simhash, sketches[1].simhash),
+        "passages": [dataclasses.asdict(passage) for passage in found.passages],
+    }
+    show([record], form, lambda: _numbers(record), record)
+    if form is None and found.passages:
+        _passages(texts, found.passages, len(found.passages) if verbose else _MOST)
     return 0
 
 
-def _found(path_a: Path, path_b: Path) -> dict[str, Any]:
-    a, b = text_of_file(path_a), text_of_file(path_b)
-    resemblance, a_in_b, b_in_a = shares(a, b)
-    of_a, of_b = sketch(a), sketch(b)
-    return {
-        "a": str(path_a),
-        "b": str(path_b),
-        "resemblance": resemblance,
-        "containment_of_a_in_b": a_in_b,
-        "containment_of_b_in_a": b_in_a,
-        "fingerprints_of_a": len(of_a.hashes),
-        "fingerprints_of_b": len(of_b.hashes),
-        "shared_fingerprints": len(np.intersect1d(of_a.hashes, of_b.hashes)),
-        "simhash_distance": distance(of_a.simhash, of_b.simhash),
-    }
-
-
-def _report(found: dict[str, Any]) -> str:
+def _numbers(found: dict[str, Any]) -> str:
     return "\n".join(
         (
             f"resemblance          {found['resemblance']:.3f}",
@@ -55,6 +66,15 @@ def _report(found: dict[str, Any]) -> str:
             f"simhash distance     {found['simhash_distance']} of 64 bits",
         )
     )
+
+
+def _passages(texts: tuple[str, str], passages: tuple[Passage, ...], most: int) -> None:
+    from docindex.cli.beside import beside  # with rich, which programs that want JSON need not wait for
+
+    longest = sorted(passages, key=lambda passage: -passage.length)[:most]
+    emit(f"\n{beside(*texts, sorted(longest, key=lambda passage: passage.query_start))}")
+    if len(longest) < len(passages):
+        emit(f"\n{len(passages) - len(longest):,} shorter passages; --verbose shows all")
 
 
 def text_of_file(path: Path) -> str:

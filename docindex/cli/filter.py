@@ -2,14 +2,14 @@
 
 import click
 
-from docindex.cli.frame import form_options, show
+from docindex.cli.frame import Command, form_options, show
 from docindex.kernels.features import acceptance, half_point, propose
 
 _STEPS = 20
 _WIDTH = 50
 
 
-@click.command("filter")
+@click.command("filter", cls=Command)
 @click.option("--k", type=click.IntRange(1), help="how many features")
 @click.option("--s", type=click.IntRange(1), help="of how many slots each")
 @click.option("--r", type=click.IntRange(1), help="how many a pair must have in common")
@@ -18,7 +18,10 @@ _WIDTH = 50
 )
 @form_options
 def design(k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None) -> int:
-    """Show which pairs a filter of features lets pass: one of --k, --s and --r, or made for a --threshold.
+    """Show which pairs a filter of features lets pass.
+
+    A pair passes that has --r of its --k features in common, each made of --s slots. With --threshold a
+    filter is designed that lets half of the pairs pass which resemble each other so much.
 
     \b
     Examples:

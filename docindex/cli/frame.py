@@ -5,6 +5,7 @@ Exit codes: 0 found or done, 1 nothing found, 2 a slip in the call, 130 interrup
 
 import contextlib
 import csv
+import difflib
 import io
 import json
 import os
@@ -52,6 +53,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
         code = command.main(arguments, prog_name="docindex", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except (click.Abort, KeyboardInterrupt):
+        _say("docindex: interrupted; what was done until now stays")
         return INTERRUPTED
     except click.UsageError as error:
         if error.ctx is not None:
@@ -77,11 +79,73 @@ def _say(line: str) -> None:
     print(line.translate(_CONTROLS).encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
 
 
+class Command(click.Command):
+    """A command, with the options that all of them have."""
+
+    def __init__(self, *arguments: Any, **facts: Any) -> None:
+        super().__init__(*arguments, **facts)
+        quiet = "show no progress, and no remarks"
+        self.params += [
+            click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_note, help=quiet),
+            click.Option(
+                ["--debug"], is_flag=True, expose_value=False, help="show where an error comes from"
+            ),
+        ]
+
+
+class Group(click.Group):
+    """Several commands under one name, which alone tells about them."""
+
+    command_class = Command
+
+    def __init__(self, *arguments: Any, **facts: Any) -> None:
+        super().__init__(*arguments, **{"invoke_without_command": True, **facts})
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the one that was named."""
+        found = super().invoke(ctx)
+        if ctx.invoked_subcommand is None:
+            emit(ctx.get_help())
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The one that was named; `click.UsageError` if there is none."""
+        names = self.list_commands(ctx)
+        if args[0] not in names and not args[0].startswith("-"):
+            like = difflib.get_close_matches(args[0], names, n=1)
+            advice = f"did you mean {like[0]}?" if like else f"{ctx.command_path} --help lists them"
+            raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _note(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    ctx.meta[f"docindex.{param.name}"] = given
+
+
+def is_quiet() -> bool:
+    """Whether the person asked for results only."""
+    return bool(click.get_current_context().meta.get("docindex.quiet"))
+
+
+def remark(line: str) -> None:
+    """Say something about the work that is no result."""
+    if not is_quiet():
+        _say(line)
+
+
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = "the index; without it the one of your own"
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
+
+
+def share_option(name: str, default: float | None, text: str) -> Callable[[F], F]:
+    """An option that is a share: more than 0, and at most 1."""
+    share = click.FloatRange(0, 1, min_open=True)
+    return click.option(name, type=share, default=default, show_default=default is not None, help=text)
 
 
 def existing(path: str | None) -> Index:
@@ -162,19 +226,19 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 @contextlib.contextmanager
-def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int], object]]:
-    """A count on stderr that grows while something goes on; only for a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+def progress(what: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int | None], object]]:
+    """On stderr how much is done, of how much if that is known, how fast, and how long it will take.
+
+    Only for a terminal.
+    """
+    if is_quiet() or not sys.stderr.isatty():
+        yield lambda _done, _total: None
         return
     # Here, for a command that a clock starts has no terminal, and should not wait for it.
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from docindex.cli.bars import bar
 
-    columns = (SpinnerColumn(), TextColumn(what), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda count: bar.update(task, completed=count)
+    with bar(what, of_bytes=of_bytes) as show:
+        yield show
 
 
 def size(count: int) -> str:

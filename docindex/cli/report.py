@@ -6,27 +6,45 @@ from pathlib import Path
 
 import click
 
-from docindex.cli.frame import emit, existing, index_option, several, shown, size
+from docindex.cli.frame import (
+    Command,
+    existing,
+    form_options,
+    index_option,
+    several,
+    share_option,
+    show,
+    shown,
+    size,
+)
 from docindex.files.copies import copies
 from docindex.files.likeness import alike
-from docindex.files.names import key_of, root_of
+from docindex.files.names import key_of, root_of, under
 from docindex.files.walk import Skipped
 from docindex.index import open as open_index
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="the file to write")
-@click.option("--under", metavar="DIR", default="/", help="only what lies there")
-@click.option("--title", default="Copies and likenesses", show_default=True)
-@click.option("--min-resemblance", type=click.FloatRange(0, 1, min_open=True), default=0.5, show_default=True)
+@click.option("--under", "folder", metavar="DIR", default="/", help="only what lies there")
+@click.option("--title", default="Copies and likenesses", show_default=True, help="what the page is called")
+@share_option("--min-resemblance", 0.5, "how alike the two of a pair are at least")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="how many pairs")
 @index_option
+@form_options
 def report(
-    output: str, under: str, title: str, min_resemblance: float, limit: int, index_path: str | None
+    output: str,
+    folder: str,
+    title: str,
+    min_resemblance: float,
+    limit: int,
+    index_path: str | None,
+    form: str | None,
 ) -> int:
-    """Write a page with an overview, the groups, and pairs of texts side by side, what they share marked.
+    """Write all that was found as a page for a browser.
 
-    It needs nothing but a browser: no network, no other file.
+    An overview with plots, the groups, and pairs of texts side by side with what they share marked. The page
+    needs no network and no other file.
 
     \b
     Examples:
@@ -35,18 +53,19 @@ def report(
     """
     from docindex.report.html import Group, html
 
-    root = key_of(root_of(under)).rstrip("/")
-    where = ("key >= ? and key < ?", [f"{root}/", f"{root}0"])
+    root = key_of(root_of(folder))
     existing(index_path).close()  # for its error
     with open_index(index_path) as index:  # to note what is learnt of files
-        exact = copies(index, [root or "/"], Skipped())
-        likenesses = alike(index, [root or "/"])
+        exact = copies(index, [root], Skipped())
+        likenesses = alike(index, [root])
         groups = [
             *(Group("exact copies", [file.key for file in one.files], one.reclaimable) for one in exact),
             *(Group(one.kind, [file.key for file in one.files], one.reclaimable) for one in likenesses),
         ]
         groups.sort(key=lambda group: -group.bytes)
-        pairs = list(itertools.islice(index.pairs(min_resemblance=min_resemblance, where=where), limit))
+        pairs = list(
+            itertools.islice(index.pairs(min_resemblance=min_resemblance, where=under([root])), limit)
+        )
         page = html(index, pairs, groups, title=title, shown=shown, written=size)
     # Whole or not at all: a page that was there stays until this one is.
     target = Path(output)
@@ -57,5 +76,6 @@ def report(
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    emit(f"{output}: {several(len(groups), 'group')}, {several(len(pairs), 'pair')}")
-    return 0
+    record = {"report": output, "groups": len(groups), "pairs": len(pairs)}
+    line = f"{output}: {several(len(groups), 'group')}, {several(len(pairs), 'pair')}"
+    return show([record], form, lambda: line, record)

@@ -1,10 +1,23 @@
 """``docindex scan PATH...``: bring an index up to date with folders."""
 
+import contextlib
 from typing import Any
 
 import click
 
-from docindex.cli.frame import F, form_options, index_option, progress, several, show, shown, size
+from docindex.cli.frame import (
+    Command,
+    F,
+    form_options,
+    index_option,
+    progress,
+    remark,
+    several,
+    show,
+    shown,
+    size,
+)
+from docindex.errors import UnreadableFile
 from docindex.files.names import key_of, root_of
 from docindex.files.scan import Report
 from docindex.files.scan import scan as scan_folders
@@ -61,42 +74,70 @@ def options_of(given: dict[str, Any]) -> Options:
     )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @walk_options
+@click.option("--watch", is_flag=True, help="go on, and scan again whenever something has changed")
+@click.option("-v", "--verbose", is_flag=True, help="name every file that could not be read")
 @index_option
 @form_options
-@click.option("-q", "--quiet", is_flag=True, help="no progress")
-@click.option("-v", "--verbose", is_flag=True, help="name every file that could not be read")
 def scan(
-    paths: tuple[str, ...], index_path: str | None, form: str | None, quiet: bool, verbose: bool, **given: Any
+    paths: tuple[str, ...], watch: bool, verbose: bool, index_path: str | None, form: str | None, **given: Any
 ) -> int:
-    """Take in the text files under PATH, note all others, and forget what is gone.
+    """Bring the index up to date with the files under PATH.
 
-    What has not changed since the last scan is not read again. Hidden files, and what a .gitignore names,
-    are left out unless you say otherwise.
+    Takes in the texts, notes all other files, and forgets what is gone. What has not changed since the last
+    scan is not read again. Hidden files, and what a .gitignore names, are left out unless you say otherwise.
 
     \b
     Examples:
       docindex scan ~/Documents
       docindex scan --exclude '*.bak' --max-size 10M ~/Documents ~/Projects
+      docindex scan --watch --quiet ~/Documents
     """
+    roots, options = [root_of(path) for path in paths], options_of(given)
     with open_index(index_path) as index:
-        report = scanned(index, paths, options_of(given), quiet=quiet)
-    record = record_of(report)
-    show([record], form, lambda: text_of(report, verbose=verbose), record)
+        if watch:
+            _watch(index, roots, options, form, verbose=verbose)
+        else:
+            _show(scanned(index, roots, options), form, verbose=verbose)
     return 0
 
 
-def scanned(index: Index, paths: tuple[str, ...], options: Options, *, quiet: bool) -> Report:
-    """Scan with a count on the terminal."""
-    with progress("looking at files", quiet=quiet) as count:
-        return scan_folders(
-            index,
-            [root_of(path) for path in paths],
-            options,
-            progress=lambda report: count(report.unchanged + report.added + report.changed),
-        )
+def _watch(index: Index, roots: list[bytes], options: Options, form: str | None, *, verbose: bool) -> None:
+    """Scan until the person has enough of it."""
+    if form in ("json", "csv"):
+        raise click.UsageError("--watch prints one report after the other; of the forms it knows --jsonl")
+    try:
+        from docindex.files.watch import changes
+    except ModuleNotFoundError as error:
+        raise click.UsageError(
+            "--watch needs watchdog; install it with pip install 'docindex[watch]'"
+        ) from error
+    first = True
+    with contextlib.suppress(KeyboardInterrupt):
+        for some in changes(roots, hidden=options.hidden, but=index.path):
+            try:
+                report = scanned(index, some, options)
+            except UnreadableFile as error:  # as a disk that is away for a while
+                if first:
+                    raise
+                remark(f"docindex: {error}")
+                continue
+            if first or report.news:
+                _show(report, form, verbose=verbose)
+            first = False
+
+
+def _show(report: Report, form: str | None, *, verbose: bool) -> None:
+    record = record_of(report)
+    show([record], form, lambda: text_of(report, verbose=verbose), record)
+
+
+def scanned(index: Index, roots: list[bytes], options: Options) -> Report:
+    """Scan with a bar on the terminal."""
+    with progress("scanning") as go_on:
+        return scan_folders(index, roots, options, progress=go_on)
 
 
 def record_of(report: Report) -> dict[str, Any]:

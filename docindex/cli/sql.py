@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import emit, form_options, several, show
+from docindex.cli.frame import Command, emit, form_options, several, show
 from docindex.sql.register import register_on
 from docindex.sql.session import ask, opened
 from docindex.storage.adhoc import Rows
@@ -13,16 +13,17 @@ _WIDEST = 60
 _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", metavar="FILE")
 @click.argument("statement", metavar="STATEMENT")
 @click.argument("values", metavar="[VALUE]...", nargs=-1)
 @click.option("--write", is_flag=True, help="let it change the file; otherwise it cannot")
 @form_options
 def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
-    """Ask FILE, an index or any other SQLite file, in SQL; docindex's functions and tables are there.
+    """Ask an SQLite file, with docindex's functions.
 
-    Each VALUE stands for a question mark of the STATEMENT, as text.
+    FILE is an index or any other SQLite file; docindex's tables are there, too. Each VALUE stands for a
+    question mark of the STATEMENT, as text.
 
     \b
     Examples:
@@ -38,10 +39,12 @@ def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: s
     return 0 if write else code
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", metavar="FILE")
 def shell(file: str) -> None:
-    """An interactive SQL shell (that of apsw) on FILE, with docindex's functions and tables.
+    """An SQL shell, with docindex's functions.
+
+    It is that of apsw, on any SQLite file; docindex's tables are there, too.
 
     \b
     Example:

@@ -4,18 +4,20 @@ import dataclasses
 
 import click
 
-from docindex.cli.frame import emit, existing, form_options, index_option, show, size
+from docindex.cli.frame import Command, existing, form_options, index_option, progress, show, size
 from docindex.index import open as open_index
 
 DAMAGED = 6
 """The exit code of `check` for an index that is not healthy: that of `docindex.CorruptIndex`."""
 
 
-@click.command()
+@click.command(cls=Command)
 @index_option
 @form_options
 def info(index_path: str | None, form: str | None) -> int:
-    """Tell how much there is in an index, and what it costs.
+    """Tell how much there is in an index.
+
+    How many documents and fingerprints, how dense they are, and what room all takes.
 
     \b
     Example:
@@ -42,25 +44,33 @@ def info(index_path: str | None, form: str | None) -> int:
     return show([record], form, text, record)
 
 
-@click.command()
+@click.command(cls=Command)
 @index_option
-def check(index_path: str | None) -> int:
-    """Read all of an index, and say what is wrong with it.
+@form_options
+def check(index_path: str | None, form: str | None) -> int:
+    """Read all of an index, and say what is wrong.
+
+    The exit code is 6 if anything is.
 
     \b
     Example:
       docindex check
     """
-    with existing(index_path) as index:
+    with existing(index_path) as index, progress("reading the index"):
         findings = index.check()
-    emit("\n".join(findings) or "healthy")
+    records = [{"finding": finding} for finding in findings]
+    show(records, form, lambda: "\n".join(findings) or "healthy")
     return DAMAGED if findings else 0
 
 
-@click.command()
+@click.command(cls=Command)
 @index_option
-def optimize(index_path: str | None) -> int:
-    """Merge all there is to merge, forget what was removed, give the room back. Can be stopped at any time.
+@form_options
+def optimize(index_path: str | None, form: str | None) -> int:
+    """Make an index as small and fast as it can be.
+
+    Merges all there is to merge, forgets what was removed, and gives the room back. Can be stopped at any
+    time, and goes on the next time.
 
     \b
     Example:
@@ -68,6 +78,8 @@ def optimize(index_path: str | None) -> int:
     """
     with open_index(index_path) as index:
         before = index.stats().file_bytes
-        index.optimize()
-        emit(f"{size(before)} before, {size(index.stats().file_bytes)} now")
-    return 0
+        with progress("merging"):
+            index.optimize()
+        now = index.stats().file_bytes
+    record = {"bytes_before": before, "bytes_now": now}
+    return show([record], form, lambda: f"{size(before)} before, {size(now)} now", record)

@@ -14,8 +14,8 @@ from docindex.files.walk import Skipped
 from docindex.index import Index
 from docindex.storage.files import Tracked
 
-Progress = Callable[[int], object]
-"""Called with how many bytes were read since the last time."""
+Progress = Callable[[int, int], object]
+"""Called with how many bytes are compared by now, of how many."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def copies(
     index: Index,
     roots: Iterable[str],
     skipped: Skipped,
-    progress: Progress = lambda _: None,
+    progress: Progress = lambda _done, _total: None,
     *,
     among: AbstractSet[str] | None = None,
 ) -> list[Copies]:
@@ -52,11 +52,22 @@ def copies(
         # (One without a number was never read: a scan was stopped before it.)
         if file.size and file.inode and (among is None or file.key in among)
     }
-    search = _Search(skipped, progress)
+    candidates = _alike(known.values(), lambda file: file.size)
+    total = sum(file.size for same_size in candidates for file in same_size)
+    compared = behind = 0
+
+    def read(size: int) -> None:
+        nonlocal compared
+        compared += size
+        progress(compared, total)
+
+    search = _Search(skipped, read)
     found: list[Copies] = []
     try:
-        for same_size in _alike(known.values(), lambda file: file.size):
+        for same_size in candidates:
             found += search.among(same_size)
+            behind += same_size[0].size * len(same_size)
+            read(behind - compared)  # most need not be read to the end
     finally:
         index.files.put(search.learnt)
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
@@ -73,7 +84,7 @@ def _alike(files: Iterable[Tracked], what: Callable[[Tracked], Hashable]) -> lis
 class _Search:
     """Compares files of one size."""
 
-    def __init__(self, skipped: Skipped, progress: Progress) -> None:
+    def __init__(self, skipped: Skipped, progress: Callable[[int], object]) -> None:
         self.learnt: list[Tracked] = []
         """Files of which more is known now."""
         self._skipped = skipped
@@ -124,5 +135,6 @@ class _Search:
             self._skipped.counts["unreadable"] += 1
             self._skipped.failed.append((path, str(error)))
             return None
-        self._progress(min(file.size, TAIL) if what is tail_of else file.size)
+        if what is digest_of:
+            self._progress(file.size)
         return found

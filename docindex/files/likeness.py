@@ -4,10 +4,11 @@ Must never be acted upon: what is alike is not the same.
 """
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
+from docindex.files.names import under
 from docindex.index import Index
 
 Kind = Literal["same text", "near", "contained"]
@@ -54,7 +55,7 @@ def alike(
     """
     files = {file.key: file for root in roots for file in index.files.under(root)}
     sizes = {key: file.size for key, file in files.items()}
-    where = _under(roots)
+    where = under(roots)
     found: list[Alike] = []
     together: dict[str, int] = {}
     copied: set[str] = set()
@@ -84,13 +85,3 @@ def alike(
         for key, parts in inside.items():
             found.append(Alike("contained", (Like(key, 1.0, None, sizes.get(key, 0)), *parts)))
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
-
-
-def _under(roots: Iterable[str]) -> tuple[str, list[str]]:
-    """The condition that a document's key is one of some roots, or below."""
-    conditions, bindings = [], []
-    for root in roots:
-        below = root if root.endswith("/") else f"{root}/"
-        conditions.append("key = ? or (key >= ? and key < ?)")
-        bindings += [root, below, f"{below[:-1]}0"]
-    return " or ".join(conditions) or "1", bindings

@@ -6,6 +6,7 @@ two paths never have one key, and what was printed can be read again.
 
 import os
 import re
+from collections.abc import Iterable
 
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
 _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
@@ -38,3 +39,13 @@ def root_of(path: str | bytes | os.PathLike[str]) -> bytes:
         raise ValueError("a path is empty; name a file or a folder, or . for this one")
     absolute = os.path.abspath(os.fsencode(path))
     return absolute[1:] if absolute.startswith(b"//") else absolute
+
+
+def under(roots: Iterable[str]) -> tuple[str, list[str]]:
+    """The condition in SQL that a document's key is that of one of some roots, or of what is below."""
+    conditions, bindings = [], []
+    for root in roots:
+        below = root if root.endswith("/") else f"{root}/"
+        conditions.append("key = ? or (key >= ? and key < ?)")
+        bindings += [root, below, f"{below[:-1]}0"]
+    return " or ".join(conditions) or "1", bindings

@@ -6,6 +6,7 @@ whose file could not be looked at; nor lose what was done when it is interrupted
 
 import contextlib
 import dataclasses
+import itertools
 import os
 import stat
 import time
@@ -21,11 +22,15 @@ from docindex.storage.contents import text_hash
 from docindex.storage.files import BINARY, TEXT, Tracked
 
 T = TypeVar("T")
-Progress = Callable[["Report"], object]
+Progress = Callable[[int, int | None], object]
+"""Called with how many files were looked at; then with how many were read, of so many."""
 
 # A change so soon after another one may leave size and time as they are, for some file systems tell times
 # apart by two seconds only. Such a file is read again by the next scan.
 _SETTLED_NS = 2_000_000_000
+
+_AT_RISK_S = 10.0
+"""Seconds after which what was read is committed: so much an interruption costs, however slow a disk is."""
 
 _AT_A_TIME = 2000
 """Files that are noted in one transaction."""
@@ -52,6 +57,11 @@ class Report:
     """The keys of all that were walked to."""
 
     @property
+    def news(self) -> int:
+        """How many are not as they were."""
+        return self.added + self.changed + self.moved + self.removed
+
+    @property
     def files(self) -> int:
         """How many files there are."""
         return self.texts + self.binaries
@@ -63,7 +73,7 @@ def scan(
     options: Options | None = None,
     *,
     workers: int | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress = lambda _done, _total: None,
 ) -> Report:
     """Take in the text files under some folders, and note the others; forget those that are gone.
 
@@ -97,13 +107,21 @@ class _Scan:
         self._waiting: dict[str, tuple[Tracked, bytes]] = {}
         """Texts on their way into the index, with the hashes of their texts."""
         self._noted: list[Tracked] = []
+        self._own = _identities(index)
+        self._due = self._done = self._arriving = 0
+        """How many files are to be read, how many were, and how many texts are on their way."""
 
     def run(self, workers: int | None) -> None:
         """Walk, read what is new, note it, forget what is gone."""
         new, gone = self._look()
         new = self._without_moved(new, gone)
+        self._due, texts = len(new), self._texts(new)
         try:
-            self._index.add_many(self._texts(new), workers=workers)
+            for first in texts:
+                some = itertools.chain([first], _for_a_while(texts))
+                self._done += self._index.add_many(some, workers=workers, progress=self._arrived)
+                self._arriving = 0
+                self._note_stored()
         finally:
             # Also when it is interrupted: what is in the index need not be read again.
             self._note_stored()
@@ -115,6 +133,9 @@ class _Scan:
         try:
             for found in walk(self._root, self._options, self._report.skipped):
                 key = key_of(found.path)
+                if (found.status.st_ino, found.status.st_dev) in self._own:
+                    self._report.skipped.counts["docindex's own"] += 1
+                    continue
                 known = gone.pop(key, None)
                 self._report.seen.add(key)
                 self._report.bytes += found.status.st_size
@@ -123,7 +144,7 @@ class _Scan:
                     self._count(known.kind)
                 else:
                     new.append(found)
-                self._progress(self._report)
+                self._progress(len(self._report.seen), None)
         except OSError as error:
             root = key_of(self._root)
             raise UnreadableFile(f"{root} cannot be looked at: {error.strerror or error}", root) from error
@@ -159,18 +180,16 @@ class _Scan:
 
     def _texts(self, new: list[Found]) -> Iterator[tuple[str, str]]:
         """The texts of some files under their keys; binary files are noted, and the others counted."""
-        for some in _parts(new):
-            self._announce(some)
-            yield from self._texts_of(some)
-
-    def _texts_of(self, new: list[Found]) -> Iterator[tuple[str, str]]:
-        for found in new:
+        for number, found in enumerate(new):
+            if number % _AT_A_TIME == 0:
+                self._announce(new[number : number + _AT_A_TIME])
             key, began = key_of(found.path), time.time_ns()
             try:
                 content = read(found.path, follow_symlinks=self._options.follow_symlinks)
             except NotReadable as error:
                 self._report.skipped.counts["unreadable"] += 1
                 self._report.skipped.failed.append((found.path, str(error)))
+                self._pass()
                 continue
             status = content.status
             file = Tracked(
@@ -183,13 +202,16 @@ class _Scan:
                 digest=content.digest,
             )
             if self._knows(key):
-                self._report.changed += 1
+                if _has_changed(self._known[key], file):
+                    self._report.changed += 1
+                else:
+                    self._report.unchanged += 1
             else:
                 self._report.added += 1
             self._count(file.kind)
             self._report.read += status.st_size if content.digest else 0
-            self._progress(self._report)
             if content.text is None:
+                self._pass()
                 self._note(file)
                 if self._knows(key) and self._known[key].kind == TEXT:
                     with contextlib.suppress(KeyError):  # somebody else has removed it
@@ -197,6 +219,15 @@ class _Scan:
             else:
                 self._waiting[key] = file, text_hash(content.text)
                 yield key, content.text
+
+    def _arrived(self, texts: int, _characters: int) -> None:
+        self._arriving = texts
+        self._progress(self._done + self._arriving, self._due)
+
+    def _pass(self) -> None:
+        """One more is done with that is no text."""
+        self._done += 1
+        self._progress(self._done + self._arriving, self._due)
 
     def _announce(self, some: list[Found]) -> None:
         """Know files before their documents are there, so that none is left that nobody knows of."""
@@ -212,6 +243,8 @@ class _Scan:
 
     def _note_stored(self) -> None:
         """Note the files of which the texts are in the index by now."""
+        if not (self._noted or self._waiting):
+            return
         hashes = {key: text for key, (_, text) in self._waiting.items()}
         stored = self._index.files.stored(hashes)
         self._index.files.put([*self._noted, *(self._waiting[key][0] for key in stored)])
@@ -255,6 +288,14 @@ def _same(known: Tracked, found: Found) -> bool:
     )
 
 
+def _has_changed(known: Tracked, file: Tracked) -> bool:
+    """Whether a file that had to be read again is another than it was."""
+    if known.digest and file.digest:
+        return known.digest != file.digest
+    # What was too new to tell, and is not told by its bytes either, is taken for what it was.
+    return known._replace(mtime_ns=-1) != known or (known.size, known.inode) != (file.size, file.inode)
+
+
 def _is_at(file: Tracked, found: Found) -> bool:
     """Whether a file that was known by another path is found there; its size and number are the same."""
     if file.kind == BINARY:
@@ -266,11 +307,30 @@ def _is_at(file: Tracked, found: Found) -> bool:
         return False
 
 
+def _identities(index: Index) -> set[tuple[int, int]]:
+    """The files of the index itself, which are changed by every scan."""
+    found = set()
+    for name in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            status = os.stat(index.path + name)
+            found.add((status.st_ino, status.st_dev))
+    return found
+
+
 def _is_there(file: Tracked) -> bool:
     try:
         return stat.S_ISREG(os.lstat(path_of(file.key)).st_mode)
     except OSError:
         return False
+
+
+def _for_a_while(items: Iterator[T]) -> Iterator[T]:
+    """The next ones, as many as come in a while."""
+    end = time.monotonic() + _AT_RISK_S
+    for item in items:
+        yield item
+        if time.monotonic() > end:
+            return
 
 
 def _parts(things: list[T]) -> Iterator[list[T]]:

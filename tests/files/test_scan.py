@@ -194,17 +194,20 @@ def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
     for number in range(50):
         (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
     settled(folder)
-    monkeypatch.setattr("docindex.index._COMMIT", 3000)
-    seen = []
+    monkeypatch.setattr(scanning, "_AT_RISK_S", 0)
+    read, paths = scanning.read, []
 
-    def stop(report):
-        seen.append(report.added)
-        if report.added == 30:
+    def stop(path, **options):
+        paths.append(path)
+        if len(paths) == 30:
             raise KeyboardInterrupt
+        return read(path, **options)
 
+    monkeypatch.setattr(scanning, "read", stop)
     with pytest.raises(KeyboardInterrupt):
-        scan(index, [root_of(folder)], progress=stop, workers=1)
+        scan(index, [root_of(folder)], workers=1)
     kept = len(index)
+    assert kept >= 28
     assert len([file for file in index.files.under(str(folder)) if file.inode]) == kept
     after = scan(index, [root_of(folder)])
     assert (after.unchanged, after.added) == (kept, 50 - kept)
@@ -290,11 +293,15 @@ def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
         (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
     settled(folder)
     program = (
-        "import docindex, os, sys; from docindex.files.scan import scan\n"
+        "import docindex, os, sys; from docindex.files import scan as scanning\n"
         "import docindex.index; docindex.index._COMMIT = 20_000\n"
-        "def stop(report):\n"
-        "    if report.added == 250: os.kill(os.getpid(), 9)\n"
-        "scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], progress=stop, workers=1)"
+        "read, paths = scanning.read, []\n"
+        "def stop(path, **options):\n"
+        "    paths.append(path)\n"
+        "    if len(paths) == 250: os.kill(os.getpid(), 9)\n"
+        "    return read(path, **options)\n"
+        "scanning.read = stop\n"
+        "scanning.scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], workers=1)"
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "own", folder], check=False)
     with docindex.open(tmp_path / "own") as index:

@@ -1,0 +1,168 @@
+"""Every command by its text, its JSON and an error: what people read, what programs read, what went wrong."""
+
+import csv
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from docindex.cli import main
+from docindex.cli.commands import docindex as all_commands
+from tests.reference import commands
+
+SAMPLES = Path(__file__).parents[1] / "samples"
+DRAFT, FINAL = (str(SAMPLES / name) for name in ("draft.txt", "final.txt"))
+SCAN, DUPS, ADD = ["scan", "home"], ["dups", "home"], ["add", DRAFT, FINAL]
+RULES = ["boilerplate", "add", "--name", "rules", FINAL]
+PLAN = '{"docindex-plan": 1, "groups": []}'
+
+
+def has(**expected):
+    """Whether a JSON object has these values."""
+    return lambda found: {name: found[name] for name in expected} == expected
+
+
+def first_has(**expected):
+    """Whether the first of several JSON objects has."""
+    return lambda found: has(**expected)(found[0])
+
+
+# Of each command: what is done before it, its arguments, how its text begins, whether its JSON is right;
+# arguments that are wrong, the exit code they give, and how the sentence on them goes.
+CASES = {
+    "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other\n9 new", lambda found: found["texts"] == 6,
+             ["nothing"], 3, "cannot be looked at: No such file"),
+    "dups": ([], ["home"], "exact copies: 2 files of 627 B, 627 B to give back\n  keep ",
+             lambda found: len(found["groups"]) == len(found["alike"]) == 2,
+             ["--keep", "best", "home"], 2, "'best' is not one of 'newest', 'oldest'"),
+    "act": ([], ["plan.json", "--delete"], "would be deleted: 0 files, 0 B; left as they are: 0",
+            lambda found: found == [],
+            ["nothing.json", "--delete"], 3, "nothing.json cannot be used: No such file"),
+    "undo": ([], ["journal"], "nothing to undo", lambda found: found == [],
+             ["home"], 2, "'home' is a directory"),
+    "search": ([ADD], [DRAFT], "100% of it in ", first_has(containment=1.0, contained=1.0),
+               ["nothing"], 3, "nothing cannot be read: No such file"),
+    "similar": ([ADD], [DRAFT], "100%  ", first_has(resemblance=1.0, key=DRAFT),
+                ["nothing"], 3, "nothing cannot be read: No such file"),
+    "compare": ([], [DRAFT, FINAL], r"resemblance          0\.481\nA contained in B",
+                has(shared_fingerprints=20),
+                [DRAFT, "nothing"], 3, "nothing cannot be read: No such file"),
+    "pairs": ([ADD], ["--min-resemblance", "0.3"], " 41% alike,  56% of the first,  61% of the second\n",
+              first_has(a=DRAFT, b=FINAL), ["--limit", "0"], 2, "0 is not in the range"),
+    "report": ([SCAN], ["-o", "page.html"], r"page.html: 4 groups, 4 pairs\n$", has(groups=4, pairs=4),
+               ["-o", "no/page.html"], 3, "page.html.* cannot be used: No such file"),
+    "add": ([], [DRAFT], r"added: 1 document\n$", has(added=1),
+            ["picture"], 3, "picture is not UTF-8: byte 0xff at offset 0; convert it"),
+    "remove": ([ADD, ["add", "--key", "x", FINAL]], [DRAFT, "x"], r"removed: 2 documents\n$",
+               has(removed=0, missing=[DRAFT, "x"]), [], 2, "Missing argument 'KEY...'"),
+    "boilerplate add": ([], ["--name", "rules", FINAL], r"added: rules\n$", has(added="rules"),
+                        ["nothing"], 3, "nothing cannot be read: No such file"),
+    "boilerplate list": ([RULES], [], r"rules  \(\d+ characters\)\n$", first_has(name="rules"),
+                         ["--index", "plan.json"], 4, "is not an SQLite file; name a docindex index"),
+    "boilerplate remove": ([RULES], ["rules"], r"removed: rules\n$", lambda found: found == [],
+                           [], 2, "Missing argument 'NAME'"),
+    "sql": ([ADD], ["own.docindex", "select count(*) as n from document"], r"n\n2\n$",
+            lambda found: found == [{"n": 2}],
+            ["own.docindex", "select nothing"], 2, "near .nothing.: syntax error"),
+    "info": ([ADD], [], "file          .*\ndocuments     2 ", has(documents=2),
+             ["--index", "nothing"], 3, "there is no index at .*nothing; docindex scan makes one"),
+    "check": ([ADD], [], "healthy", lambda found: found == [],
+              ["--index", "plan.json"], 4, "is not an SQLite file; name a docindex index"),
+    "optimize": ([ADD], [], r"[\d.]+ kB before, [\d.]+ kB now\n$",
+                 lambda found: found["bytes_now"] <= found["bytes_before"],
+                 ["--index", "plan.json"], 4, "is not an SQLite file; name a docindex index"),
+    "filter": ([], ["--threshold", "0.9"], r"\d+ features of \d+ slots each, \d+ in common",
+               lambda found: len(found) == 21,
+               ["--k", "6"], 2, "give --k, --s and --r, or --threshold alone"),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    shutil.copytree(SAMPLES / "home", tmp_path / "home")
+    (tmp_path / "plan.json").write_text(PLAN)
+    (tmp_path / "journal").write_text("")
+    (tmp_path / "picture").write_bytes(b"\xff\xd8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    code = main(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def prepared(capsys, name):
+    """A case, after what is done before."""
+    before, *case = CASES[name]
+    for arguments in before:
+        assert run(capsys, *arguments)[0] == 0
+    return case
+
+
+def test_the_cases_are_all_commands():
+    # (The shell reads what somebody types; it is tested with the command sql.)
+    assert {path.removeprefix("docindex ") for path, _ in commands(all_commands, "docindex")} == {
+        *CASES,
+        "shell",
+    }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_people_read_text_and_programs_json(capsys, name):
+    arguments, text, is_right, *_ = prepared(capsys, name)
+    code, out, _ = run(capsys, *name.split(), *arguments)
+    assert code in (0, 1)
+    assert re.match(text, out), out
+    code, out, err = run(capsys, *name.split(), "--json", *arguments)
+    assert code in (0, 1)
+    assert err == ""
+    found = json.loads(out)
+    assert is_right(found), found
+    _, lines, _ = run(capsys, *name.split(), "--jsonl", *arguments)
+    assert all(isinstance(json.loads(line), dict) for line in lines.splitlines())
+    _, table, _ = run(capsys, *name.split(), "--csv", *arguments)
+    assert len(list(csv.DictReader(io.StringIO(table)))) == len(lines.splitlines())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_wrong_is_one_sentence_on_stderr_and_an_exit_code(capsys, name):
+    *_, arguments, expected, message = prepared(capsys, name)
+    code, out, err = run(capsys, *name.split(), *arguments)
+    assert (code, out) == (expected, "")
+    *usage, line = err.splitlines()
+    assert re.match("docindex: ", line)
+    assert re.search(message, line), line
+    assert all(one.startswith("Usage: docindex") for one in usage)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("name", [*CASES, "shell"])
+def test_help_names_the_command_and_gives_examples(capsys, name):
+    code, out, err = run(capsys, *name.split(), "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: docindex {name} ")
+    assert f"  docindex {name}" in out.partition("Example")[2]
+
+
+def test_the_program_alone_tells_about_itself(capsys):
+    code, out, err = run(capsys)
+    assert (code, err) == (0, "")
+    for name in CASES:
+        assert re.search(rf"^  {name.split()[0]} +[A-Z].*\.$", out, re.MULTILINE), name
+    assert run(capsys, "boilerplate")[:2] == (0, run(capsys, "boilerplate", "--help")[1])
+    assert run(capsys, "scna")[2].endswith("docindex: there is no command 'scna'; did you mean scan?\n")
+    assert run(capsys, "boilerplate", "xyz")[2].endswith("docindex boilerplate --help lists them\n")
+    assert re.fullmatch(r"docindex \d+\.\d+.*\n", run(capsys, "--version")[1])
+
+
+def test_debug_shows_where_an_error_comes_from_wherever_it_stands(capsys):
+    for arguments in (["--debug", "info"], ["info", "--debug"]):
+        code, _, err = run(capsys, *arguments)
+        assert code == 3
+        assert "Traceback" in err
+        assert err.splitlines()[-1].startswith("docindex: there is no index at")

@@ -1,0 +1,99 @@
+"""``docindex scan --watch``: what changes on disk changes in the index, a moment later."""
+
+import contextlib
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import docindex
+from docindex.cli import main
+
+DEADLINE_S = 60
+
+
+@contextlib.contextmanager
+def watching(*arguments):
+    """The reports of a scan that goes on, as they come."""
+    command = [sys.executable, "-m", "docindex", "scan", "--watch", "--jsonl", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reports = queue.Queue()
+
+    def read():
+        for line in process.stdout:
+            reports.put(json.loads(line))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        yield process, lambda: reports.get(timeout=DEADLINE_S)
+    finally:
+        process.kill()
+        reader.join()
+        process.stdout.close()
+        process.stderr.close()
+        process.wait()
+
+
+def news(report):
+    return {name: report[name] for name in ("added", "changed", "moved", "removed") if report[name]}
+
+
+def test_files_are_taken_in_moved_and_forgotten_as_they_come_and_go(tmp_path):
+    folder = tmp_path / "folder"
+    (folder / "below").mkdir(parents=True)
+    (folder / "old.txt").write_text("a text that was there before")
+    # The index lies among what is watched: its own changes are not what is meant.
+    with watching("--index", folder / "own.docindex", folder) as (process, report):
+        assert news(report()) == {"added": 1}
+        (folder / "below" / "new.txt").write_text("a text that came later")
+        assert news(report()) == {"added": 1}
+        (folder / ".hidden").write_text("not meant")
+        (folder / "below" / "new.txt").rename(folder / "moved.txt")
+        assert news(report()) == {"moved": 1}
+        (folder / "made").mkdir()
+        (folder / "made" / "deep.txt").write_text("a text in a folder that was made meanwhile")
+        (folder / "old.txt").unlink()
+        assert news(report()) == {"added": 1, "removed": 1}
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE_S) == 0
+        assert process.stderr.read() == ""
+    with docindex.open(folder / "own.docindex") as index:
+        assert set(index) == {str(folder / "moved.txt"), str(folder / "made" / "deep.txt")}
+        assert index.check() == []
+
+
+def test_a_file_alone_can_be_watched(tmp_path):
+    file = tmp_path / "one.txt"
+    file.write_text("first")
+    with watching("--index", tmp_path / "own.docindex", file) as (_, report):
+        assert news(report()) == {"added": 1}
+        (tmp_path / "other.txt").write_text("not meant")
+        (tmp_path / "new").write_text("second")
+        (tmp_path / "new").replace(file)
+        assert news(report()) == {"changed": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["nothing"], 3, "nothing cannot be looked at: No such file or directory"),
+        (["--json", "."], 2, "--watch prints one report after the other; of the forms it knows --jsonl"),
+    ],
+)
+def test_what_cannot_be_watched_is_said(capsys, tmp_path, monkeypatch, arguments, code, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["scan", "--watch", *arguments]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_without_its_package_it_says_what_to_install(capsys, tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("watchdog", "docindex.files.watch"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "watchdog", None)
+    assert main(["scan", "--watch", str(tmp_path)]) == 2
+    assert "pip install 'docindex[watch]'" in capsys.readouterr().err
