@@ -23,6 +23,9 @@ from docindex.files.names import key_of, root_of, under
 from docindex.files.walk import Skipped
 from docindex.index import open as open_index
 
+_COUNTED = 100_000
+"""Pairs, the most alike ones, that the overview counts."""
+
 
 @click.command(cls=Command)
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="the file to write")
@@ -63,10 +66,9 @@ def report(
             *(Group(one.kind, [file.key for file in one.files], one.reclaimable) for one in likenesses),
         ]
         groups.sort(key=lambda group: -group.bytes)
-        pairs = list(
-            itertools.islice(index.pairs(min_resemblance=min_resemblance, where=under([root])), limit)
-        )
-        page = html(index, pairs, groups, title=title, shown=shown, written=size)
+        found = index.pairs(min_resemblance=min_resemblance, where=under([root]))
+        pairs = list(itertools.islice(found, _COUNTED))
+        page = html(index, pairs, groups, limit=limit, title=title, shown=shown, written=size)
     # Whole or not at all: a page that was there stays until this one is.
     target = Path(output)
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
@@ -76,6 +78,8 @@ def report(
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    record = {"report": output, "groups": len(groups), "pairs": len(pairs)}
-    line = f"{output}: {several(len(groups), 'group')}, {several(len(pairs), 'pair')}"
+    on_page = min(limit, len(pairs))
+    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
+    of_all = f" of {len(pairs):,}" if len(pairs) > limit else ""
+    line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)

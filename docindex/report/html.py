@@ -5,8 +5,9 @@ without a single "<", and the scripts set text alone. Must never put in more tex
 """
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jinja2
@@ -37,19 +38,24 @@ class Group:
 
 def html(
     index: Index,
-    pairs: Iterable[Pair],
+    pairs: Sequence[Pair],
     groups: Sequence[Group],
     *,
+    limit: int,
     title: str,
     shown: Callable[[str], str] = str,
     written: Callable[[int], str] = str,
 ) -> str:
-    """The page: an overview, the groups, and pairs with their texts side by side.
+    """The page: an overview, the groups, and so many pairs with their texts side by side.
 
-    `shown` makes of a key what a person knows it by, `written` of a number of bytes.
+    Pairs of different texts come before those that say the same of copies, and before the copies. `shown`
+    makes of a key what a person knows it by, `written` of a number of bytes.
     """
     stats = index.stats()
-    some, texts = _pairs(index, list(pairs))
+    some, texts = _pairs(index, _telling_first(index, pairs)[:limit])
+    names = {key: shown(key) for key in [*_files(groups), *(pair[side] for pair in some for side in "ab")]}
+    folder = _folder(list(names.values()))
+    names = {key: name.removeprefix(folder) for key, name in names.items()}
     kinds = {kind: sum(group.bytes for group in groups if group.kind == kind) for kind in _kinds(groups)}
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("docindex.report"), autoescape=True, undefined=jinja2.StrictUndefined
@@ -57,14 +63,16 @@ def html(
     return environment.get_template("report.html").render(
         title=title,
         stats=stats,
+        folder=folder,
         groups=[
-            {"kind": group.kind, "files": [shown(key) for key in group.files], "room": written(group.bytes)}
+            {"kind": group.kind, "files": [names[key] for key in group.files], "room": written(group.bytes)}
             for group in groups
         ],
-        pairs=[{**pair, "a": shown(pair["a"]), "b": shown(pair["b"])} for pair in some],
+        pairs=[{**pair, "a": names[pair["a"]], "b": names[pair["b"]]} for pair in some],
+        found=len(pairs),
         room=written(sum(group.bytes for group in groups)),
         size=written(stats.file_bytes),
-        resemblances=_histogram([pair["resemblance"] for pair in some]),
+        resemblances=_histogram([pair.resemblance for pair in pairs]),
         kinds=bars(list(kinds), list(kinds.values()), list(map(written, kinds.values())), "bytes by kind"),
         ranks=curve(_ranks(index), "texts by rank of fingerprint", "rank of the fingerprint", "texts"),
         density=bars(
@@ -75,6 +83,43 @@ def html(
         ),
         data=_json({"texts": texts, "passages": [pair["passages"] for pair in some]}),
     )
+
+
+def _files(groups: Sequence[Group]) -> Iterator[str]:
+    for group in groups:
+        yield from group.files
+
+
+def _folder(names: Sequence[str]) -> str:
+    """The folder that all names begin with, with a slash at its end; or nothing.
+
+    >>> _folder(["/home/ada/a.txt", "/home/ada/old/a.txt"]), _folder(["a.txt", "/b.txt"])
+    ('/home/ada/', '')
+    """
+    first, last = (name.split("/")[:-1] for name in (min(names, default=""), max(names, default="")))
+    pairs = zip(first, last, strict=False)
+    return "".join(f"{part}/" for part, _ in itertools.takewhile(lambda both: both[0] == both[1], pairs))
+
+
+def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs in their order, but those at the end that say of two texts what another one has said."""
+    contents: dict[str, int | None] = {}
+
+    def content(key: str) -> int | None:
+        if key not in contents:
+            try:
+                contents[key] = index[key].content
+            except KeyError:  # it was removed meanwhile
+                contents[key] = None
+        return contents[key]
+
+    told: set[frozenset[int | None]] = set()
+    ranks = []
+    for pair in pairs:
+        both = frozenset((content(pair.a), content(pair.b)))
+        ranks.append(2 if len(both) == 1 else 1 if both in told else 0)
+        told.add(both)
+    return [pair for wanted in range(3) for pair, rank in zip(pairs, ranks, strict=True) if rank == wanted]
 
 
 def _kinds(groups: Sequence[Group]) -> list[str]:

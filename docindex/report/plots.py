@@ -7,6 +7,9 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+_LABELLED = 8
+"""Bars that have room for what they stand for; with more of them an axis says it."""
+
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 36, 14
 
 
@@ -18,7 +21,12 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
     """
     most = max(values, default=0) or 1
     step = (_WIDTH - _LEFT) / max(1, len(values))
-    parts = []
+    parts = [_across(_HEIGHT - _BOTTOM)]
+    if len(values) > _LABELLED:
+        parts.append(_across(_TOP))
+        highest = max(range(len(values)), key=values.__getitem__)
+        parts.append(_text(_LEFT - 4, _TOP + 4, shown[highest], "end"))
+        parts.append(_text(_LEFT - 4, _HEIGHT - _BOTTOM + 4, "0", "end"))
     for number, (label, value, text) in enumerate(zip(labels, values, shown, strict=True)):
         height = (_HEIGHT - _BOTTOM - _TOP) * value / most
         x, y = _LEFT + number * step, _HEIGHT - _BOTTOM - height
@@ -29,7 +37,7 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
         )
         if label:
             parts.append(_text(middle, _HEIGHT - _BOTTOM + 16, label))
-        if text and len(values) <= 8:
+        if text and len(values) <= _LABELLED:
             parts.append(_text(middle, y - 3, text))
     return _svg(parts, title)
 
@@ -64,6 +72,10 @@ def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     parts.append(_text(_WIDTH / 2, _HEIGHT - 4, x_name))
     parts.append(_text(_LEFT + 4, _TOP + 2, y_name, "start"))
     return _svg(parts, title)
+
+
+def _across(y: float) -> str:
+    return f'<line class="axis" x1="{_LEFT}" y1="{y}" x2="{_WIDTH}" y2="{y}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:

@@ -76,7 +76,7 @@ def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
     (pair,) = [
         details
         for details in found(browser, "details.pair")
-        if re.search(r"/first\.txt — .*second\.txt", details.text)
+        if re.match(r"\d+% alike\s+first\.txt — second\.txt", details.text)
     ]
     sides = sides_of(browser, pair)
     assert len(sides) == 2
