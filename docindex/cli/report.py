@@ -57,7 +57,9 @@ def report(
     from docindex.report.html import Group, html
 
     root = key_of(root_of(folder))
-    existing(index_path).close()  # for its error
+    with existing(index_path) as index:  # for its error
+        if Path(output).exists() and Path(output).samefile(index.path):
+            raise click.UsageError(f"{output} is the index; name another file for the page")
     with open_index(index_path) as index:  # to note what is learnt of files
         exact = copies(index, [root], Skipped())
         likenesses = alike(index, [root])
@@ -69,8 +71,20 @@ def report(
         found = index.pairs(min_resemblance=min_resemblance, where=under([root]))
         pairs = list(itertools.islice(found, _COUNTED))
         page = html(index, pairs, groups, limit=limit, title=title, shown=shown, written=size)
-    # Whole or not at all: a page that was there stays until this one is.
-    target = Path(output)
+    _write(output, page)
+    on_page = min(limit, len(pairs))
+    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
+    of_all = f" of {len(pairs):,}" if len(pairs) > limit else ""
+    line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
+    return show([record], form, lambda: line, record)
+
+
+def _write(output: str, page: str) -> None:
+    """Whole or not at all: a page that was there stays until this one is. What is no file is written into."""
+    target = Path(output).resolve()
+    if target.exists() and not target.is_file():
+        target.write_text(page, "utf-8", "backslashreplace")
+        return
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
     try:
         with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
@@ -78,8 +92,3 @@ def report(
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    on_page = min(limit, len(pairs))
-    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
-    of_all = f" of {len(pairs):,}" if len(pairs) > limit else ""
-    line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
-    return show([record], form, lambda: line, record)

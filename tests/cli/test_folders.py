@@ -165,6 +165,15 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
         run(capsys, "report", "--under", "nowhere", "-o", "page.html")[1] == "page.html: 0 groups, 0 pairs\n"
     )
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".page")] == []
+    (tmp_path / "link.html").symlink_to("page.html")
+    assert run(capsys, "report", "-o", "link.html")[0] == 0
+    assert (tmp_path / "link.html").is_symlink()
+    code, _, err = run(capsys, "report", "-o", "/dev/full")
+    assert (code, "No space left" in err) == (3, True)
+    assert not Path("/dev/full").is_file()
+    code, _, err = run(capsys, "report", "-o", "own.docindex")
+    assert (code, "is the index; name another file" in err) == (2, True)
+    assert run(capsys, "check")[0] == 0
 
 
 def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypatch):
