@@ -7,7 +7,17 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import Command, existing, form_options, index_option, share_option, show, shown
+from docindex.cli.frame import (
+    Command,
+    common_option,
+    existing,
+    form_options,
+    index_option,
+    remark_on_common,
+    share_option,
+    show,
+    shown,
+)
 from docindex.errors import UnreadableFile
 from docindex.files.names import key_of, root_of, under
 from docindex.files.reading import NotReadable, decoded, read
@@ -91,6 +101,7 @@ def similar(file: str, min_resemblance: float, index_path: str | None, form: str
 @click.command(cls=Command)
 @share_option("--min-resemblance", None, "of what either has, so much is common (0.5 if not given)")
 @share_option("--min-containment", None, "of what one has, so much is in the other")
+@common_option
 @click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="how many pairs")
 @click.option("--under", "folder", metavar="DIR", help="only among what lies there")
 @index_option
@@ -98,6 +109,7 @@ def similar(file: str, min_resemblance: float, index_path: str | None, form: str
 def pairs(
     min_resemblance: float | None,
     min_containment: float | None,
+    max_documents: int,
     limit: int,
     folder: str | None,
     index_path: str | None,
@@ -114,7 +126,13 @@ def pairs(
         min_resemblance = 0.5
     where = None if folder is None else under([key_of(root_of(folder))])
     with existing(index_path) as index:
-        found = index.pairs(min_resemblance=min_resemblance, min_containment=min_containment, where=where)
+        found = index.pairs(
+            min_resemblance=min_resemblance,
+            min_containment=min_containment,
+            max_documents=max_documents,
+            where=where,
+        )
+        remark_on_common(index, max_documents)
         records = [dataclasses.asdict(pair) for pair in itertools.islice(found, limit)]
 
     def text() -> str:

@@ -7,10 +7,12 @@ import click
 
 from docindex.cli.frame import (
     Command,
+    common_option,
     form_options,
     index_option,
     progress,
     remark,
+    remark_on_common,
     several,
     share_option,
     show,
@@ -35,6 +37,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in ("exact", *KINDS)}
 )
 @share_option("--min-resemblance", 0.8, "how alike near copies are at least")
 @share_option("--min-containment", 0.8, "how much of a contained text is at least in the other")
+@common_option
 @click.option(
     "--reference",
     multiple=True,
@@ -56,6 +59,7 @@ def dups(
     kinds: tuple[str, ...],
     min_resemblance: float,
     min_containment: float,
+    max_documents: int,
     reference: tuple[str, ...],
     keep: Any,
     isolate: bool,
@@ -99,8 +103,14 @@ def dups(
             within = min_containment if "contained" in wanted else None
             with progress("comparing texts"):
                 found_alike = alike(
-                    index, roots, min_resemblance=min_resemblance, min_containment=within, among=among
+                    index,
+                    roots,
+                    min_resemblance=min_resemblance,
+                    min_containment=within,
+                    max_documents=max_documents,
+                    among=among,
                 )
+            remark_on_common(index, max_documents)
             likenesses = [group for group in found_alike if group.kind in wanted]
     if report is not None and form is None:
         remark(text_of(report, verbose=verbose))

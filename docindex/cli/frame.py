@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from docindex import errors
+from docindex.files.likeness import too_common
 from docindex.files.names import key_of, root_of
 from docindex.index import Index
 from docindex.index import open as open_index
@@ -146,6 +147,24 @@ def share_option(name: str, default: float | None, text: str) -> Callable[[F], F
     """An option that is a share: more than 0, and at most 1."""
     share = click.FloatRange(0, 1, min_open=True)
     return click.option(name, type=share, default=default, show_default=default is not None, help=text)
+
+
+def common_option(command: F) -> F:
+    """The option that says what is too common to count."""
+    text = "what more texts have does not count"
+    option = click.option(
+        "--max-documents", type=click.IntRange(1), default=1000, show_default=True, help=text
+    )
+    return option(command)
+
+
+def remark_on_common(index: Index, max_documents: int) -> None:
+    """Say what did not count, if anything did not."""
+    if aside := too_common(index, max_documents):
+        remark(
+            f"docindex: {several(aside, 'fingerprint')} that more than {max_documents:,} texts have did not "
+            "count; --max-documents sets how common one may be"
+        )
 
 
 def existing(path: str | None) -> Index:

@@ -8,9 +8,11 @@ import click
 
 from docindex.cli.frame import (
     Command,
+    common_option,
     existing,
     form_options,
     index_option,
+    remark_on_common,
     several,
     share_option,
     show,
@@ -32,6 +34,7 @@ _COUNTED = 100_000
 @click.option("--under", "folder", metavar="DIR", default="/", help="only what lies there")
 @click.option("--title", default="Copies and likenesses", show_default=True, help="what the page is called")
 @share_option("--min-resemblance", 0.5, "how alike the two of a pair are at least")
+@common_option
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True, help="how many pairs")
 @index_option
 @form_options
@@ -40,6 +43,7 @@ def report(
     folder: str,
     title: str,
     min_resemblance: float,
+    max_documents: int,
     limit: int,
     index_path: str | None,
     form: str | None,
@@ -62,13 +66,14 @@ def report(
             raise click.UsageError(f"{output} is the index; name another file for the page")
     with open_index(index_path) as index:  # to note what is learnt of files
         exact = copies(index, [root], Skipped())
-        likenesses = alike(index, [root])
+        likenesses = alike(index, [root], max_documents=max_documents)
         groups = [
             *(Group("exact copies", [file.key for file in one.files], one.reclaimable) for one in exact),
             *(Group(one.kind, [file.key for file in one.files], one.reclaimable) for one in likenesses),
         ]
         groups.sort(key=lambda group: -group.bytes)
-        found = index.pairs(min_resemblance=min_resemblance, where=under([root]))
+        found = index.pairs(min_resemblance=min_resemblance, max_documents=max_documents, where=under([root]))
+        remark_on_common(index, max_documents)
         pairs = list(itertools.islice(found, _COUNTED))
         page = html(index, pairs, groups, limit=limit, title=title, shown=shown, written=size)
     _write(output, page)

@@ -3,7 +3,9 @@
 Must never be acted upon: what is alike is not the same.
 """
 
+import bisect
 import dataclasses
+import json
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
@@ -47,22 +49,26 @@ def alike(
     *,
     min_resemblance: float = 0.8,
     min_containment: float | None = 0.8,
+    max_documents: int | None = None,
     among: AbstractSet[str] | None = None,
 ) -> list[Alike]:
     """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
 
-    Exact copies count once, by the first of their keys; so do, where one is inside another, the same texts.
+    Exact copies count once, by the first of their keys; so do, where one is inside another, all of a group.
+    What more than `max_documents` texts have does not count: where a hundred thousand are alike, because one
+    program wrote them, to name each pair would fill any memory.
     """
     files = {file.key: file for root in roots for file in index.files.under(root)}
-    sizes = {key: file.size for key, file in files.items()}
+
+    def like(key: str, share: float, other: str | None) -> Like:
+        return Like(key, share, other, files[key].size if key in files else 0)
+
     where = under(roots)
     found: list[Alike] = []
-    together: dict[str, int] = {}
-    copied: set[str] = set()
-    for number, cluster in enumerate(index.clusters(min_resemblance, where=where)):
+    stood_for: list[str] = []
+    for cluster in index.clusters(min_resemblance, where=where, max_documents=max_documents):
         there = [member for member in cluster.members if among is None or member.key in among]
-        together.update(dict.fromkeys((member.key for member in there), number))
-        copied.update(m.key for m in there if m.why in ("exact copy", "same text"))
+        stood_for += [member.key for member in there[1:]]
         members, bytes_of = [], set()
         for member in there:
             # One text may be written in several ways, as UTF-8 and as UTF-16.
@@ -72,16 +78,24 @@ def alike(
             bytes_of.add(digest)
         if len(members) > 1:
             kind: Kind = "near" if any(member.why == "near" for member in members) else "same text"
-            like = [Like(m.key, m.resemblance, m.like, sizes.get(m.key, 0)) for m in members]
-            found.append(Alike(kind, tuple(like)))
+            found.append(Alike(kind, tuple(like(m.key, m.resemblance, m.like) for m in members)))
     if min_containment is not None:
+        condition, bindings = where
+        # The first of each group stands for it: a hundred drafts in a hundred finals are ten thousand pairs.
+        firsts = f"({condition}) and key not in (select value from json_each(?))"
+        pairs = index.containments(
+            min_containment, where=(firsts, [*bindings, json.dumps(stood_for)]), max_documents=max_documents
+        )
         inside: dict[str, list[Like]] = {}
-        for pair in index.containments(min_containment, where=where):
-            apart = together.get(pair.a, pair.a) != together.get(pair.b, pair.b)
-            meant = among is None or {pair.a, pair.b} <= among
-            if meant and apart and not {pair.a, pair.b} & copied:
-                contained = Like(pair.a, pair.containment, pair.b, sizes.get(pair.a, 0))
-                inside.setdefault(pair.b, []).append(contained)
-        for key, parts in inside.items():
-            found.append(Alike("contained", (Like(key, 1.0, None, sizes.get(key, 0)), *parts)))
+        for pair in pairs:
+            if among is None or {pair.a, pair.b} <= among:
+                inside.setdefault(pair.b, []).append(like(pair.a, pair.containment, pair.b))
+        found += [Alike("contained", (like(key, 1.0, None), *parts)) for key, parts in inside.items()]
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def too_common(index: Index, max_documents: int) -> int:
+    """How many different fingerprints more than so many texts have."""
+    if len(index) <= max_documents:
+        return 0
+    return bisect.bisect_left(index.sharers(), -max_documents, key=lambda count: -count)

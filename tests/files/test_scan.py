@@ -13,6 +13,7 @@ import pytest
 import docindex
 from docindex.files import scan as scanning
 from docindex.files.copies import copies
+from docindex.files.likeness import alike, too_common
 from docindex.files.names import key_of, path_of, root_of
 from docindex.files.scan import scan
 from docindex.files.walk import Options, Skipped
@@ -375,3 +376,31 @@ def test_rules_that_are_no_file_are_none(index, folder):
     (folder / ".gitignore").unlink()
     (folder / ".gitignore").symlink_to("/dev/zero")
     assert scan(index, [root_of(folder)]).files == 1
+
+
+def test_what_too_many_texts_have_is_no_likeness(index, folder):
+    """A template in all of many files makes no pair of them; what few of them share, does."""
+    template = prose(random.Random(0), 60)
+    for number in range(12):
+        own = prose(random.Random(100 + number // 2), 10)
+        (folder / f"{number}.txt").write_text(f"{template}\n{own} {number}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    assert too_common(index, 12) == 0
+    assert too_common(index, 11) > 0
+    (whole,) = alike(index, [str(folder)], min_resemblance=0.5, min_containment=None)
+    assert len(whole.files) == 12
+    rest = alike(index, [str(folder)], min_resemblance=0.5, min_containment=None, max_documents=11)
+    assert [len(group.files) for group in rest] == [2] * 6
+
+
+def test_a_group_is_contained_by_its_first(index, folder):
+    draft, rest = prose(random.Random(1), 60), prose(random.Random(2), 200)
+    for number in range(5):
+        (folder / f"draft {number}.txt").write_text(f"{draft} end {number}")
+        (folder / f"final {number}.txt").write_text(f"{draft}\n{rest} end {number}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    groups = {group.kind: group for group in alike(index, [str(folder)], min_containment=0.9)}
+    assert sorted(groups) == ["contained", "near"]
+    assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]
