@@ -15,12 +15,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from docindex.cli.commands import docindex
         from docindex.cli.frame import run
+
+        return run(docindex, arguments)
     except ModuleNotFoundError as error:
-        if error.name not in _NEEDED:
+        needed = (error.name or "").partition(".")[0]
+        if needed not in _NEEDED:
             raise
-        print(
-            f"docindex: the command needs {error.name}; install it with pip install 'docindex[cli]'",
-            file=sys.stderr,
-        )
+        print(f"docindex: the command needs {needed}; install it with pip install 'docindex[cli]'",
+              file=sys.stderr)  # fmt: skip
         return USAGE
-    return run(docindex, arguments)

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import NOTHING_FOUND, Command, form_options, several, show, shown, size
+from docindex.cli.frame import NOTHING_FOUND, show
+from docindex.cli.options import Command, form_options, one_of
+from docindex.cli.words import several, shown, size
 from docindex.files import journal as journals
 from docindex.files.act import HOW, Done
 from docindex.files.act import act as act_on
@@ -16,12 +18,15 @@ from docindex.files.undo import undo as undo_steps
 
 @click.command(cls=Command)
 @click.argument("plan_path", metavar="PLAN", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--trash", "how", flag_value="trash", help="move copies to the trash")
-@click.option("--hardlink", "how", flag_value="hardlink", help="replace them by links to the kept file")
-@click.option(
-    "--reflink", "how", flag_value="reflink", help="let them share the kept file's room (Btrfs, XFS)"
+@one_of(
+    "how",
+    {
+        "trash": "move copies to the trash",
+        "hardlink": "replace them by links to the kept file",
+        "reflink": "let them share the kept file's place on the disk (Btrfs, XFS)",
+        "delete": "delete them",
+    },
 )
-@click.option("--delete", "how", flag_value="delete", help="delete them")
 @click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="only say what would be done")
 @click.option("--journal", type=click.Path(dir_okay=False), help="where to write down what is done")
 @form_options
@@ -38,8 +43,8 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
     """
     if how is None:
         raise click.UsageError(f"say what to do: {', '.join(f'--{name}' for name in HOW)}")
-    text = sys.stdin.read() if plan_path == "-" else Path(plan_path).read_text("utf-8")
-    groups = from_json(text)
+    plan = sys.stdin.buffer.read() if plan_path == "-" else Path(plan_path).read_bytes()
+    groups = from_json(plan)
     with journals.Journal(None if dry_run else journal or journals.own()) as written:
         done = list(act_on(groups, how, dry_run=dry_run, journal=written))
     records = [
@@ -80,7 +85,7 @@ _WHAT = {
     "trash": "moved to the trash",
     "delete": "deleted",
     "hardlink": "linked",
-    "reflink": "made to share room",
+    "reflink": "made to share their place",
 }
 
 

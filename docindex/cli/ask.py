@@ -7,19 +7,11 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import (
-    Command,
-    common_option,
-    existing,
-    form_options,
-    index_option,
-    remark_on_common,
-    share_option,
-    show,
-    shown,
-)
+from docindex.cli.frame import existing, progress, remark, remark_on_common, show
+from docindex.cli.options import Command, common_option, form_options, index_option, share_option
+from docindex.cli.words import given, percent, shown
 from docindex.errors import UnreadableFile
-from docindex.files.names import key_of, root_of, under
+from docindex.files.names import key_of, under
 from docindex.files.reading import NotReadable, decoded, read
 from docindex.query.asking import Text
 from docindex.query.search import Match
@@ -31,7 +23,7 @@ _NAMES = ("key", "containment", "contained", "resemblance", "shared", "score")
 
 
 @click.command(cls=Command)
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="how many documents")
 @click.option("--min-containment", type=click.FloatRange(0, 1), default=0.0, help="the least share of FILE")
 @click.option("-v", "--verbose", is_flag=True, help="show the passages, too")
@@ -68,7 +60,7 @@ def search(
     def text() -> str:
         lines = []
         for match, some in zip(found, passages, strict=True):
-            share, contained = f"{match.containment:4.0%}", f"{match.contained:.0%}"
+            share, contained = f"{percent(match.containment):>4}", percent(match.contained)
             lines.append(f"{share} of it in {shown(match.key)} ({contained} of that)")
             lines += [f"      line {p.query_line} as there in line {p.line}, {p.length} symbols: "
                       f"{_excerpt(query[p.query_start : p.query_end])}" for p in some]  # fmt: skip
@@ -78,7 +70,7 @@ def search(
 
 
 @click.command(cls=Command)
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @share_option("--min-resemblance", 0.8, "how alike they are at least")
 @index_option
 @form_options
@@ -94,7 +86,7 @@ def similar(file: str, min_resemblance: float, index_path: str | None, form: str
     query = Text(_asked_with(file))
     with existing(index_path) as index:
         found = index.similar(query, min_resemblance)
-    lines = [f"{match.resemblance:4.0%}  {shown(match.key)}" for match in found]
+    lines = [f"{percent(match.resemblance):>4}  {shown(match.key)}" for match in found]
     return show([_record(m) for m in found], form, lambda: "\n".join(lines) or "nothing resembles it")
 
 
@@ -117,6 +109,8 @@ def pairs(
 ) -> int:
     """List the pairs of documents that share the most.
 
+    What is counted are fingerprints; compare counts shingles, and may say a little else of two texts.
+
     \b
     Examples:
       docindex pairs
@@ -124,8 +118,8 @@ def pairs(
     """
     if min_resemblance is None and min_containment is None:
         min_resemblance = 0.5
-    where = None if folder is None else under([key_of(root_of(folder))])
-    with existing(index_path) as index:
+    where = None if folder is None else under([key_of(given(folder))])
+    with existing(index_path) as index, progress("comparing"):
         found = index.pairs(
             min_resemblance=min_resemblance,
             min_containment=min_containment,
@@ -133,13 +127,16 @@ def pairs(
             where=where,
         )
         remark_on_common(index, max_documents)
-        records = [dataclasses.asdict(pair) for pair in itertools.islice(found, limit)]
+        records = [dataclasses.asdict(pair) for pair in itertools.islice(found, limit + 1)]
+    if len(records) > limit:
+        records.pop()
+        remark(f"docindex: there are more pairs than these {limit:,}; --limit sets how many are listed")
 
     def text() -> str:
         lines = []
         for pair in records:
             both = (pair["resemblance"], pair["containment"], pair["contained"])
-            lines.append("{:4.0%} alike, {:4.0%} of the first, {:4.0%} of the second".format(*both))
+            lines.append("{:>4} alike, {:>4} of the first, {:>4} of the second".format(*map(percent, both)))
             lines += [f"  {shown(pair['a'])}", f"  {shown(pair['b'])}"]
         return "\n".join(lines) or "no pairs"
 
@@ -150,9 +147,7 @@ def _asked_with(file: str) -> str:
     """The text of a file, read as scans do, or what comes from a pipe; `UnreadableFile` if it is none."""
     try:
         text = (
-            decoded(sys.stdin.buffer.read())
-            if file == "-"
-            else read(root_of(file), follow_symlinks=True).text
+            decoded(sys.stdin.buffer.read()) if file == "-" else read(given(file), follow_symlinks=True).text
         )
     except NotReadable as error:
         raise UnreadableFile(f"{file} cannot be read: {error}", file) from error

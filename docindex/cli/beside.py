@@ -6,7 +6,6 @@ In colour, or between [[ and ]] where there is none. Must never let a text move 
 import io
 import shutil
 import sys
-import unicodedata
 from collections.abc import Sequence
 
 from rich import box
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from docindex.cli.words import CONTROLS
 from docindex.query.passages import Passage
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
@@ -22,6 +22,9 @@ _AROUND = 60
 
 _LONGEST = 1200
 """Characters of a passage that are shown; of a longer one the middle is left out."""
+
+_TURNING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_HARMFUL = dict.fromkeys([*CONTROLS, *_TURNING, *range(0xD800, 0xE000)], " ")
 
 _WIDTH = 100
 """Columns where there is no terminal that has some."""
@@ -69,8 +72,5 @@ def _shown(text: str, start: int, end: int, style: str) -> Text:
 
 
 def _harmless(text: str) -> str:
-    """A text without what a terminal obeys; what it does not show is one character here, too."""
-    return "".join(
-        character if character == "\n" or unicodedata.category(character)[0] != "C" else " "
-        for character in text.expandtabs(4)
-    )
+    """A text without what a terminal obeys, or what turns a line around; joiners of letters stay."""
+    return text.expandtabs(4).translate(_HARMFUL)

@@ -1,26 +1,17 @@
 """``docindex add``, ``remove`` and ``boilerplate``: what is in an index, by hand."""
 
-from pathlib import Path
-
 import click
 
 from docindex.cli.compare import text_of_file
-from docindex.cli.frame import (
-    NOTHING_FOUND,
-    Command,
-    Group,
-    existing,
-    form_options,
-    index_option,
-    several,
-    show,
-)
-from docindex.files.names import key_of, root_of
+from docindex.cli.frame import NOTHING_FOUND, existing, progress, show
+from docindex.cli.options import Command, Group, form_options, index_option
+from docindex.cli.words import given, one_line, several
+from docindex.files.names import key_of
 from docindex.index import open as open_index
 
 
 @click.command(cls=Command)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--key", help="the key of the document; without it the path of the file")
 @index_option
 @form_options
@@ -37,8 +28,9 @@ def add(files: tuple[str, ...], key: str | None, index_path: str | None, form: s
     if key is not None and len(files) > 1:
         raise click.UsageError("one --key is for one FILE")
     with open_index(index_path) as index:
-        texts = ((key or key_of(root_of(file)), text_of_file(Path(file))) for file in files)
-        record = {"added": index.add_many(texts)}
+        texts = ((key or key_of(given(file)), text_of_file(file)) for file in files)
+        with progress("adding") as go_on:
+            record = {"added": index.add_many(texts, progress=lambda count, _: go_on(count, len(files)))}
     return show([record], form, lambda: f"added: {several(record['added'], 'document')}", record)
 
 
@@ -56,9 +48,9 @@ def remove(keys: tuple[str, ...], index_path: str | None, form: str | None) -> i
       docindex remove essay.txt
     """
     missing = []
-    with open_index(index_path) as index:
+    with existing(index_path, readonly=False) as index:
         for key in keys:
-            found = next((one for one in (key, key_of(root_of(key))) if one in index), None)
+            found = next((one for one in (key, key_of(given(key))) if one in index), None)
             if found is None:
                 missing.append(key)
             else:
@@ -67,7 +59,7 @@ def remove(keys: tuple[str, ...], index_path: str | None, form: str | None) -> i
 
     def text() -> str:
         removed = f"removed: {several(len(keys) - len(missing), 'document')}"
-        return "\n".join([*(f"no document: {key}" for key in missing), removed])
+        return "\n".join([*(f"no document: {one_line(key)}" for key in missing), removed])
 
     show([record], form, text, record)
     return NOTHING_FOUND if missing else 0
@@ -88,7 +80,7 @@ def boilerplate() -> None:
 
 
 @boilerplate.command("add")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", type=click.Path())
 @click.option("--name", help="what to remove it by; without it the path of the file")
 @index_option
 @form_options
@@ -100,8 +92,8 @@ def add_boilerplate(file: str, name: str | None, index_path: str | None, form: s
       docindex boilerplate add --name licence LICENSE
     """
     with open_index(index_path) as index:
-        added = index.boilerplate.add(text_of_file(Path(file)), name=name or key_of(root_of(file)))
-    return show([{"added": added}], form, lambda: f"added: {added}", {"added": added})
+        added = index.boilerplate.add(text_of_file(file), name=name or key_of(given(file)))
+    return show([{"added": added}], form, lambda: f"added: {one_line(added)}", {"added": added})
 
 
 @boilerplate.command("remove")
@@ -115,12 +107,14 @@ def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> i
     Example:
       docindex boilerplate remove licence
     """
-    with open_index(index_path) as index:
+    with existing(index_path, readonly=False) as index:
         there = name in [template.name for template in index.boilerplate]
         if there:
             index.boilerplate.remove(name)
     removed = [{"removed": name}] if there else []
-    return show(removed, form, lambda: f"removed: {name}" if there else f"no boilerplate: {name}")
+    return show(
+        removed, form, lambda: f"removed: {one_line(name)}" if there else f"no boilerplate: {one_line(name)}"
+    )
 
 
 @boilerplate.command("list")
@@ -134,8 +128,7 @@ def list_boilerplate(index_path: str | None, form: str | None) -> int:
       docindex boilerplate list
     """
     with existing(index_path) as index:
-        records = [
-            {"name": template.name, "characters": len(template.text)} for template in index.boilerplate
-        ]
-    lines = [f"{record['name']}  ({record['characters']:,} characters)" for record in records]
-    return show(records, form, lambda: "\n".join(lines) or "all counts")
+        templates = list(index.boilerplate)
+    records = [{"name": template.name, "characters": len(template.text)} for template in templates]
+    lines = [f"{one_line(template.name)}  ({len(template.text):,} characters)" for template in templates]
+    return show(records, form, lambda: "\n".join(lines) or "everything counts")

@@ -4,7 +4,7 @@ import importlib
 
 import click
 
-from docindex.cli.frame import Group
+from docindex.cli.options import Group
 from docindex.version import __version__
 
 _WHERE = {

@@ -1,13 +1,17 @@
 """``docindex compare A B``: how much two text files share, and what, side by side."""
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
-from docindex.cli.frame import Command, emit, form_options, show
+from docindex.cli.frame import emit, progress, show
+from docindex.cli.options import Command, form_options
+from docindex.cli.words import given, shown
 from docindex.errors import UnreadableFile
+from docindex.files.names import key_of
 from docindex.index import open as open_index
 from docindex.query.asking import Text
 from docindex.query.passages import Passage
@@ -18,11 +22,11 @@ _MOST = 10
 
 
 @click.command(cls=Command)
-@click.argument("a", metavar="A", type=click.Path(path_type=Path))
-@click.argument("b", metavar="B", type=click.Path(path_type=Path))
+@click.argument("a", metavar="A", type=click.Path())
+@click.argument("b", metavar="B", type=click.Path())
 @click.option("-v", "--verbose", is_flag=True, help=f"show all passages, not only the {_MOST} longest")
 @form_options
-def compare(a: Path, b: Path, verbose: bool, form: str | None) -> int:
+def compare(a: str, b: str, verbose: bool, form: str | None) -> int:
     """Show what two text files share, side by side.
 
     First the numbers, then the passages that A and B have in common, in colour on a terminal that has some.
@@ -33,13 +37,13 @@ def compare(a: Path, b: Path, verbose: bool, form: str | None) -> int:
       docindex compare --verbose draft.txt final.txt
     """
     texts = text_of_file(a), text_of_file(b)
-    with open_index(":memory:") as index:
+    with open_index(":memory:") as index, progress("comparing"):
         found = index.compare(Text(texts[0]), Text(texts[1]))
     sketches = [sketch(text) for text in texts]
     hashes = [set(one.hashes.tolist()) for one in sketches]
     record = {
-        "a": str(a),
-        "b": str(b),
+        "a": key_of(given(a)),
+        "b": key_of(given(b)),
         "resemblance": found.resemblance,
         "containment_of_a_in_b": found.containment,
         "containment_of_b_in_a": found.contained,
@@ -59,8 +63,8 @@ def _numbers(found: dict[str, Any]) -> str:
     return "\n".join(
         (
             f"resemblance          {found['resemblance']:.3f}",
-            f"A contained in B     {found['containment_of_a_in_b']:.3f}   A = {found['a']}",
-            f"B contained in A     {found['containment_of_b_in_a']:.3f}   B = {found['b']}",
+            f"A contained in B     {found['containment_of_a_in_b']:.3f}   A = {shown(found['a'])}",
+            f"B contained in A     {found['containment_of_b_in_a']:.3f}   B = {shown(found['b'])}",
             f"shared fingerprints  {found['shared_fingerprints']} "
             f"(A has {found['fingerprints_of_a']}, B has {found['fingerprints_of_b']})",
             f"simhash distance     {found['simhash_distance']} of 64 bits",
@@ -77,17 +81,18 @@ def _passages(texts: tuple[str, str], passages: tuple[Passage, ...], most: int) 
         emit(f"\n{len(passages) - len(longest):,} shorter passages; --verbose shows all")
 
 
-def text_of_file(path: Path) -> str:
+def text_of_file(name: str) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
+    path = Path(os.fsdecode(given(name)))
     try:
         if path.exists() and not path.is_file():
-            raise UnreadableFile(f"{path} is not a regular file; name a text file", str(path))
+            raise UnreadableFile(f"{name} is not a regular file; name a text file", name)
         return path.read_bytes().decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise UnreadableFile(
-            f"{path} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}; "
+            f"{name} is not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}; "
             "convert it to UTF-8 first",
-            str(path),
+            name,
         ) from error
     except OSError as error:
-        raise UnreadableFile(f"{path} cannot be read: {error.strerror or error}", str(path)) from error
+        raise UnreadableFile(f"{name} cannot be read: {error.strerror or error}", name) from error

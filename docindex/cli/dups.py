@@ -5,24 +5,13 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import (
-    Command,
-    common_option,
-    form_options,
-    index_option,
-    progress,
-    remark,
-    remark_on_common,
-    several,
-    share_option,
-    show,
-    shown,
-    size,
-)
+from docindex.cli.frame import existing, progress, remark, remark_on_common, show
+from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.scan import options_of, scanned, text_of, walk_options
+from docindex.cli.words import given, percent, several, shown, size
 from docindex.files.copies import copies
 from docindex.files.likeness import KINDS, Alike, alike
-from docindex.files.names import key_of, path_of, root_of
+from docindex.files.names import key_of, path_of
 from docindex.files.plan import KEEP, Group, plan, to_json
 from docindex.files.walk import Skipped
 from docindex.index import open as open_index
@@ -31,7 +20,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in ("exact", *KINDS)}
 
 
 @click.command(cls=Command)
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option(
     "--kind", "kinds", multiple=True, type=click.Choice(list(_KINDS)), help="show these groups only"
 )
@@ -67,7 +56,7 @@ def dups(
     index_path: str | None,
     form: str | None,
     verbose: bool,
-    **given: Any,
+    **wishes: Any,
 ) -> int:
     """Find copies and likenesses among files.
 
@@ -81,12 +70,14 @@ def dups(
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
-    roots = [key_of(root_of(path)) for path in paths or (".",)]
+    roots = [key_of(given(path)) for path in paths or (".",)]
     wanted = {_KINDS[kind] for kind in kinds or _KINDS}
     report = None
+    if no_scan:
+        existing(index_path).close()  # for its error
     with open_index(index_path) as index:
         if not no_scan:
-            report = scanned(index, [path_of(root) for root in roots], options_of(given))
+            report = scanned(index, [path_of(root) for root in roots], options_of(wishes))
         skipped, among = (report.skipped, report.seen) if report else (Skipped(), None)
         groups: list[Group] = []
         if "exact" in wanted:
@@ -95,7 +86,7 @@ def dups(
             groups = plan(
                 found,
                 keep,
-                reference=[key_of(root_of(folder)) for folder in reference],
+                reference=[key_of(given(folder)) for folder in reference],
                 isolate=roots if isolate else (),
             )
         likenesses: list[Alike] = []
@@ -114,6 +105,8 @@ def dups(
             likenesses = [group for group in found_alike if group.kind in wanted]
     if report is not None and form is None:
         remark(text_of(report, verbose=verbose))
+    elif skipped.failed:
+        remark(f"docindex: {several(len(skipped.failed), 'file')} could not be read, and may have copies")
     records = [_exact(group) for group in groups] + [_like(group) for group in likenesses]
     records.sort(key=lambda record: -record["reclaimable"])
     whole = {**json.loads(to_json(groups)), "alike": [_like(group) for group in likenesses]}
@@ -147,15 +140,15 @@ def _text(records: list[dict[str, Any]]) -> str:
         files, room = record["files"], size(record["reclaimable"])
         count = several(len(files), "file")
         if record["kind"] == "exact":
-            lines.append(f"exact copies: {count} of {size(files[0]['size'])}, {room} to give back")
+            lines.append(f"exact copies: {count} of {size(files[0]['size'])}, {room} reclaimable")
             lines += [f"  {'keep' if file['keep'] else '':4}  {shown(file['key'])}" for file in files]
         else:
-            lines.append(f"{_HEADS[record['kind']]}: {count}, {room} in all but the largest")
-            shares = [f"{file['share']:.0%}" if file["like"] else "" for file in files]
+            lines.append(f"{_HEADS[record['kind']]}: {count}, {room} beside the largest")
+            shares = [percent(file["share"]) if file["like"] else "" for file in files]
             paths = [shown(file["key"]) for file in files]
             lines += [f"  {share:>4}  {path}" for share, path in zip(shares, paths, strict=True)]
         lines.append("")
     exact = [record["reclaimable"] for record in records if record["kind"] == "exact"]
     copied, others = (several(count, "group") for count in (len(exact), len(records) - len(exact)))
-    lines.append(f"{copied} of exact copies, {size(sum(exact))} to give back; {others} of likenesses")
+    lines.append(f"{copied} of exact copies, {size(sum(exact))} reclaimable; {others} of likenesses")
     return "\n".join(lines)

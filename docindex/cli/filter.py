@@ -2,7 +2,9 @@
 
 import click
 
-from docindex.cli.frame import Command, form_options, show
+from docindex.cli.frame import show
+from docindex.cli.options import Command, form_options
+from docindex.cli.words import several
 from docindex.kernels.features import acceptance, half_point, propose
 
 _STEPS = 20
@@ -14,14 +16,16 @@ _WIDTH = 50
 @click.option("--s", type=click.IntRange(1), help="of how many slots each")
 @click.option("--r", type=click.IntRange(1), help="how many a pair must have in common")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="design one for it"
+    "--threshold",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="the resemblance to design a filter for",
 )
 @form_options
 def design(k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None) -> int:
     """Show which pairs a filter of features lets pass.
 
-    A pair passes that has --r of its --k features in common, each made of --s slots. With --threshold a
-    filter is designed that lets half of the pairs pass which resemble each other so much.
+    A pair passes that has --r of its --k features in common, each made of --s slots. With --threshold the
+    filter is designed that keeps 99 in 100 pairs of this resemblance, and as few as possible of those below.
 
     \b
     Examples:
@@ -39,7 +43,8 @@ def design(k: int | None, s: int | None, r: int | None, threshold: float | None,
 
     def text() -> str:
         half = half_point(k, s, r)
-        head = f"{k} features of {s} slots each, {r} in common: half of the pairs pass at {half:.3f}"
+        made = f"{several(k, 'feature')} of {several(s, 'slot')} each, {r} in common"
+        head = f"{made}: half of the pairs pass at {half:.3f}"
         lines = [f"{x:4.0%}  {passes:7.2%}  {'#' * round(_WIDTH * passes)}".rstrip() for x, passes in points]
         return "\n".join([head, "alike   passes", *lines])
 

@@ -6,19 +6,9 @@ from pathlib import Path
 
 import click
 
-from docindex.cli.frame import (
-    Command,
-    common_option,
-    existing,
-    form_options,
-    index_option,
-    remark_on_common,
-    several,
-    share_option,
-    show,
-    shown,
-    size,
-)
+from docindex.cli.frame import existing, remark_on_common, show
+from docindex.cli.options import Command, common_option, form_options, index_option, share_option
+from docindex.cli.words import several, shown, size
 from docindex.files.copies import copies
 from docindex.files.likeness import alike
 from docindex.files.names import key_of, root_of, under

@@ -1,31 +1,23 @@
 """``docindex scan PATH...``: bring an index up to date with folders."""
 
 import contextlib
+import re
 from typing import Any
 
 import click
 
-from docindex.cli.frame import (
-    Command,
-    F,
-    form_options,
-    index_option,
-    progress,
-    remark,
-    several,
-    show,
-    shown,
-    size,
-)
+from docindex.cli.frame import progress, remark, show
+from docindex.cli.options import Command, F, form_options, index_option, is_quiet
+from docindex.cli.words import given, several, shown, size
 from docindex.errors import UnreadableFile
-from docindex.files.names import key_of, root_of
+from docindex.files.names import key_of
 from docindex.files.scan import Report
 from docindex.files.scan import scan as scan_folders
 from docindex.files.walk import Options
 from docindex.index import Index
 from docindex.index import open as open_index
 
-_SIZES = {"k": 1000, "m": 1000**2, "g": 1000**3}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]  # older ones take none
@@ -35,15 +27,12 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # older ones take none
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
-        text = str(value).lower().removesuffix("b")
-        factor = _SIZES.get(text[-1:], 1)
-        try:
-            size = int(float(text.rstrip("kmg")) * factor)
-        except (ValueError, OverflowError):
-            size = -1
-        if size < 0:
+        found = _SIZE.fullmatch(str(value))
+        if found is None:
             self.fail(f"{value!r} is no size; write it as 500, 10k or 2.5M", param, ctx)
-        return size
+        number, unit, binary = found.groups("")
+        step = 1024 if binary.lower() == "ib" else 1000
+        return int(float(number) * step ** " kmgt".index(unit.lower() or " "))
 
 
 def walk_options(command: F) -> F:
@@ -61,28 +50,33 @@ def walk_options(command: F) -> F:
     return command
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def options_of(wishes: dict[str, Any]) -> Options:
     """What the options say."""
     return Options(
-        hidden=given["hidden"],
-        ignore=not given["no_ignore"],
-        exclude=given["exclude"],
-        follow_symlinks=given["follow_symlinks"],
-        one_file_system=given["one_file_system"],
-        min_size=given["min_size"],
-        max_size=given["max_size"],
+        hidden=wishes["hidden"],
+        ignore=not wishes["no_ignore"],
+        exclude=wishes["exclude"],
+        follow_symlinks=wishes["follow_symlinks"],
+        one_file_system=wishes["one_file_system"],
+        min_size=wishes["min_size"],
+        max_size=wishes["max_size"],
     )
 
 
 @click.command(cls=Command)
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @walk_options
 @click.option("--watch", is_flag=True, help="go on, and scan again whenever something has changed")
 @click.option("-v", "--verbose", is_flag=True, help="name every file that could not be read")
 @index_option
 @form_options
 def scan(
-    paths: tuple[str, ...], watch: bool, verbose: bool, index_path: str | None, form: str | None, **given: Any
+    paths: tuple[str, ...],
+    watch: bool,
+    verbose: bool,
+    index_path: str | None,
+    form: str | None,
+    **wishes: Any,
 ) -> int:
     """Bring the index up to date with the files under PATH.
 
@@ -95,7 +89,7 @@ def scan(
       docindex scan --exclude '*.bak' --max-size 10M ~/Documents ~/Projects
       docindex scan --watch --quiet ~/Documents
     """
-    roots, options = [root_of(path) for path in paths], options_of(given)
+    roots, options = [given(path) for path in paths], options_of(wishes)
     with open_index(index_path) as index:
         if watch:
             _watch(index, roots, options, form, verbose=verbose)
@@ -131,7 +125,8 @@ def _watch(index: Index, roots: list[bytes], options: Options, form: str | None,
 
 def _show(report: Report, form: str | None, *, verbose: bool) -> None:
     record = record_of(report)
-    show([record], form, lambda: text_of(report, verbose=verbose), record)
+    if form or not is_quiet():  # so that cron has nothing to mail
+        show([record], form, lambda: text_of(report, verbose=verbose), record)
 
 
 def scanned(index: Index, roots: list[bytes], options: Options) -> Report:

@@ -1,10 +1,15 @@
 """``docindex sql FILE STATEMENT``: SQL on a file with docindex's functions; ``docindex shell FILE``: many."""
 
+import itertools
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from docindex.cli.frame import Command, emit, form_options, several, show
+from docindex.cli.frame import emit, show
+from docindex.cli.options import Command, form_options
+from docindex.cli.words import one_line, several
 from docindex.sql.register import register_on
 from docindex.sql.session import ask, opened
 from docindex.storage.adhoc import Rows
@@ -34,7 +39,8 @@ def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: s
     if write and not found and form is None:
         emit(f"{several(changes, 'row')} changed")
         return 0
-    records = [dict(zip(found.columns, map(_plain, row), strict=True)) for row in found]
+    columns = _different(found.columns)
+    records = [dict(zip(columns, map(_plain, row), strict=True)) for row in found]
     code = show(records, form, lambda: _table(found))
     return 0 if write else code
 
@@ -68,10 +74,21 @@ def _table(found: Rows) -> str:
 
 
 def _cell(value: Any) -> str:
-    text = "" if value is None else str(_plain(value)).translate(_MARKS)
+    text = "" if value is None else one_line(str(_plain(value)).translate(_MARKS))
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and people take it: bytes in hexadecimal."""
+    """A value as JSON and people take it: bytes in hexadecimal, what is no number as a word."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value.hex() if isinstance(value, bytes) else value
+
+
+def _different(columns: Sequence[str]) -> list[str]:
+    """Names of columns; of equal ones the later ones with a number."""
+    names: list[str] = []
+    for column in columns:
+        numbers = itertools.chain([column], (f"{column}_{number}" for number in itertools.count(2)))
+        names.append(next(name for name in numbers if name not in names))
+    return names

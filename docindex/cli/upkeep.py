@@ -4,8 +4,9 @@ import dataclasses
 
 import click
 
-from docindex.cli.frame import Command, existing, form_options, index_option, progress, show, size
-from docindex.index import open as open_index
+from docindex.cli.frame import existing, progress, show
+from docindex.cli.options import Command, form_options, index_option
+from docindex.cli.words import size
 
 DAMAGED = 6
 """The exit code of `check` for an index that is not healthy: that of `docindex.CorruptIndex`."""
@@ -17,7 +18,7 @@ DAMAGED = 6
 def info(index_path: str | None, form: str | None) -> int:
     """Tell how much there is in an index.
 
-    How many documents and fingerprints, how dense they are, and what room all takes.
+    How many documents and fingerprints, how dense they are, and what space all takes.
 
     \b
     Example:
@@ -36,7 +37,7 @@ def info(index_path: str | None, form: str | None) -> int:
                 f"characters    {stats.characters:,} ({stats.symbols:,} count)",
                 f"fingerprints  {stats.fingerprints:,} in {stats.segments:,} segments",
                 f"density       {stats.density:.4f} (random text: {stats.expected_density:.4f})",
-                f"room          {size(stats.file_bytes)}: "
+                f"space         {size(stats.file_bytes)}: "
                 + ", ".join(f"{name} {size(count)}" for name, count in tables if count),
             ]
         )
@@ -69,14 +70,14 @@ def check(index_path: str | None, form: str | None) -> int:
 def optimize(index_path: str | None, form: str | None) -> int:
     """Make an index as small and fast as it can be.
 
-    Merges all there is to merge, forgets what was removed, and gives the room back. Can be stopped at any
+    Merges all there is to merge, forgets what was removed, and gives the space back. Can be stopped at any
     time, and goes on the next time.
 
     \b
     Example:
       docindex optimize
     """
-    with open_index(index_path) as index:
+    with existing(index_path, readonly=False) as index:
         before = index.stats().file_bytes
         with progress("merging"):
             index.optimize()

@@ -97,7 +97,7 @@ def to_json(groups: Iterable[Group]) -> str:
     )
 
 
-def from_json(text: str) -> list[Group]:
+def from_json(text: str | bytes) -> list[Group]:
     """The groups of a plan; `ValueError` for what is none, or would keep nothing of a group."""
     try:
         found = json.loads(text)
@@ -105,7 +105,8 @@ def from_json(text: str) -> list[Group]:
             raise ValueError(f"format {found['docindex-plan']!r}, where {_FORMAT} is known")
         groups = [_group(group) for group in found["groups"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"this is not a plan that dups --json wrote ({error!r})") from error
+        why = str(error) if type(error) is ValueError else "something is missing, or of another type"
+        raise ValueError(f"this is not a plan that dups --json wrote: {why}") from error
     for group in groups:
         if not group.kept:
             raise ValueError(f"the plan keeps none of {[file.key for file in group.files]}; keep one of them")

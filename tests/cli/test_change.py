@@ -47,7 +47,7 @@ def test_documents_are_added_and_removed(index, capsys):
 
 def test_what_does_not_count_is_listed(index, capsys):
     run(capsys, "add", DRAFT, FINAL)
-    assert run(capsys, "boilerplate", "list") == (1, "all counts\n", "")
+    assert run(capsys, "boilerplate", "list") == (1, "everything counts\n", "")
     assert run(capsys, "boilerplate", "add", "--name", "rules", FINAL) == (0, "added: rules\n", "")
     characters = len(Path(FINAL).read_text())
     assert run(capsys, "boilerplate", "list")[:2] == (0, f"rules  ({characters} characters)\n")

@@ -64,7 +64,7 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert code == 0
     assert "9 files, 3.1 kB" in err
     assert "  keep  home/reading room.txt\n        home/old/reading room (1).txt\n" in out
-    assert out.endswith("2 groups of exact copies, 707 B to give back; 2 groups of likenesses\n")
+    assert out.endswith("2 groups of exact copies, 707 B reclaimable; 2 groups of likenesses\n")
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)
@@ -211,7 +211,7 @@ def test_one_text_in_several_encodings_is_found(tmp_path, capsys):
 def test_dups_forgets_nothing_and_shows_only_what_was_asked_for(home, capsys):
     run(capsys, "scan", home)
     _, out, _ = run(capsys, "dups", "--max-size", "100", home)
-    assert out.endswith("1 group of exact copies, 80 B to give back; 0 groups of likenesses\n")
+    assert out.endswith("1 group of exact copies, 80 B reclaimable; 0 groups of likenesses\n")
     assert "documents     6" in run(capsys, "info")[1]
 
 
@@ -224,7 +224,7 @@ def test_a_name_with_a_line_end_is_one_line(tmp_path, capsys, monkeypatch):
     _, out, err = run(capsys, "dups", "odd")
     assert "odd/a\\x0a  keep  forged\n" in out
     assert "odd/b\\x1b[31m\n" in out
-    assert "odd/c\\u202egpj\n" in out
+    assert "odd/c\\xe2\\x80\\xaegpj\n" in out
     code, _, err = run(capsys, "scan", "\x1b[31mnope")
     assert (code, "\x1b" in err) == (3, False)
 
