@@ -6,12 +6,13 @@ Must never be acted upon: what is alike is not the same.
 import bisect
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from docindex.files.names import under
 from docindex.index import Index
+from docindex.query.pairs import Pair
 
 Kind = Literal["same text", "near", "contained"]
 KINDS: tuple[Kind, ...] = ("same text", "near", "contained")
@@ -54,7 +55,8 @@ def alike(
 ) -> list[Alike]:
     """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
 
-    Exact copies count once, by the first of their keys; so do, where one is inside another, all of a group.
+    Exact copies count once, by the first of their keys; so do, where one is inside another, all of a group;
+    and each text is shown inside one only.
     What more than `max_documents` texts have does not count: where a hundred thousand are alike, because one
     program wrote them, to name each pair would fill any memory.
     """
@@ -86,12 +88,32 @@ def alike(
         pairs = index.containments(
             min_containment, where=(firsts, [*bindings, json.dumps(stood_for)]), max_documents=max_documents
         )
+        meant = (pair for pair in pairs if among is None or {pair.a, pair.b} <= among)
         inside: dict[str, list[Like]] = {}
-        for pair in pairs:
-            if among is None or {pair.a, pair.b} <= among:
-                inside.setdefault(pair.b, []).append(like(pair.a, pair.containment, pair.b))
+        for pair in _closest(meant, lambda key: like(key, 1.0, None).size):
+            inside.setdefault(pair.b, []).append(like(pair.a, pair.containment, pair.b))
         found += [Alike("contained", (like(key, 1.0, None), *parts)) for key, parts in inside.items()]
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def _closest(pairs: Iterable[Pair], size: Callable[[str], int]) -> list[Pair]:
+    """Of each text the pair with the one that has the most of it, of several such the smallest.
+
+    Of two that are inside each other the one that is more so.
+    """
+    best: dict[str, Pair] = {}
+    for pair in pairs:
+        other = best.get(pair.a)
+        if other is None or (-pair.containment, size(pair.b)) < (-other.containment, size(other.b)):
+            best[pair.a] = pair
+
+    def stays(pair: Pair) -> bool:
+        back = best.get(pair.b)
+        if back is None or back.b != pair.a:
+            return True
+        return (-pair.containment, pair.a) < (-back.containment, back.a)
+
+    return [pair for pair in best.values() if stays(pair)]
 
 
 def too_common(index: Index, max_documents: int) -> int:

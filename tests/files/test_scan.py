@@ -394,6 +394,23 @@ def test_what_too_many_texts_have_is_no_likeness(index, folder):
     assert [len(group.files) for group in rest] == [2] * 6
 
 
+def test_what_is_inside_several_is_shown_once(index, folder):
+    parts = [prose(random.Random(number), 60) for number in range(4)]
+    (folder / "draft.txt").write_text(parts[0])
+    (folder / "final.txt").write_text("\n".join(parts[:2]))
+    (folder / "book.txt").write_text("\n".join(parts))
+    # Each is inside the other, by so much; they are not near copies of each other.
+    for name, own in (("one.txt", 4), ("two.txt", 5)):
+        (folder / name).write_text(f"{prose(random.Random(9), 100)}\n{prose(random.Random(own), 12)}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    groups = alike(index, [str(folder)], min_resemblance=0.95)
+    shown = [[Path(file.key).stem for file in group.files] for group in groups]
+    assert ["book", "final"] in shown
+    assert ["final", "draft"] in shown
+    assert sorted(map(sorted, shown)) == [["book", "final"], ["draft", "final"], ["one", "two"]]
+
+
 def test_a_group_is_contained_by_its_first(index, folder):
     draft, rest = prose(random.Random(1), 60), prose(random.Random(2), 200)
     for number in range(5):
