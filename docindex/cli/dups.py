@@ -125,7 +125,7 @@ def _like(group: Alike) -> dict[str, Any]:
     return {"kind": group.kind, "reclaimable": group.reclaimable, "files": files}
 
 
-_HEADS = {
+HEADS = {
     "same text": "the same text in another form",
     "near": "near copies",
     "contained": "contained in another",
@@ -143,7 +143,7 @@ def _text(records: list[dict[str, Any]]) -> str:
             lines.append(f"exact copies: {count} of {size(files[0]['size'])}, {room} reclaimable")
             lines += [f"  {'keep' if file['keep'] else '':4}  {shown(file['key'])}" for file in files]
         else:
-            lines.append(f"{_HEADS[record['kind']]}: {count}, {room} beside the largest")
+            lines.append(f"{HEADS[record['kind']]}: {count}, {room} beside the largest")
             shares = [percent(file["share"]) if file["like"] else "" for file in files]
             paths = [shown(file["key"]) for file in files]
             lines += [f"  {share:>4}  {path}" for share, path in zip(shares, paths, strict=True)]

@@ -6,21 +6,38 @@ from pathlib import Path
 
 import click
 
-from docindex.cli.frame import existing, remark_on_common, show
+from docindex.cli.dups import HEADS
+from docindex.cli.frame import (
+    NOTHING_FOUND,
+    emit,
+    existing,
+    progress,
+    remark,
+    remark_on_common,
+    show,
+)
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
-from docindex.cli.words import several, shown, size
+from docindex.cli.words import given, percent, several, shown, size
 from docindex.files.copies import copies
 from docindex.files.likeness import alike
-from docindex.files.names import key_of, root_of, under
+from docindex.files.names import key_of, under
 from docindex.files.walk import Skipped
+from docindex.index import Index
 from docindex.index import open as open_index
+from docindex.report.html import File, Group, counted, html
 
 _COUNTED = 100_000
 """Pairs, the most alike ones, that the overview counts."""
 
 
 @click.command(cls=Command)
-@click.option("-o", "--output", required=True, type=click.Path(dir_okay=False), help="the file to write")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    help="the file to write",
+)
 @click.option("--under", "folder", metavar="DIR", default="/", help="only what lies there")
 @click.option("--title", default="Copies and likenesses", show_default=True, help="what the page is called")
 @share_option("--min-resemblance", 0.5, "how alike the two of a pair are at least")
@@ -48,30 +65,57 @@ def report(
       docindex report -o report.html
       docindex report --under ~/Essays --limit 1000 -o essays.html
     """
-    from docindex.report.html import Group, html
-
-    root = key_of(root_of(folder))
+    root = key_of(given(folder))
+    where = under([root])
     with existing(index_path) as index:  # for its error
-        if Path(output).exists() and Path(output).samefile(index.path):
+        if output != "-" and Path(output).exists() and Path(output).samefile(index.path):
             raise click.UsageError(f"{output} is the index; name another file for the page")
-    with open_index(index_path) as index:  # to note what is learnt of files
-        exact = copies(index, [root], Skipped())
-        likenesses = alike(index, [root], max_documents=max_documents)
-        groups = [
-            *(Group("exact copies", [file.key for file in one.files], one.reclaimable) for one in exact),
-            *(Group(one.kind, [file.key for file in one.files], one.reclaimable) for one in likenesses),
-        ]
-        groups.sort(key=lambda group: -group.bytes)
-        found = index.pairs(min_resemblance=min_resemblance, max_documents=max_documents, where=under([root]))
-        remark_on_common(index, max_documents)
+        documents, texts = counted(index, where)
+    if not documents:
+        remark(f"docindex: nothing below {shown(root)} is in the index; docindex scan takes it in")
+        return NOTHING_FOUND
+    with open_index(index_path) as index, progress("comparing"):  # to note what is learnt of files
+        groups = _groups(index, root, max_documents)
+        found = index.pairs(min_resemblance=min_resemblance, max_documents=max_documents, where=where)
         pairs = list(itertools.islice(found, _COUNTED))
-        page = html(index, pairs, groups, limit=limit, title=title, shown=shown, written=size)
+        page = html(
+            index,
+            pairs,
+            groups,
+            documents=documents,
+            texts=texts,
+            limit=limit,
+            title=title,
+            shown=shown,
+            written=size,
+            percent=percent,
+        )
+    with existing(index_path) as index:
+        remark_on_common(index, max_documents)
+    if output == "-":
+        emit(page)
+        return 0
     _write(output, page)
     on_page = min(limit, len(pairs))
     record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
     of_all = f" of {len(pairs):,}" if len(pairs) > limit else ""
     line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)
+
+
+def _groups(index: Index, root: str, max_documents: int) -> list[Group]:
+    """The groups of a page, those that take the most first."""
+    groups = [
+        Group("exact copies", [File(file.key, one.size, "") for file in one.files], one.reclaimable)
+        for one in copies(index, [root], Skipped())
+    ]
+    for likeness in alike(index, [root], max_documents=max_documents):
+        files = [
+            File(file.key, file.size, f"{percent(file.share)} of it" if file.like else "")
+            for file in likeness.files
+        ]
+        groups.append(Group(HEADS[likeness.kind], files, likeness.reclaimable))
+    return sorted(groups, key=lambda group: -group.bytes)
 
 
 def _write(output: str, page: str) -> None:
@@ -83,6 +127,8 @@ def _write(output: str, page: str) -> None:
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
     try:
         with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            if target.exists():
+                part.chmod(target.stat().st_mode)  # who may not read what was there may not read this
             file.write(page)
         part.replace(target)
     finally:

@@ -7,7 +7,8 @@ without a single "<", and the scripts set text alone. Must never put in more tex
 import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jinja2
@@ -27,13 +28,32 @@ LONGEST = 200_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class File:
+    """A file of a group."""
+
+    key: str
+    size: int
+    note: str
+    """What is to be said of it beside its name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Group:
     """Files that belong together, as the page lists them."""
 
     kind: str
-    files: Sequence[str]
+    files: Sequence[File]
     bytes: int
-    """What all but one of them take."""
+    """What they take beside the largest."""
+
+
+def counted(index: Index, where: tuple[str, list[str]]) -> tuple[int, int]:
+    """How many documents fulfil a condition, and how many different texts they are."""
+    condition, bindings = where
+    ((documents, texts),) = index.execute(
+        f"select count(*), count(distinct content) from document where {condition}", bindings
+    )
+    return documents, texts
 
 
 def html(
@@ -41,37 +61,43 @@ def html(
     pairs: Sequence[Pair],
     groups: Sequence[Group],
     *,
+    documents: int,
+    texts: int,
     limit: int,
     title: str,
     shown: Callable[[str], str] = str,
     written: Callable[[int], str] = str,
+    percent: Callable[[float], str] = str,
 ) -> str:
     """The page: an overview, the groups, and so many pairs with their texts side by side.
 
     Pairs of different texts come before those that say the same of copies, and before the copies. `shown`
-    makes of a key what a person knows it by, `written` of a number of bytes.
+    makes of a key what a person knows it by, `written` of a number of bytes, `percent` of a share.
     """
     stats = index.stats()
-    some, texts = _pairs(index, _telling_first(index, pairs)[:limit])
-    names = {key: shown(key) for key in [*_files(groups), *(pair[side] for pair in some for side in "ab")]}
+    some, contents = _pairs(index, _telling_first(index, pairs)[:limit])
+    keys = [file.key for group in groups for file in group.files]
+    names = {key: shown(key) for key in [*keys, *(pair[side] for pair in some for side in "ab")]}
     folder = _folder(list(names.values()))
     names = {key: name.removeprefix(folder) for key, name in names.items()}
-    kinds = {kind: sum(group.bytes for group in groups if group.kind == kind) for kind in _kinds(groups)}
+    kinds = _by_kind(groups)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("docindex.report"), autoescape=True, undefined=jinja2.StrictUndefined
     )
+    environment.filters["percent"] = percent
+    environment.filters["size"] = written
     return environment.get_template("report.html").render(
         title=title,
-        stats=stats,
+        documents=documents,
+        texts=texts,
+        whole=documents == stats.documents,
         folder=folder,
-        groups=[
-            {"kind": group.kind, "files": [names[key] for key in group.files], "room": written(group.bytes)}
-            for group in groups
-        ],
-        pairs=[{**pair, "a": names[pair["a"]], "b": names[pair["b"]]} for pair in some],
+        groups=groups,
+        names=names,
+        pairs=some,
         found=len(pairs),
-        room=written(sum(group.bytes for group in groups)),
-        size=written(stats.file_bytes),
+        longest=LONGEST,
+        file_bytes=stats.file_bytes,
         resemblances=_histogram([pair.resemblance for pair in pairs]),
         kinds=bars(list(kinds), list(kinds.values()), list(map(written, kinds.values())), "bytes by kind"),
         ranks=curve(_ranks(index), "texts by rank of fingerprint", "rank of the fingerprint", "texts"),
@@ -81,13 +107,20 @@ def html(
             [f"{stats.density:.4f}", f"{stats.expected_density:.4f}"],
             "density of fingerprints",
         ),
-        data=_json({"texts": texts, "passages": [pair["passages"] for pair in some]}),
+        data=_json({"texts": contents, "passages": [pair["passages"] for pair in some]}),
     )
 
 
-def _files(groups: Sequence[Group]) -> Iterator[str]:
+def _by_kind(groups: Sequence[Group]) -> dict[str, int]:
+    """What the groups of each kind take beside their largest files; a file in several groups counts once."""
+    kinds = dict.fromkeys((group.kind for group in groups), 0)
+    counted: set[str] = set()
     for group in groups:
-        yield from group.files
+        largest = max(group.files, key=lambda file: file.size)
+        again = sum(file.size for file in group.files if file.key in counted and file is not largest)
+        kinds[group.kind] += max(0, group.bytes - again)
+        counted.update(file.key for file in group.files if file is not largest)
+    return kinds
 
 
 def _folder(names: Sequence[str]) -> str:
@@ -122,10 +155,6 @@ def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[Pair]:
     return [pair for wanted in range(3) for pair, rank in zip(pairs, ranks, strict=True) if rank == wanted]
 
 
-def _kinds(groups: Sequence[Group]) -> list[str]:
-    return list(dict.fromkeys(group.kind for group in groups))
-
-
 def _pairs(index: Index, pairs: list[Pair]) -> tuple[list[dict[str, Any]], list[str]]:
     """What the page says of each pair, and the texts that they are about, each of them once."""
     numbers: dict[str, int] = {}
@@ -137,24 +166,28 @@ def _pairs(index: Index, pairs: list[Pair]) -> tuple[list[dict[str, Any]], list[
             if text is None:
                 return None
             numbers[key] = len(texts)
-            texts.append(text[:LONGEST])
+            # A line end of old is not one for browsers.
+            texts.append(re.sub("\r(?!\n)", "\n", text[:LONGEST]))
         return numbers[key]
 
     found = []
     for pair in pairs:
         record: dict[str, Any] = dataclasses.asdict(pair)
         passages: list[tuple[int, ...]] = []
+        cut = False
         try:
             compared = index.compare(Key(pair.a), Key(pair.b))
-            passages += [
-                (p.query_start, p.query_end, p.start, p.end)
-                for p in compared.passages
-                if max(p.query_end, p.end) <= LONGEST
-            ]
             a, b = number_of(pair.a), number_of(pair.b)
         except (KeyError, TextNotKept):  # it was removed meanwhile, or never there
             a = b = None
-        record["passages"] = {"a": a, "b": b, "ranges": passages}
+        else:
+            for measure in ("resemblance", "containment", "contained"):
+                record[measure] = getattr(compared, measure)
+            for p in compared.passages:
+                cut |= max(p.query_end, p.end) > LONGEST
+                if max(p.query_start, p.start) < LONGEST:
+                    passages.append((p.query_start, min(p.query_end, LONGEST), p.start, min(p.end, LONGEST)))
+        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": passages}}
         found.append(record)
     return found, texts
 
@@ -163,7 +196,7 @@ def _histogram(shares: list[float]) -> str:
     counts = [0] * _BINS
     for share in shares:
         counts[min(_BINS - 1, int(share * _BINS))] += 1
-    labels = [f"{number / _BINS:.1f}" if number % 4 == 0 else "" for number in range(_BINS)]
+    labels = [f"{number / _BINS:.1f}" if number % 4 == 0 else "" for number in range(_BINS - 1)] + ["1.0"]
     return bars(labels, counts, [f"{count:,}" for count in counts], "pairs by resemblance")
 
 

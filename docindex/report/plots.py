@@ -62,7 +62,7 @@ def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     for power in range(right + 1):
         x, y = at(power, 0)
         parts.append(f'<line class="axis" x1="{x:.1f}" y1="{_TOP}" x2="{x:.1f}" y2="{y:.1f}"/>')
-        parts.append(_text(x, y + 14, f"{10**power:,}"))
+        parts.append(_text(x, y + 14, f"{10**power:,}", "middle" if power < right else "end"))
     for power in range(top + 1):
         x, y = at(0, power)
         parts.append(f'<line class="axis" x1="{x:.1f}" y1="{y:.1f}" x2="{_WIDTH - _RIGHT}" y2="{y:.1f}"/>')
@@ -70,7 +70,7 @@ def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     line = " ".join("{:.1f},{:.1f}".format(*at(x, y)) for x, y in logs)
     parts.append(f'<polyline class="curve" points="{line}"/>')
     parts.append(_text(_WIDTH / 2, _HEIGHT - 4, x_name))
-    parts.append(_text(_LEFT + 4, _TOP + 2, y_name, "start"))
+    parts.append(_text(_LEFT + 4, _TOP + 14, y_name, "start"))
     return _svg(parts, title)
 
 

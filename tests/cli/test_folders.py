@@ -161,9 +161,15 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert "reading room (1).txt" in page
     code, _, err = run(capsys, "report", "-o", "nowhere/page.html")
     assert (code, err.count("\n")) == (3, 1)
-    assert (
-        run(capsys, "report", "--under", "nowhere", "-o", "page.html")[1] == "page.html: 0 groups, 0 pairs\n"
-    )
+    code, out, err = run(capsys, "report", "--under", "nowhere", "-o", "page.html")
+    assert (code, out) == (1, "")
+    assert "nothing below nowhere is in the index" in err
+    assert (tmp_path / "page.html").read_text() == page
+    (tmp_path / "page.html").chmod(0o600)
+    assert run(capsys, "report", "--under", home / "letters", "-o", "page.html")[0] == 0
+    assert "<strong>2</strong> documents" in (tmp_path / "page.html").read_text()
+    assert (tmp_path / "page.html").stat().st_mode & 0o777 == 0o600
+    assert run(capsys, "report", "-o", "-")[1].startswith("<!DOCTYPE html>")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".page")] == []
     (tmp_path / "link.html").symlink_to("page.html")
     assert run(capsys, "report", "-o", "link.html")[0] == 0

@@ -125,7 +125,32 @@ def test_pairs_can_be_found_by_name(browser):
     shown = [details for details in found(browser, "details.pair") if details.is_displayed()]
     assert 0 < len(shown) < everything
     assert all("copy of" in details.text for details in shown)
+    assert all("copy of" in group.text for group in found(browser, ".group") if group.is_displayed())
+    box.send_keys("nobody")
+    assert "No name contains that." in browser.find_element("css selector", "body").text
     browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", box)
+
+
+def test_of_long_texts_the_beginning_is_shown_with_what_is_shared_there(tmp_path, browser):
+    rng = random.Random(8)
+    long = prose(rng, 60_000)
+    assert len(long) > 250_000
+    (tmp_path / "files").mkdir()
+    for name, end in (("a.txt", "one end"), ("b.txt", "another")):
+        (tmp_path / "files" / name).write_text(f"{long} {end}")
+    own = ["--index", str(tmp_path / "own.docindex")]
+    assert main(["scan", *own, str(tmp_path / "files")]) == 0
+    assert main(["report", *own, "-o", str(tmp_path / "page.html")]) == 0
+    before = browser.current_url
+    browser.get(f"file://{tmp_path / 'page.html'}")
+    (pair,) = found(browser, "details.pair")
+    sides = sides_of(browser, pair)
+    for side in sides:
+        (mark,) = side.find_elements("css selector", "mark")
+        assert browser.execute_script("return arguments[0].textContent", mark) == long[:200_000]
+    assert pair.text.startswith("99% alike")
+    assert "the first 200,000 characters are shown" in pair.text
+    browser.get(before)
 
 
 def test_the_page_asks_nobody_for_anything(page):
