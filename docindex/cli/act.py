@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import NOTHING_FOUND, show
+from docindex.cli.frame import NOTHING_FOUND, emit, show
 from docindex.cli.options import Command, form_options, one_of
 from docindex.cli.words import several, shown, size
 from docindex.files import journal as journals
@@ -46,7 +46,12 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
     plan = sys.stdin.buffer.read() if plan_path == "-" else Path(plan_path).read_bytes()
     groups = from_json(plan)
     with journals.Journal(None if dry_run else journal or journals.own()) as written:
-        done = list(act_on(groups, how, dry_run=dry_run, journal=written))
+        done: list[Done] = []
+        try:
+            done.extend(act_on(groups, how, dry_run=dry_run, journal=written))
+        except KeyboardInterrupt:
+            emit(_acted(done, how, dry_run=dry_run))
+            raise
     records = [
         {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.why, "size": one.size,
          "trashed": one.trashed}
@@ -57,7 +62,7 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
 
 
 @click.command(cls=Command)
-@click.argument("journal", metavar="[JOURNAL]", type=click.Path(dir_okay=False), required=False)
+@click.argument("journal", metavar="[JOURNAL]", type=click.Path(exists=True, dir_okay=False), required=False)
 @click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="only say what would be done")
 @form_options
 def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
@@ -72,8 +77,7 @@ def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
       docindex undo
       docindex undo --no-dry-run
     """
-    written = Path(journal) if journal else journals.own()
-    done = list(undo_steps(written, dry_run=dry_run)) if journal or written.exists() else []
+    done = list(undo_steps(journal or journals.own(), dry_run=dry_run))
     records = [{"key": one.key, "outcome": one.outcome, "why": one.why} for one in done]
     lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
     if dry_run and done:

@@ -15,8 +15,9 @@ import secrets
 import stat
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
+from docindex.files.attributes import attributes_of, facts_of, give
 from docindex.files.journal import Journal, alone
 from docindex.files.names import key_of, path_of
 from docindex.files.paths import open_file
@@ -33,6 +34,7 @@ _AT_ONCE = 1 << 20
 _FIDEDUPERANGE = 0xC0189436
 _RANGE = struct.Struct("=QQHHIqQQiI")
 _SHARED_AT_ONCE = 16 << 20
+_NO_SHARING = "it cannot share its place on the disk with the copy to be kept: {}"
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -60,7 +62,7 @@ def act(groups: Iterable[Group], how: How, *, dry_run: bool, journal: Journal) -
     """
     if how not in HOW:
         raise ValueError(f"how must be one of {', '.join(HOW)}, not {how!r}")
-    with alone():
+    with contextlib.nullcontext() if dry_run else alone():
         for key in put_back(journal):
             yield Done(key, None, "put back", "an earlier act was stopped while it had it")
         for group in groups:
@@ -134,21 +136,13 @@ def _do(
         _share(own, kept)
         return Done(key, kept_key, "done", size=status.st_size)
     aside = os.path.join(os.path.dirname(own.path), b".docindex-" + step.encode())
-    journal.write(
-        begun=how,
-        step=step,
-        key=key,
-        kept=kept_key,
-        digest=digest,
-        mtime_ns=status.st_mtime_ns,
-        mode=stat.S_IMODE(status.st_mode),
-        aside=key_of(aside),
-    )
-    if how != "trash":
-        os.fsync(kept.file.fileno())  # a copy that somebody made a moment ago may be in memory only
-    os.rename(own.path, aside)
+    facts = facts_of(own.file.fileno())
+    journal.write(begun=how, step=step, key=key, kept=kept_key, digest=digest, aside=key_of(aside), **facts)
     trashed = None
     try:
+        if how != "trash":
+            os.fsync(kept.file.fileno())  # a copy that somebody made a moment ago may be in memory only
+        os.rename(own.path, aside)
         own.refuse_other(aside)
         # Also where two paths lead to one file and the system does not say so: then this one is gone by now.
         kept.refuse_changed()
@@ -159,14 +153,18 @@ def _do(
         else:
             _link(own.path, aside, kept)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError, FileExistsError):  # then it stays aside, for `undo`
-            name_again(aside, own.path)
+        with contextlib.suppress(FileExistsError, FileNotFoundError):  # then it stays aside, for `undo`
+            if os.path.lexists(aside):
+                name_again(aside, own.path)
+            if os.path.samestat(os.lstat(own.path), status):
+                journal.write(undone=step)
         raise
     try:
         kept.refuse_changed()
     except NotReadable:
         if how != "trash":
-            _write_again(own)
+            _write_again(own, facts)
+            journal.write(undone=step)
         raise
     # What is done is done, if the disk has room for this line or not: `undo` finds out by itself.
     with contextlib.suppress(OSError):
@@ -187,15 +185,16 @@ def _link(path: bytes, aside: bytes, kept: _Open) -> None:
     os.unlink(aside)
 
 
-def _write_again(own: _Open) -> None:
+def _write_again(own: _Open, facts: dict[str, Any]) -> None:
     """A file that has no name any more, under its old one: the kept one went in the very same moment."""
     own.file.seek(0)
     with contextlib.suppress(FileExistsError), open(own.path, "xb") as again:
+        os.fchmod(again.fileno(), 0o600)
         for piece in _pieces(own.file):
             again.write(piece)
         again.flush()
+        give(again.fileno(), facts)
         os.fsync(again.fileno())
-        os.fchmod(again.fileno(), stat.S_IMODE(own.status.st_mode))
 
 
 @contextlib.contextmanager
@@ -243,8 +242,11 @@ def _unlike(own: _Open, kept: _Open) -> str | None:
     if own.status.st_dev != kept.status.st_dev:
         return "it is on another file system than the copy to be kept"
     facts = [(one.status.st_mode, one.status.st_uid, one.status.st_gid) for one in (own, kept)]
+    attributes = [attributes_of(one.file.fileno()) for one in (own, kept)]
     # Other people could read, change or run it than may now.
-    return None if facts[0] == facts[1] else "it has another owner or mode than the copy to be kept"
+    if facts[0] != facts[1] or attributes[0] != attributes[1]:
+        return "it has another owner, mode or other attributes than the copy to be kept"
+    return None
 
 
 def _share(own: _Open, kept: _Open) -> None:
@@ -257,8 +259,12 @@ def _share(own: _Open, kept: _Open) -> None:
         for start in range(0, own.status.st_size, _SHARED_AT_ONCE):
             length = min(_SHARED_AT_ONCE, own.status.st_size - start)
             asked = _RANGE.pack(start, length, 1, 0, 0, file.fileno(), start, 0, 0, 0)
-            *_, shared, status, _ = _RANGE.unpack(fcntl.ioctl(kept.file.fileno(), _FIDEDUPERANGE, asked))
+            try:
+                answer = fcntl.ioctl(kept.file.fileno(), _FIDEDUPERANGE, asked)
+            except OSError as error:
+                raise NotReadable(_NO_SHARING.format(error.strerror)) from error
+            *_, shared, status, _ = _RANGE.unpack(answer)
             if status < 0:
-                raise OSError(-status, os.strerror(-status))
+                raise NotReadable(_NO_SHARING.format(os.strerror(-status)))
             if status or shared != length:
                 raise NotReadable("it was changed while it was compared")

@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self, TextIO
+from typing import Any, Self
 
 import platformdirs
 
@@ -19,23 +19,32 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = path
-        self._file: TextIO | None = None
+        self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
-        if self.path is not None:
-            self._file = Path(self.path).open("a", encoding="utf-8")
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
 
     def write(self, **entry: object) -> None:
-        """One more line."""
-        if self._file is not None:
-            self._file.write(json.dumps({"at": time.time(), **entry}) + "\n")
-            self._file.flush()
-            os.fsync(self._file.fileno())
+        """One more line, whole or not at all."""
+        if self.path is None:
+            return
+        if self._descriptor is None:
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        line = json.dumps({"at": time.time(), **entry}).encode() + b"\n"
+        end = os.lseek(self._descriptor, 0, os.SEEK_END)
+        if end and os.pread(self._descriptor, 1, end - 1) != b"\n":
+            line = b"\n" + line  # what was cut short, as by a power failure, must not swallow this
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+            os.fsync(self._descriptor)
+        except OSError:
+            os.ftruncate(self._descriptor, end)
+            raise
 
 
 def own() -> Path:
@@ -44,27 +53,40 @@ def own() -> Path:
 
 
 def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """What is known of each step that was begun and not undone, in their order; `done` if it ended."""
+    """What is known of each step that was begun and not undone, in their order; `done` if it ended.
+
+    A line that is no JSON was cut short: what it was about to say of was not begun, or can be seen.
+    `ValueError` for a file without a single line of a journal.
+    """
     found: dict[str, dict[str, Any]] = {}
-    lines = Path(path).read_text("utf-8").splitlines()
+    try:
+        lines = Path(path).read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return {}  # nothing was ever done
+    understood = 0
     for number, line in enumerate(lines, 1):
         try:
             entry = json.loads(line)
+        except ValueError:
+            continue
+        try:
             if "begun" in entry:
                 wanted = {"begun": str, "key": str, "kept": str, "digest": str, "mtime_ns": int, "mode": int}
                 if any(type(entry[name]) is not kind for name, kind in wanted.items()):
                     raise TypeError("a fact of another type")
                 found[entry["step"]] = {**entry, "done": False}
             elif "done" in entry:
-                found[entry["step"]] |= {"trashed": entry["trashed"], "done": True}
+                if entry["step"] in found:
+                    found[entry["step"]] |= {"trashed": entry["trashed"], "done": True}
             else:
                 found.pop(entry["undone"], None)
-        except (ValueError, KeyError, TypeError) as error:
-            if number == len(lines):
-                break  # cut short when the machine went down, before the step or behind it
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"line {number} is not one that act wrote to its journal: {line[:60]!r}"
             ) from error
+        understood += 1
+    if lines and not understood:
+        raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
     return found
 
 

@@ -105,7 +105,10 @@ def from_json(text: str | bytes) -> list[Group]:
             raise ValueError(f"format {found['docindex-plan']!r}, where {_FORMAT} is known")
         groups = [_group(group) for group in found["groups"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        why = str(error) if type(error) is ValueError else "something is missing, or of another type"
+        kinds = (json.JSONDecodeError, UnicodeDecodeError)
+        why = "it is not JSON" if isinstance(error, kinds) else "something is missing, or not as it must be"
+        if type(error) is ValueError:
+            why = str(error)
         raise ValueError(f"this is not a plan that dups --json wrote: {why}") from error
     for group in groups:
         if not group.kept:

@@ -13,13 +13,13 @@ import urllib.parse
 
 from docindex.files.reading import NotReadable
 
+# A person's own, also another person's; and one on a disk, for all or for one of them.
+_TRASH = re.compile(rb"/(Trash|\.Trash(-\d+|/\d+)?)/files/")
+
 
 def is_in_trash(path: bytes) -> bool:
     """Whether a path leads into a trash: what lies there may be gone tomorrow."""
-    real = os.path.realpath(path)
-    return real.startswith(os.path.realpath(_home()) + b"/") or any(
-        re.fullmatch(rb"\.Trash(-\d+)?", part) for part in real.split(b"/")
-    )
+    return _TRASH.search(os.path.realpath(path)) is not None
 
 
 def to_trash(path: bytes, shown: bytes) -> bytes:

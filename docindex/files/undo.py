@@ -1,21 +1,26 @@
 """A journal in, files as they were before out, as far as that is possible.
 
-What went to the trash comes back from there. What was deleted or linked is made again from the copy that was
-kept, if that still has the very bytes. Must never replace a file that has come in the place of one.
+What went to the trash comes back from there, what was stopped halfway from where it lies. What was deleted or
+linked is made again from the copy that was kept, if that still has the very bytes. Must never replace a file
+that has come in the place of one.
 """
 
 import contextlib
 import dataclasses
 import os
-import secrets
-import shutil
 from collections.abc import Iterator
 from typing import Any, Literal
 
+import xxhash
+
+from docindex.files.attributes import give
 from docindex.files.journal import Journal, alone, steps
 from docindex.files.names import path_of
 from docindex.files.reading import NotReadable, digest_of
 from docindex.files.trash import from_trash, name_again
+
+_AT_ONCE = 1 << 20
+_COPY, _OUT = b".copy", b".out"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,20 +35,18 @@ class Undone:
 
 def undo(journal: str | os.PathLike[str], *, dry_run: bool) -> Iterator[Undone]:
     """Undo the steps of a journal that were not undone yet, the last one first."""
-    with alone(), Journal(None if dry_run else journal) as written:
+    with contextlib.ExitStack() as stack:
+        if not dry_run:
+            stack.enter_context(alone())
+        written = stack.enter_context(Journal(None if dry_run else journal))
         for step, facts in reversed(steps(journal).items()):
-            key = facts["key"]
             try:
-                restored = _restore(facts, dry_run=dry_run)
-            except (OSError, NotReadable) as error:
-                yield Undone(key, "left", getattr(error, "strerror", None) or str(error))
-                continue
-            if restored and not dry_run:
+                _restore(facts, dry_run=dry_run)
                 written.write(undone=step)
-            outcome: Literal["undone", "would be undone"] = "would be undone" if dry_run else "undone"
-            yield (
-                Undone(key, outcome) if restored else Undone(key, "left", "it is there, and was not changed")
-            )
+            except (OSError, NotReadable) as error:
+                yield Undone(facts["key"], "left", getattr(error, "strerror", None) or str(error))
+            else:
+                yield Undone(facts["key"], "would be undone" if dry_run else "undone")
 
 
 def put_back(journal: Journal) -> Iterator[str]:
@@ -51,54 +54,100 @@ def put_back(journal: Journal) -> Iterator[str]:
     if journal.path is None:
         return
     for step, facts in steps(journal.path).items():
-        if facts["done"] or "aside" not in facts:
-            continue
-        path, kept, aside = (path_of(facts[name]) for name in ("key", "kept", "aside"))
-        if _is_link_to(aside + b".new", kept):
-            os.unlink(aside + b".new")
-        if os.path.lexists(aside) and (_is_link_to(path, kept) or not os.path.lexists(path)):
-            # In the place of a link to the kept file nothing is lost, in any other place something may be.
-            (os.rename if os.path.lexists(path) else name_again)(aside, path)
-            journal.write(undone=step)
-            yield facts["key"]
+        if not facts["done"] and _lies_aside(facts):
+            with contextlib.suppress(OSError, NotReadable):  # then `undo` says why
+                _restore(facts, dry_run=False)
+                journal.write(undone=step)
+                yield facts["key"]
 
 
-def _is_link_to(path: bytes, kept: bytes) -> bool:
-    return os.path.lexists(path) and os.path.lexists(kept) and os.path.samefile(path, kept)
+def _lies_aside(facts: dict[str, Any]) -> bool:
+    return "aside" in facts and os.path.lexists(path_of(facts["aside"]))
 
 
-def _restore(facts: dict[str, Any], *, dry_run: bool) -> bool:
-    """Bring a file back; False if there is nothing to be done."""
+def _restore(facts: dict[str, Any], *, dry_run: bool) -> None:
+    """Bring a file back; `NotReadable` if that cannot be, or need not."""
     path, kept = path_of(facts["key"]), path_of(facts["kept"])
-    linked = facts["begun"] == "hardlink"
-    if os.path.lexists(path) and not (linked and _is_link_to(path, kept)):
-        return False
-    for lying in (facts.get("trashed"), facts.get("aside")):
-        if lying is not None and os.path.lexists(path_of(lying)) and not os.path.lexists(path):
-            if not dry_run:
-                from_trash(path_of(lying), path)
-            return True
-    if digest_of(kept, os.stat(kept).st_size, -1).hex() != facts["digest"]:
-        raise NotReadable("the copy that was kept has other bytes by now")
+    aside = path_of(facts["aside"]) if "aside" in facts else None
+    if aside is not None and not dry_run:
+        _clear(aside, path, kept)
+    taken = os.path.lexists(path) and not (facts["begun"] == "hardlink" and _is_link_to(path, kept))
+    if taken:
+        where = f"; what was there is {facts['aside']}" if _lies_aside(facts) else ""
+        raise NotReadable(f"there is a file of that name, which stays{where}")
+    if aside is not None and os.path.lexists(aside):
+        if not dry_run:
+            _put(aside, path, kept)
+        return
+    trashed = facts.get("trashed")
+    if trashed is not None and _has(path_of(trashed), facts["digest"]):
+        if not dry_run:
+            from_trash(path_of(trashed), path)
+        return
+    if not _has(kept, facts["digest"]):
+        raise NotReadable("the copy that was kept is gone, or has other bytes by now")
     if not dry_run:
-        new = os.path.join(os.path.dirname(path), b".docindex-" + secrets.token_hex(8).encode())
+        new = (aside or path + b".docindex") + _COPY
         try:
             _copy(kept, new, facts)
-            if linked and os.path.lexists(path):
-                os.rename(new, path)
-            else:
-                name_again(new, path)
+            _put(new, path, kept)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(new)
-    return True
+
+
+def _clear(aside: bytes, path: bytes, kept: bytes) -> None:
+    """Clear away what an act or an undo left that was stopped in the middle."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(aside + _COPY)
+    for lying in (aside + b".new", aside + _OUT, aside + _COPY + _OUT):
+        if _is_link_to(lying, kept):
+            os.unlink(lying)
+        elif os.path.lexists(lying) and not os.path.lexists(path):
+            name_again(lying, path)  # it came in the place of a link, and was looked at only
+
+
+def _put(new: bytes, path: bytes, kept: bytes) -> None:
+    """Name a file as it was named; a link to the kept file that has its place goes, and nothing else."""
+    if os.path.lexists(path):
+        out = new + _OUT
+        os.rename(path, out)  # now it is certain what it is
+        if not _is_link_to(out, kept):
+            name_again(out, path)
+            raise NotReadable("there is a file of that name, which stays")
+        try:
+            name_again(new, path)
+        finally:
+            os.unlink(out)
+    else:
+        name_again(new, path)
+
+
+def _is_link_to(path: bytes, kept: bytes) -> bool:
+    """Whether a path is that very file, by another name: a symbolic link is not."""
+    try:
+        return os.path.samestat(os.lstat(path), os.lstat(kept))
+    except OSError:
+        return False
+
+
+def _has(path: bytes, digest: str) -> bool:
+    try:
+        return digest_of(path, os.stat(path).st_size, -1).hex() == digest
+    except (OSError, NotReadable):
+        return False
 
 
 def _copy(source: bytes, target: bytes, facts: dict[str, Any]) -> None:
-    """A file of its own with the bytes of another, and the time and permissions that it had."""
-    with open(source, "rb") as file, open(target, "xb") as copy:
-        shutil.copyfileobj(file, copy)
+    """A file of its own with the bytes of another, and all else that it had; nobody else reads it before."""
+    hasher = xxhash.xxh3_128()
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with open(source, "rb") as file, open(descriptor, "wb") as copy:
+        while piece := file.read(_AT_ONCE):
+            hasher.update(piece)
+            copy.write(piece)
         copy.flush()
+        if hasher.hexdigest() != facts["digest"]:
+            raise NotReadable("the copy that was kept has other bytes by now")
+        give(copy.fileno(), facts)
         os.fsync(copy.fileno())
-    os.chmod(target, facts["mode"])
-    os.utime(target, ns=(facts["mtime_ns"], facts["mtime_ns"]))

@@ -18,6 +18,8 @@ import pytest
 
 import docindex
 from docindex.files import act as acting
+from docindex.files import journal as journals
+from docindex.files import undo as undoing
 from docindex.files.act import HOW, act
 from docindex.files.copies import copies
 from docindex.files.journal import Journal
@@ -286,8 +288,9 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
     assert not any(b".docindex-" in path for path in contents_of(root))
 
 
+@pytest.mark.parametrize("by", ["act", "undo"])
 @pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
-def test_what_a_stopped_act_had_in_its_hands_is_put_back_by_the_next(root, tmp_path, how, monkeypatch):
+def test_what_a_stopped_act_had_in_its_hands_is_put_back(root, tmp_path, how, by, monkeypatch):
     """Stopped before each of the calls that change a folder: it is as if the process were gone."""
 
     class Stopped(BaseException):
@@ -319,11 +322,18 @@ def test_what_a_stopped_act_had_in_its_hands_is_put_back_by_the_next(root, tmp_p
                 list(act(groups, how, dry_run=False, journal=journal))
         stopped = contents_of(root)
         assert set(stopped.values()) == set(before.values())
-        with Journal(tmp_path / "journal") as journal:
-            back = list(act([], how, dry_run=False, journal=journal))
-        assert all((one.key, one.outcome) == (key_of(os.path.join(root, b"b")), "put back") for one in back)
-        assert set(contents_of(root)) <= {os.path.join(root, b"a"), os.path.join(root, b"b")}
+        if by == "act":
+            with Journal(tmp_path / "journal") as journal:
+                back = list(act([], how, dry_run=False, journal=journal))
+            assert all(
+                (one.key, one.outcome) == (key_of(os.path.join(root, b"b")), "put back") for one in back
+            )
+        else:
+            list(undo(tmp_path / "journal", dry_run=False))
+            assert contents_of(root) == before
+        assert set(contents_of(root)) <= set(before)
         assert contents_of(root)[os.path.join(root, b"a")] == before[os.path.join(root, b"a")]
+        assert by != "act" or os.path.join(root, b"b") in contents_of(root) or left >= 2
         left += 1
         for path in contents_of(root):
             os.unlink(path)
@@ -341,7 +351,7 @@ def test_a_link_never_changes_who_may_read_a_file_or_run_it(root):
             for one in act(planned(root), "hardlink", dry_run=dry_run, journal=Journal(None))
         }
         assert done == {
-            "b": ("left", "it has another owner or mode than the copy to be kept"),
+            "b": ("left", "it has another owner, mode or other attributes than the copy to be kept"),
             "c": ("would be done" if dry_run else "done", None),
         }
     assert stat.S_IMODE(os.stat(os.path.join(root, b"b")).st_mode) == 0o755
@@ -438,14 +448,14 @@ def test_undoing_replaces_nothing_and_says_what_it_cannot_do(root, tmp_path):
         os.path.basename(one.key): (one.outcome, one.why) for one in undo(tmp_path / "journal", dry_run=False)
     }
     assert found == {
-        "b": ("left", "it is there, and was not changed"),
-        "c": ("left", "the copy that was kept has other bytes by now"),
+        "b": ("left", "there is a file of that name, which stays"),
+        "c": ("left", "the copy that was kept is gone, or has other bytes by now"),
     }
     assert (tmp_path / "tree" / "b").read_text() == "something new"
     (tmp_path / "tree" / "a").unlink()
     assert {one.why for one in undo(tmp_path / "journal", dry_run=False)} == {
-        "it is there, and was not changed",
-        "No such file or directory",
+        "there is a file of that name, which stays",
+        "the copy that was kept is gone, or has other bytes by now",
     }
 
 
@@ -462,6 +472,122 @@ def test_a_journal_that_was_cut_short_is_followed_as_far_as_it_goes(root, tmp_pa
     (tmp_path / "journal").write_text("{}\n" + whole)
     with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
         list(undo(tmp_path / "journal", dry_run=True))
+    (tmp_path / "journal").write_bytes(b"\x7fELF\xff\n")
+    with pytest.raises(ValueError, match="is not a journal that act wrote"):
+        list(undo(tmp_path / "journal", dry_run=True))
+
+
+def copied(root, *names, content=b"the same"):
+    """Files with the same bytes."""
+    for name in names:
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(content)
+        os.utime(os.path.join(root, name), ns=(10**18, 10**18))
+
+
+def test_a_line_that_was_cut_short_swallows_no_other(root, tmp_path):
+    for half in range(2):
+        copied(root, b"a%d" % half, b"b%d" % half, content=b"content %d" % half)
+        with Journal(tmp_path / "journal") as journal:
+            list(act(planned(root), "delete", dry_run=False, journal=journal))
+        if not half:
+            whole = (tmp_path / "journal").read_bytes()
+            (tmp_path / "journal").write_bytes(whole[:-20])
+    assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
+    assert len(contents_of(root)) == 4
+    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+
+
+def test_where_the_journal_has_no_room_nothing_is_removed(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b")
+    before, write = contents_of(root), os.write
+
+    def half(descriptor, line):
+        if len(line) < 200:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, line[: len(line) - 100])
+
+    with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
+        patches.setattr(journals.os, "write", half)
+        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
+    assert (one.outcome, one.why) == ("left", "No space left on device")
+    assert contents_of(root) == before
+    assert (tmp_path / "journal").read_bytes() == b""
+
+
+def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(act(planned(root), "hardlink", dry_run=False, journal=journal))
+    copy = undoing._copy
+
+    def saving(source, target, facts):
+        copy(source, target, facts)
+        with open(os.path.join(root, b"new"), "wb") as file:
+            file.write(b"hours of work")
+        os.rename(os.path.join(root, b"new"), os.path.join(root, b"b"))
+
+    monkeypatch.setattr(undoing, "_copy", saving)
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert one.outcome == "left"
+    assert contents_of(root) == {
+        os.path.join(root, b"a"): b"the same",
+        os.path.join(root, b"b"): b"hours of work",
+    }
+
+
+def test_what_came_to_the_trash_under_the_same_name_stays_there(root, tmp_path, trash):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(act(planned(root), "trash", dry_run=False, journal=journal))
+    (trash / "files" / "b").write_text("a love letter")
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert one.outcome == "undone"  # from the copy that was kept
+    assert contents_of(root)[os.path.join(root, b"b")] == b"the same"
+    assert (trash / "files" / "b").read_text() == "a love letter"
+    assert (trash / "info" / "b.trashinfo").exists()
+
+
+def test_what_was_never_removed_does_not_come_back(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b")
+    with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
+
+        def refuse(*_):
+            raise PermissionError(13, "Permission denied")
+
+        patches.setattr(acting.os, "rename", refuse)
+        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
+        assert (one.outcome, one.why) == ("left", "Permission denied")
+    os.unlink(os.path.join(root, b"b"))
+    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+
+
+def test_owner_mode_and_attributes_come_back(root, tmp_path):
+    copied(root, b"a", b"b")
+    own = os.path.join(root, b"b")
+    os.setxattr(own, "user.tag", b"mine")
+    os.chmod(own, 0o4710)
+    if os.geteuid() == 0:
+        os.chown(own, 1234, 1234)
+        os.chmod(own, 0o4710)
+    before = os.stat(own)
+    with Journal(tmp_path / "journal") as journal:
+        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
+    assert one.outcome == "done"
+    list(undo(tmp_path / "journal", dry_run=False))
+    after = os.stat(own)
+    assert [getattr(after, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")] == [
+        getattr(before, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
+    ]
+    assert os.getxattr(own, "user.tag") == b"mine"
+
+
+def test_a_link_loses_no_attributes(root):
+    copied(root, b"a", b"b")
+    os.setxattr(os.path.join(root, b"b"), "user.tag", b"mine")
+    (one,) = act(planned(root), "hardlink", dry_run=False, journal=Journal(None))
+    assert (one.outcome, "other attributes" in one.why) == ("left", True)
+    assert os.getxattr(os.path.join(root, b"b"), "user.tag") == b"mine"
 
 
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
