@@ -70,7 +70,9 @@ def dups(
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
-    roots = [key_of(given(path)) for path in paths or (".",)]
+    isolated = [key_of(given(path)) for path in paths or (".",)]
+    references = [key_of(given(folder)) for folder in reference]
+    roots = list(dict.fromkeys([*isolated, *references]))
     wanted = {_KINDS[kind] for kind in kinds or _KINDS}
     report = None
     if no_scan:
@@ -86,8 +88,8 @@ def dups(
             groups = plan(
                 found,
                 keep,
-                reference=[key_of(given(folder)) for folder in reference],
-                isolate=roots if isolate else (),
+                reference=references,
+                isolate=isolated if isolate else (),
             )
         likenesses: list[Alike] = []
         if wanted - {"exact"}:

@@ -111,6 +111,8 @@ def _watch(index: Index, roots: list[bytes], options: Options, form: str | None,
     first = True
     with contextlib.suppress(KeyboardInterrupt):
         for some in changes(roots, hidden=options.hidden, but=index.path):
+            if not some:
+                continue
             try:
                 report = scanned(index, some, options)
             except UnreadableFile as error:  # as a disk that is away for a while

@@ -5,6 +5,7 @@ Must never let a name move the cursor, look like several, or be read as another 
 
 import os
 import re
+from pathlib import Path
 
 from docindex.files.names import key_of, path_of, root_of
 
@@ -58,9 +59,11 @@ def one_line(name: str) -> str:
 
 def given(name: str) -> bytes:
     r"""The path that a person wrote, or that we printed: as a key, if there is something of that name."""
-    if re.search(r"\\x[0-9a-f]{2}", name) and os.path.lexists(path_of(name)):
-        return root_of(path_of(name))
-    return root_of(name)
+    escaped = re.search(r"\\x[0-9a-f]{2}", name) and os.path.lexists(path_of(name))
+    path = root_of(path_of(name) if escaped else name)
+    # Of a link to a file the file itself is meant.
+    link = Path(os.fsdecode(path))
+    return os.fsencode(link.resolve()) if link.is_symlink() and link.is_file() else path
 
 
 def _as_bytes(code: int) -> str:

@@ -6,6 +6,7 @@ Must never stop a walk: a file of rules that cannot be read has none, and a line
 import fnmatch
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -61,7 +62,9 @@ def _matches(pattern: GitIgnoreSpecPattern, inside: str) -> bool:
 def _patterns(lines: str) -> Iterator[GitIgnoreSpecPattern]:
     for line in lines.split("\n"):
         try:
-            pattern = GitIgnoreSpecPattern(line.removesuffix("\r"))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # of `re`, on what looks like a set in a set
+                pattern = GitIgnoreSpecPattern(line.removesuffix("\r"))
         except (ValueError, re.error):
             continue
         if pattern.include is not None:

@@ -3,6 +3,7 @@
 Must never plan to remove a file from a reference folder, nor the last one of a group.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -11,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from docindex.files.copies import Copies
-from docindex.files.names import key_of, path_of
+from docindex.files.names import path_of
 from docindex.storage.files import Tracked
 
 Keep = Literal["newest", "oldest", "shortest-path", "first"]
 
 _BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
-    "newest": lambda file: (-file.mtime_ns, file.key),
-    "oldest": lambda file: (file.mtime_ns, file.key),
+    "newest": lambda file: (-_time_of(file), file.key),
+    "oldest": lambda file: (_time_of(file), file.key),
     "shortest-path": lambda file: (len(file.key), file.key),
     "first": lambda file: (file.key,),
 }
@@ -77,10 +78,10 @@ def plan(
     """
     if keep not in _BEST:
         raise ValueError(f"keep must be one of {', '.join(KEEP)}, not {keep!r}")
-    planned = []
+    planned, protected = [], _Protected(reference)
     for group in groups:
         files = sorted(group.files, key=_BEST[keep])
-        kept = {file.key for file in files if any(_is_really_under(file.key, root) for root in reference)}
+        kept = {file.key for file in files if protected.covers(path_of(file.key))}
         kept = kept or _isolated(files, isolate)
         staying = {(file.device, file.inode) for file in files if file.key in kept}
         going = {(file.device, file.inode) for file in files} - staying
@@ -142,10 +143,50 @@ def _isolated(files: list[Tracked], roots: Sequence[str]) -> set[str]:
     return {best.key, *(file.key for file in files for root in together if _is_under(file.key, root))}
 
 
-def _is_really_under(key: str, root: str) -> bool:
-    """The same, through whatever links."""
-    real, folder = (key_of(os.path.realpath(path_of(path))) for path in (key, root))
-    return _is_under(key, root) or _is_under(real, folder)
+class _Protected:
+    """Folders of which no file may go, by whatever way it is reached; nor what links in them lead to."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._identities: set[tuple[int, int]] = set()
+        self._known: dict[bytes, bool] = {}
+        for root in map(path_of, roots):
+            self._add(root)
+            for folder, below, names in os.walk(root):
+                for name in (*below, *names):
+                    if os.path.islink(path := os.path.join(folder, name)):
+                        self._add(path)
+
+    def _add(self, path: bytes) -> None:
+        with contextlib.suppress(OSError):  # as a link that leads nowhere
+            status = os.stat(path)
+            self._identities.add((status.st_dev, status.st_ino))
+
+    def covers(self, path: bytes) -> bool:
+        """Whether a path, or a folder above it, is one of these, seen literally or through its links."""
+        if not self._identities:
+            return False
+        return self._is_below(path) or self._is_below(os.path.realpath(path))
+
+    def _is_below(self, path: bytes) -> bool:
+        if path not in self._known:
+            try:
+                status = os.stat(path)
+                own = (status.st_dev, status.st_ino) in self._identities
+            except OSError:
+                own = False
+            above = os.path.dirname(path)
+            self._known[path] = own or (above != path and self._is_below(above))
+        return self._known[path]
+
+
+def _time_of(file: Tracked) -> int:
+    """When a file was changed; of one that was too new for the index what the system says now."""
+    if file.mtime_ns != -1:
+        return file.mtime_ns
+    try:
+        return os.stat(path_of(file.key)).st_mtime_ns
+    except OSError:
+        return -1
 
 
 def _is_under(key: str, root: str) -> bool:

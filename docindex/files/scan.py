@@ -11,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import TypeVar
 
 from docindex.errors import UnreadableFile
@@ -137,11 +138,12 @@ class _Scan:
                     self._report.skipped.counts["docindex's own"] += 1
                     continue
                 known = gone.pop(key, None)
+                if key in self._report.seen:  # under another root, too
+                    continue
                 self._report.seen.add(key)
-                self._report.bytes += found.status.st_size
                 if known is not None and _same(known, found):
                     self._report.unchanged += 1
-                    self._count(known.kind)
+                    self._count(known.kind, known.size)
                 else:
                     new.append(found)
                 self._progress(len(self._report.seen), None)
@@ -150,12 +152,23 @@ class _Scan:
             raise UnreadableFile(f"{root} cannot be looked at: {error.strerror or error}", root) from error
         if gone and len(gone) == len(self._known) and not new:
             self._refuse_unmounted()
-        for path, _ in self._report.skipped.failed:
-            # What is below a folder that could not be read may well be there.
-            below = key_of(path)
-            for key in [key for key in gone if key == below or key.startswith(f"{below}/")]:
-                del gone[key]
-        return new, gone
+        return new, self._without_hidden(gone)
+
+    def _without_hidden(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
+        """Those that are really gone: not what is below a folder that could not be read, or on a disk that
+        is not there.
+        """
+        failed = {path for path, _ in self._report.skipped.failed}
+        if failed:
+            gone = {key: file for key, file in gone.items() if not _is_in(path_of(key), failed)}
+        there = {file.device for key, file in self._known.items() if key not in gone}
+        with contextlib.suppress(OSError):
+            there.add(os.stat(self._root).st_dev)
+        away = [key for key, file in gone.items() if file.inode and file.device not in there]
+        self._report.skipped.counts.update({"on a disk that is not there": len(away)} if away else {})
+        for key in away:
+            del gone[key]
+        return gone
 
     def _without_moved(self, new: list[Found], gone: dict[str, Tracked]) -> list[Found]:
         """Rename the documents of files that have another path now; the rest of the new ones."""
@@ -166,7 +179,8 @@ class _Scan:
         for found in new:
             status, key = found.status, key_of(found.path)
             before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
-            if before and not self._knows(key) and _is_at(before[-1], found):
+            # (One that was only left out this time is there, and this is another link to it.)
+            if before and not self._knows(key) and not _is_there(before[-1]) and _is_at(before[-1], found):
                 file = before.pop()
                 digest = file.digest if file.kind == TEXT else None
                 moves[key] = file.key, file._replace(key=key, digest=digest)
@@ -175,7 +189,8 @@ class _Scan:
             done |= self._index.files.move(some)
         for old in done:
             self._report.moved += 1
-            self._count(gone.pop(old).kind)
+            file = gone.pop(old)
+            self._count(file.kind, file.size)
         return [found for found in new if moves.get(key_of(found.path), ("",))[0] not in done]
 
     def _texts(self, new: list[Found]) -> Iterator[tuple[str, str]]:
@@ -208,12 +223,12 @@ class _Scan:
                     self._report.unchanged += 1
             else:
                 self._report.added += 1
-            self._count(file.kind)
+            self._count(file.kind, file.size)
             self._report.read += status.st_size if content.digest else 0
             if content.text is None:
                 self._pass()
                 self._note(file)
-                if self._knows(key) and self._known[key].kind == TEXT:
+                if key in self._known and self._known[key].kind == TEXT:
                     with contextlib.suppress(KeyError):  # somebody else has removed it
                         self._index.remove(key)
             else:
@@ -271,7 +286,8 @@ class _Scan:
         known = self._known.get(key)
         return known is not None and known.inode != 0
 
-    def _count(self, kind: str) -> None:
+    def _count(self, kind: str, size: int) -> None:
+        self._report.bytes += size
         if kind == TEXT:
             self._report.texts += 1
         else:
@@ -318,10 +334,23 @@ def _identities(index: Index) -> set[tuple[int, int]]:
 
 
 def _is_there(file: Tracked) -> bool:
+    """Whether there is a regular file, or may be one: if the system says neither, nothing is forgotten."""
     try:
         return stat.S_ISREG(os.lstat(path_of(file.key)).st_mode)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError:
+        return True
+
+
+def _is_in(path: bytes, some: AbstractSet[bytes]) -> bool:
+    """Whether a path, or a folder above it, is among some."""
+    while path not in some:
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return True
 
 
 def _for_a_while(items: Iterator[T]) -> Iterator[T]:

@@ -78,8 +78,6 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
             rules.read(folder)
         below = []
         for name, path, status, is_link in entries:
-            if is_link:
-                path = os.path.realpath(path)  # so that each file has one name, whatever leads to it
             if not options.hidden and name.startswith(b"."):
                 skipped.counts["hidden"] += 1
             elif isinstance(status, OSError):
@@ -90,6 +88,8 @@ def walk(root: bytes, options: Options, skipped: Skipped) -> Iterator[Found]:
             else:
                 is_folder = stat.S_ISDIR(status.st_mode)
                 reason = rules.refused(path, is_folder=is_folder) or _refused(status, options, at_root.st_dev)
+                if reason is None and is_link and _is_below(os.path.realpath(path), root):
+                    reason = "loop" if is_folder else "symlink"  # each file has one name: its own
                 if reason is None and is_folder and (status.st_dev, status.st_ino) in been:
                     reason = "loop"
                 if reason is not None:
@@ -137,6 +137,11 @@ def _looked_at(
         return entry.stat(follow_symlinks=follow), follow and entry.is_symlink()
     except OSError as error:
         return error, False
+
+
+def _is_below(path: bytes, root: bytes) -> bool:
+    real = os.path.realpath(root).rstrip(b"/")
+    return path == real or path.startswith(real + b"/")
 
 
 def _refused(status: os.stat_result, options: Options, device: int) -> str | None:

@@ -78,6 +78,25 @@ def test_a_file_alone_can_be_watched(tmp_path):
         assert news(report()) == {"changed": 1}
 
 
+def test_a_root_that_is_a_link_or_is_made_again_is_watched(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with watching("--index", tmp_path / "own.docindex", tmp_path / "link") as (_, report):
+        assert news(report()) == {}
+        (tmp_path / "real" / "one.txt").write_text("a text")
+        assert news(report()) == {"added": 1}
+        (tmp_path / "real").rename(tmp_path / "away")
+        (tmp_path / "real").mkdir()
+        (tmp_path / "real" / "two.txt").write_text("another text")
+        assert news(report()) == {"added": 1, "removed": 1}
+        (tmp_path / "real" / ".gitignore").write_text("*.log\n")
+        (tmp_path / "real" / "own.docindex.txt").write_text("a text with the name of an index")
+        assert news(report()) == {"added": 1}
+        (tmp_path / "real" / ".gitignore").write_text("*.txt\n")
+        (tmp_path / "real" / "three.md").write_text("a third text")
+        assert news(report()) == {"added": 1}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

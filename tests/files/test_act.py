@@ -357,6 +357,25 @@ def test_a_link_never_changes_who_may_read_a_file_or_run_it(root):
     assert stat.S_IMODE(os.stat(os.path.join(root, b"b")).st_mode) == 0o755
 
 
+def test_the_newest_is_the_newest_also_when_it_is_very_new(root):
+    copied(root, b"old", b"new")
+    os.utime(os.path.join(root, b"new"))
+    for keep, kept in (("newest", "new"), ("oldest", "old")):
+        (group,) = planned(root, keep=keep)
+        assert [os.path.basename(file.key) for file in group.kept] == [kept]
+
+
+def test_what_links_in_a_reference_lead_to_is_never_offered(root):
+    for folder in (b"archive", b"store", b"desk"):
+        os.makedirs(os.path.join(root, folder))
+    copied(os.path.join(root, b"store"), b"x")
+    copied(os.path.join(root, b"desk"), b"y")
+    os.symlink("../store", os.path.join(root, b"archive", b"2020"))
+    reference = [key_of(os.path.join(root, b"archive"))]
+    (group,) = planned(root, keep="first", reference=reference)
+    assert [os.path.basename(file.key) for file in group.kept] == ["x"]
+
+
 @pytest.fixture
 def sharing(tmp_path):
     """A folder where files can share room: the file system of the tests, or one made for them."""

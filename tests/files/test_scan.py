@@ -15,6 +15,7 @@ from docindex.files import scan as scanning
 from docindex.files.copies import copies
 from docindex.files.likeness import alike, too_common
 from docindex.files.names import key_of, path_of, root_of
+from docindex.files.reading import NotReadable
 from docindex.files.scan import scan
 from docindex.files.walk import Options, Skipped
 from tests.files import hostile
@@ -421,3 +422,83 @@ def test_a_group_is_contained_by_its_first(index, folder):
     groups = {group.kind: group for group in alike(index, [str(folder)], min_containment=0.9)}
     assert sorted(groups) == ["contained", "near"]
     assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]
+
+
+def test_a_text_that_becomes_something_else_leaves_the_index_even_after_a_failure(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("a secret text that is long enough to be found again by a search for it")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    (folder / "a.txt").write_bytes(bytes(500))
+    with monkeypatch.context() as patches:
+
+        def refuse(*_, **__):
+            raise NotReadable("Permission denied")
+
+        patches.setattr(scanning, "read", refuse)
+        assert scan(index, [root_of(folder)]).skipped.counts["unreadable"] == 1
+    scan(index, [root_of(folder)])
+    assert len(index) == 0
+
+
+def test_another_link_to_a_file_that_is_left_out_moves_nothing(index, folder):
+    (folder / "a.txt").write_text("some text here to look at")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.link(folder / "a.txt", folder / "b.txt")
+    report = scan(index, [root_of(folder)], Options(exclude=["a.txt"]))
+    assert (report.moved, report.added) == (0, 1)
+    assert set(index) == {str(folder / "a.txt"), str(folder / "b.txt")}
+
+
+def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
+    for name in ("here.txt", "disk/there.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"the text of {name}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    files = index.files.under(str(folder))
+    index.files.put(file._replace(device=file.device + 1) for file in files if "/disk/" in file.key)
+    (folder / "disk" / "there.txt").unlink()
+    report = scan(index, [root_of(folder)])
+    assert (report.removed, report.skipped.counts) == (0, {"on a disk that is not there": 1})
+    assert len(index) == 2
+    (folder / "here.txt").unlink()
+    assert scan(index, [root_of(folder)]).removed == 1
+
+
+def test_a_root_in_another_is_counted_once(index, folder):
+    (folder / "below").mkdir()
+    (folder / "below" / "a.txt").write_text("some text")
+    settled(folder)
+    report = scan(index, [root_of(folder), root_of(folder / "below"), root_of(folder)])
+    assert (report.files, report.bytes, report.added, report.unchanged) == (1, 9, 1, 0)
+
+
+def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, folder):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.txt").write_text("a text that lies elsewhere")
+    settled(tmp_path / "outside")
+    (folder / "link").symlink_to(tmp_path / "outside")
+    follow = Options(follow_symlinks=True)
+    assert scan(index, [root_of(folder)], follow).added == 1
+    assert scan(index, [root_of(folder)], follow).unchanged == 1
+    assert set(index) == {str(folder / "link" / "a.txt")}
+    (tmp_path / "outside" / "a.txt").unlink()
+    assert scan(index, [root_of(folder)], follow).removed == 1
+
+
+def test_many_that_cannot_be_looked_at_cost_no_more_than_each_once(index, folder):
+    (folder / "many").mkdir()
+    for number in range(3000):
+        (folder / "many" / f"{number}.dat").write_bytes(b"\0%d" % number)
+    settled(folder)
+    scan(index, [root_of(folder)])
+    known = {file.key: file for file in index.files.under(str(folder))}
+    scanner = scanning._Scan(index, root_of(folder), Options(), scanning.Report(), lambda *_: None)
+    failed = [(path_of(key), "Permission denied") for key in known]
+    scanner._report.skipped.failed += failed
+    assert scanner._without_hidden(dict(known)) == {}
+    scanner._report.skipped.failed[:] = [(root_of(folder / "many"), "Permission denied")]
+    assert scanner._without_hidden(dict(known)) == {}
+    scanner._report.skipped.failed[:] = [(root_of(folder / "man"), "Permission denied")]
+    assert scanner._without_hidden(dict(known)) == known
