@@ -7,7 +7,7 @@ from pathlib import Path
 from docindex import errors
 from docindex.cli import main
 from docindex.cli.frame import EXIT_CODES, INTERRUPTED
-from tests.reference import written
+from tests.reference import BEGIN, END, written
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
@@ -23,6 +23,8 @@ def test_every_command_in_the_readme_prints_what_the_readme_shows(capsys, monkey
 
 
 def test_the_reference_of_commands_is_what_the_commands_say():
+    assert BEGIN in README
+    assert END in README
     assert written() == README, "say python -m tests.reference"
 
 

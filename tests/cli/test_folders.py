@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 from docindex.cli import main
@@ -180,27 +179,6 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     code, _, err = run(capsys, "report", "-o", "own.docindex")
     assert (code, "is the index; name another file" in err) == (2, True)
     assert run(capsys, "check")[0] == 0
-
-
-def test_without_its_packages_the_command_says_what_to_install(capsys, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("docindex.cli.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "click", None)
-    code, out, err = run(capsys, "info")
-    assert (code, out) == (2, "")
-    assert "pip install 'docindex[cli]'" in err
-
-
-def test_every_command_has_help_with_an_example(capsys):
-    from docindex.cli.commands import docindex
-
-    context = click.Context(docindex)
-    for name in docindex.list_commands(context):
-        command = docindex.get_command(context, name)
-        assert f"docindex {name}" in (command.help or ""), name
-        code, out, _ = run(capsys, name, "--help")
-        assert code == 0
-        assert "Example" in out
 
 
 def test_one_text_in_several_encodings_is_found(tmp_path, capsys):
