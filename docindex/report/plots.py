@@ -4,13 +4,17 @@ Must never know what the numbers are about.
 """
 
 import math
+import textwrap
 from collections.abc import Sequence
 from html import escape
+
+_LINE = 14
+"""Characters of a label that stand in one line below a bar."""
 
 _LABELLED = 8
 """Bars that have room for what they stand for; with more of them an axis says it."""
 
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 36, 14
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 40, 14
 
 
 def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], title: str) -> str:
@@ -35,8 +39,8 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
             f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
             f'height="{height:.1f}"><title>{escape(label)}: {escape(text)}</title></rect>'
         )
-        if label:
-            parts.append(_text(middle, _HEIGHT - _BOTTOM + 16, label))
+        for row, words in enumerate(textwrap.wrap(label, _LINE)):
+            parts.append(_text(middle, _HEIGHT - _BOTTOM + 14 + 11 * row, words))
         if text and len(values) <= _LABELLED:
             parts.append(_text(middle, y - 3, text))
     return _svg(parts, title)
