@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docindex import errors
 from docindex.cli import main
-from docindex.cli.frame import EXIT_CODES, INTERRUPTED
+from docindex.cli.frame import EXIT_CODES, INTERRUPTED, UNKNOWN
 from tests.reference import BEGIN, END, written
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
@@ -32,5 +32,5 @@ def test_every_error_has_an_exit_code_and_the_readme_names_it():
     own = {one for one in vars(errors).values() if isinstance(one, type) and one is not errors.DocIndexError}
     assert own - {errors.FileError} <= set(EXIT_CODES)
     named = README.partition("Exit codes: ")[2].partition("\n\n")[0]
-    for code in {*EXIT_CODES.values(), INTERRUPTED, 0}:
+    for code in {*EXIT_CODES.values(), INTERRUPTED, UNKNOWN, 0}:
         assert re.search(rf"\b{code}\b", named), code

@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from html import escape
 
-_LINE = 14
-"""Characters of a label that stand in one line below a bar."""
+_LETTER, _SHORTEST = 6.5, 4
+"""How wide a letter of a label is; and the least number of them in a line below a bar."""
 
 _LABELLED = 8
 """Bars that have room for what they stand for; with more of them an axis says it."""
@@ -39,7 +39,7 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
             f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
             f'height="{height:.1f}"><title>{escape(label)}: {escape(text)}</title></rect>'
         )
-        for row, words in enumerate(textwrap.wrap(label, _LINE)):
+        for row, words in enumerate(textwrap.wrap(label, max(_SHORTEST, int(step / _LETTER)))):
             parts.append(_text(middle, _HEIGHT - _BOTTOM + 14 + 11 * row, words))
         if text and len(values) <= _LABELLED:
             parts.append(_text(middle, y - 3, text))
