@@ -110,8 +110,9 @@ def _groups(index: Index, root: str, max_documents: int) -> list[Group]:
         for one in copies(index, [root], Skipped())
     ]
     for likeness in alike(index, [root], max_documents=max_documents):
+        of = "of it is in the first" if likeness.kind == "contained" else "alike"
         files = [
-            File(file.key, file.size, f"{percent(file.share)} of it" if file.like else "")
+            File(file.key, file.size, f"{percent(file.share)} {of}" if file.like else "")
             for file in likeness.files
         ]
         groups.append(Group(HEADS[likeness.kind], files, likeness.reclaimable))

@@ -76,6 +76,7 @@ def html(
     """
     stats = index.stats()
     some, contents = _pairs(index, _telling_first(index, pairs)[:limit])
+    some.sort(key=lambda pair: (pair["rank"], -pair["resemblance"]))
     keys = [file.key for group in groups for file in group.files]
     names = {key: shown(key) for key in [*keys, *(pair[side] for pair in some for side in "ab")]}
     folder = _folder(list(names.values()))
@@ -134,8 +135,11 @@ def _folder(names: Sequence[str]) -> str:
     return "".join(f"{part}/" for part, _ in itertools.takewhile(lambda both: both[0] == both[1], pairs))
 
 
-def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[Pair]:
-    """Pairs in their order, but those at the end that say of two texts what another one has said."""
+def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]]:
+    """Pairs in their order, but those at the end that say of two texts what another one has said.
+
+    Each with its rank: 0 for what is said first, 1 for what is said again, 2 for what is said of one text.
+    """
     contents: dict[str, int | None] = {}
 
     def content(key: str) -> int | None:
@@ -147,15 +151,15 @@ def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[Pair]:
         return contents[key]
 
     told: set[frozenset[int | None]] = set()
-    ranks = []
+    ranked = []
     for pair in pairs:
         both = frozenset((content(pair.a), content(pair.b)))
-        ranks.append(2 if len(both) == 1 else 1 if both in told else 0)
+        ranked.append((2 if len(both) == 1 else 1 if both in told else 0, pair))
         told.add(both)
-    return [pair for wanted in range(3) for pair, rank in zip(pairs, ranks, strict=True) if rank == wanted]
+    return sorted(ranked, key=lambda one: one[0])
 
 
-def _pairs(index: Index, pairs: list[Pair]) -> tuple[list[dict[str, Any]], list[str]]:
+def _pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
     """What the page says of each pair, and the texts that they are about, each of them once."""
     numbers: dict[str, int] = {}
     texts: list[str] = []
@@ -171,8 +175,8 @@ def _pairs(index: Index, pairs: list[Pair]) -> tuple[list[dict[str, Any]], list[
         return numbers[key]
 
     found = []
-    for pair in pairs:
-        record: dict[str, Any] = dataclasses.asdict(pair)
+    for rank, pair in pairs:
+        record: dict[str, Any] = {"rank": rank, **dataclasses.asdict(pair)}
         passages: list[tuple[int, ...]] = []
         cut = False
         try:
