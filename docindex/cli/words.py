@@ -45,7 +45,8 @@ def several(count: int, what: str) -> str:
 def shown(key: str) -> str:
     """A path as people know it: below the folder they are in without that folder's own path."""
     here = key_of(root_of(".")).rstrip("/") + "/"
-    return one_line(key.removeprefix(here))
+    name = one_line(key.removeprefix(here))
+    return f"./{name}" if name.startswith("-") else name  # or it would be read as an option
 
 
 def one_line(name: str) -> str:

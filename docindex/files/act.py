@@ -20,11 +20,11 @@ from typing import Any, Literal
 from docindex.files.attributes import attributes_of, facts_of, give
 from docindex.files.journal import Journal, alone
 from docindex.files.names import key_of, path_of
-from docindex.files.paths import open_file
+from docindex.files.paths import name_again, open_file
 from docindex.files.plan import File, Group
 from docindex.files.reading import NotReadable
-from docindex.files.trash import is_in_trash, name_again, to_trash
-from docindex.files.undo import put_back
+from docindex.files.trash import is_in_trash, to_trash
+from docindex.files.undo import put, put_back
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
 HOW = ("trash", "hardlink", "reflink", "delete")
@@ -138,7 +138,7 @@ def _do(
     aside = os.path.join(os.path.dirname(own.path), b".docindex-" + step.encode())
     facts = facts_of(own.file.fileno())
     journal.write(begun=how, step=step, key=key, kept=kept_key, digest=digest, aside=key_of(aside), **facts)
-    trashed = None
+    trashed, removed = None, False
     try:
         if how != "trash":
             os.fsync(kept.file.fileno())  # a copy that somebody made a moment ago may be in memory only
@@ -148,23 +148,25 @@ def _do(
         kept.refuse_changed()
         if how == "trash":
             trashed = key_of(to_trash(aside, own.path))
-        elif how == "delete":
-            os.unlink(aside)
         else:
-            _link(own.path, aside, kept)
-    except BaseException:
-        with contextlib.suppress(FileExistsError, FileNotFoundError):  # then it stays aside, for `undo`
+            if how == "hardlink":
+                _link(own.path, aside, kept)
+                kept.refuse_changed()
+            os.unlink(aside)
+            removed = True
+            kept.refuse_changed()
+    except BaseException as error:
+        with contextlib.suppress(OSError, NotReadable):  # then it stays aside, for `undo`
+            if removed:
+                # It has no name any more: the kept one was changed in the very same moment.
+                _write_again(own, aside, facts)
             if os.path.lexists(aside):
-                name_again(aside, own.path)
-            if os.path.samestat(os.lstat(own.path), status):
+                put(aside, own.path, kept.path)
+            if how != "trash" or _names(own.path, status):
                 journal.write(undone=step)
-        raise
-    try:
-        kept.refuse_changed()
-    except NotReadable:
-        if how != "trash":
-            _write_again(own, facts)
-            journal.write(undone=step)
+        if os.path.lexists(aside):
+            where = f"there is another file of its name by now; it is {key_of(aside)}, for docindex undo"
+            raise NotReadable(where) from error
         raise
     # What is done is done, if the disk has room for this line or not: `undo` finds out by itself.
     with contextlib.suppress(OSError):
@@ -182,19 +184,27 @@ def _link(path: bytes, aside: bytes, kept: _Open) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
-    os.unlink(aside)
 
 
-def _write_again(own: _Open, facts: dict[str, Any]) -> None:
-    """A file that has no name any more, under its old one: the kept one went in the very same moment."""
+def _names(path: bytes, status: os.stat_result) -> bool:
+    return os.path.lexists(path) and os.path.samestat(os.lstat(path), status)
+
+
+def _write_again(own: _Open, path: bytes, facts: dict[str, Any]) -> None:
+    """An open file that has no name, under a name; whole or not at all."""
+    part = path + b".copy"
     own.file.seek(0)
-    with contextlib.suppress(FileExistsError), open(own.path, "xb") as again:
-        os.fchmod(again.fileno(), 0o600)
-        for piece in _pieces(own.file):
-            again.write(piece)
-        again.flush()
-        give(again.fileno(), facts)
-        os.fsync(again.fileno())
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as again:
+            for piece in _pieces(own.file):
+                again.write(piece)
+            again.flush()
+            give(again.fileno(), facts)
+            os.fsync(again.fileno())
+        name_again(part, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(part)
 
 
 @contextlib.contextmanager

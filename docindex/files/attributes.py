@@ -34,12 +34,11 @@ def attributes_of(descriptor: int) -> dict[str, bytes]:
 
 def give(descriptor: int, facts: dict[str, Any]) -> None:
     """Give a new file what another one had, as far as the person who runs this may."""
-    mode, status = facts["mode"], os.fstat(descriptor)
-    owner = tuple(facts.get("owner", (status.st_uid, status.st_gid)))
+    mode, owner, status = facts["mode"], tuple(facts["owner"]), os.fstat(descriptor)
     if owner != (status.st_uid, status.st_gid):
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, *owner)
-    for name, value in facts.get("attributes", {}).items():
+    for name, value in facts["attributes"].items():
         with contextlib.suppress(OSError):  # as those that the system keeps to itself
             os.setxattr(descriptor, name, base64.b64decode(value))
     status = os.fstat(descriptor)

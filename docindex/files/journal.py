@@ -59,6 +59,8 @@ def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     `ValueError` for a file without a single line of a journal.
     """
     found: dict[str, dict[str, Any]] = {}
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{os.fspath(path)} is no regular file; name a journal that act wrote")
     try:
         lines = Path(path).read_text("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -71,9 +73,7 @@ def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
             continue
         try:
             if "begun" in entry:
-                wanted = {"begun": str, "key": str, "kept": str, "digest": str, "mtime_ns": int, "mode": int}
-                if any(type(entry[name]) is not kind for name, kind in wanted.items()):
-                    raise TypeError("a fact of another type")
+                _refuse_strange(entry)
                 found[entry["step"]] = {**entry, "done": False}
             elif "done" in entry:
                 if entry["step"] in found:
@@ -88,6 +88,19 @@ def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
     if lines and not understood:
         raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
     return found
+
+
+_FACTS = {"step": str, "begun": str, "key": str, "kept": str, "digest": str, "aside": str, "mtime_ns": int,
+          "mode": int, "owner": list, "attributes": dict}  # fmt: skip
+
+
+def _refuse_strange(entry: dict[str, Any]) -> None:
+    """`TypeError` or `KeyError` for a line that does not say what one that begins a step says."""
+    if any(type(entry[name]) is not kind for name, kind in _FACTS.items()):
+        raise TypeError("a fact of another type")
+    texts = [*entry["attributes"].values(), *entry["attributes"]]
+    if [type(one) for one in entry["owner"]] != [int, int] or any(type(one) is not str for one in texts):
+        raise TypeError("an owner or attributes of another type")
 
 
 @contextlib.contextmanager

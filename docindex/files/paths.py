@@ -1,5 +1,7 @@
-"""Paths of any length in, descriptors out."""
+"""Paths of any length in, descriptors out; and other names for files, without replacing any."""
 
+import ctypes
+import errno
 import os
 
 LONGEST = 1000
@@ -26,3 +28,40 @@ def open_file(path: bytes, flags: int) -> int:
         return os.open(name, flags, dir_fd=at)
     finally:
         os.close(at)
+
+
+_RENAME_NOREPLACE = 1
+_AT_FDCWD = -100
+_NOT_KNOWN = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+
+
+def name_again(now: bytes, wanted: bytes) -> None:
+    """Give a file another name; `FileExistsError`, and nothing done, if that is taken."""
+    try:
+        _rename_new(now, wanted)
+        return
+    except OSError as error:
+        if error.errno not in _NOT_KNOWN:
+            raise
+    # Two steps, where the system, or this file system, knows no single one.
+    try:
+        os.link(now, wanted, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:  # there are file systems without links, and files of others that must not be linked
+        os.close(os.open(wanted, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.rename(now, wanted)
+    else:
+        os.unlink(now)
+
+
+def _rename_new(now: bytes, wanted: bytes) -> None:
+    """Rename without replacing anything: Linux can, but Python does not offer it."""
+    if _renameat2 is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if _renameat2(_AT_FDCWD, now, _AT_FDCWD, wanted, _RENAME_NOREPLACE):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), wanted)
+
+
+_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None

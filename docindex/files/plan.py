@@ -82,7 +82,7 @@ def plan(
     for group in groups:
         files = sorted(group.files, key=_BEST[keep])
         kept = {file.key for file in files if protected.covers(path_of(file.key))}
-        kept = kept or _isolated(files, isolate)
+        kept = _isolated(files, kept or {files[0].key}, isolate)
         staying = {(file.device, file.inode) for file in files if file.key in kept}
         going = {(file.device, file.inode) for file in files} - staying
         if going:
@@ -136,11 +136,10 @@ def _of(found: dict[str, Any], name: str, kind: type) -> Any:
     return found[name]
 
 
-def _isolated(files: list[Tracked], roots: Sequence[str]) -> set[str]:
-    """The best one, with those that lie under the same folder."""
-    best = files[0]
-    together = [root for root in roots if _is_under(best.key, root)]
-    return {best.key, *(file.key for file in files for root in together if _is_under(file.key, root))}
+def _isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
+    """Those that are kept, with all that lie under the same folder as one of them."""
+    together = [root for root in roots if any(_is_under(key, root) for key in kept)]
+    return kept | {file.key for file in files if any(_is_under(file.key, root) for root in together)}
 
 
 class _Protected:

@@ -162,9 +162,12 @@ class _Scan:
         if failed:
             gone = {key: file for key, file in gone.items() if not _is_in(path_of(key), failed)}
         there = {file.device for key, file in self._known.items() if key not in gone}
-        with contextlib.suppress(OSError):
-            there.add(os.stat(self._root).st_dev)
-        away = [key for key, file in gone.items() if file.inode and file.device not in there]
+        above: dict[bytes, int] = {}
+        away = [
+            key
+            for key, file in gone.items()
+            if file.inode and file.device not in there and _device_above(path_of(key), above) != file.device
+        ]
         self._report.skipped.counts.update({"on a disk that is not there": len(away)} if away else {})
         for key in away:
             del gone[key]
@@ -247,7 +250,9 @@ class _Scan:
     def _announce(self, some: list[Found]) -> None:
         """Know files before their documents are there, so that none is left that nobody knows of."""
         self._index.files.put(
-            Tracked(key_of(found.path), found.status.st_size, -1, 0, 0, TEXT, None) for found in some
+            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, None)
+            for found in some
+            if (key := key_of(found.path)) not in self._known
         )
 
     def _note(self, file: Tracked) -> None:
@@ -341,6 +346,17 @@ def _is_there(file: Tracked) -> bool:
         return False
     except OSError:
         return True
+
+
+def _device_above(path: bytes, known: dict[bytes, int]) -> int:
+    """On which device the nearest folder above a path is that is there; `known` are those found before."""
+    folder = os.path.dirname(path)
+    if folder not in known:
+        try:
+            known[folder] = os.stat(folder).st_dev
+        except OSError:
+            known[folder] = _device_above(folder, known) if folder != path else 0
+    return known[folder]
 
 
 def _is_in(path: bytes, some: AbstractSet[bytes]) -> bool:

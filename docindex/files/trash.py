@@ -6,11 +6,11 @@ system. Must never copy: a file goes by being renamed, whole or not at all.
 
 import contextlib
 import datetime as dt
-import errno
 import os
 import re
 import urllib.parse
 
+from docindex.files.paths import name_again
 from docindex.files.reading import NotReadable
 
 # A person's own, also another person's; and one on a disk, for all or for one of them.
@@ -47,8 +47,9 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
             file.write(f"[Trash Info]\nPath={urllib.parse.quote(noted)}\nDeletionDate={now}\n".encode())
         try:
             os.rename(path, target)
-        except OSError:
-            os.unlink(info)
+        except BaseException:
+            if not os.path.lexists(target):
+                os.unlink(info)
             raise
         return target
 
@@ -59,20 +60,6 @@ def from_trash(trashed: bytes, path: bytes) -> None:
     name = os.path.basename(trashed) + b".trashinfo"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(os.path.dirname(os.path.dirname(trashed)), b"info", name))
-
-
-def name_again(now: bytes, wanted: bytes) -> None:
-    """Give a file another name; `FileExistsError`, and nothing done, if that is taken."""
-    try:
-        os.link(now, wanted, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:  # there are file systems without links
-        if os.path.lexists(wanted):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), wanted) from None
-        os.rename(now, wanted)
-    else:
-        os.unlink(now)
 
 
 def _home() -> bytes:

@@ -16,8 +16,9 @@ import xxhash
 from docindex.files.attributes import give
 from docindex.files.journal import Journal, alone, steps
 from docindex.files.names import path_of
+from docindex.files.paths import name_again
 from docindex.files.reading import NotReadable, digest_of
-from docindex.files.trash import from_trash, name_again
+from docindex.files.trash import from_trash
 
 _AT_ONCE = 1 << 20
 _COPY, _OUT = b".copy", b".out"
@@ -42,11 +43,15 @@ def undo(journal: str | os.PathLike[str], *, dry_run: bool) -> Iterator[Undone]:
         for step, facts in reversed(steps(journal).items()):
             try:
                 _restore(facts, dry_run=dry_run)
-                written.write(undone=step)
             except (OSError, NotReadable) as error:
                 yield Undone(facts["key"], "left", getattr(error, "strerror", None) or str(error))
-            else:
-                yield Undone(facts["key"], "would be undone" if dry_run else "undone")
+                continue
+            why = None
+            try:
+                written.write(undone=step)
+            except OSError as error:
+                why = f"but the journal cannot say so: {error.strerror}"
+            yield Undone(facts["key"], "would be undone" if dry_run else "undone", why)
 
 
 def put_back(journal: Journal) -> Iterator[str]:
@@ -62,22 +67,28 @@ def put_back(journal: Journal) -> Iterator[str]:
 
 
 def _lies_aside(facts: dict[str, Any]) -> bool:
-    return "aside" in facts and os.path.lexists(path_of(facts["aside"]))
+    return os.path.lexists(path_of(facts["aside"]))
 
 
 def _restore(facts: dict[str, Any], *, dry_run: bool) -> None:
     """Bring a file back; `NotReadable` if that cannot be, or need not."""
     path, kept = path_of(facts["key"]), path_of(facts["kept"])
-    aside = path_of(facts["aside"]) if "aside" in facts else None
-    if aside is not None and not dry_run:
+    aside = path_of(facts["aside"])
+    if not dry_run:
         _clear(aside, path, kept)
+    for lying in (facts["aside"], facts.get("trashed")):
+        if lying is not None and _is_link_to(path_of(lying), path):
+            # It came back by two steps, of which the second was not made.
+            if not dry_run:
+                os.unlink(path_of(lying))
+            return
     taken = os.path.lexists(path) and not (facts["begun"] == "hardlink" and _is_link_to(path, kept))
     if taken:
         where = f"; what was there is {facts['aside']}" if _lies_aside(facts) else ""
         raise NotReadable(f"there is a file of that name, which stays{where}")
-    if aside is not None and os.path.lexists(aside):
+    if os.path.lexists(aside):
         if not dry_run:
-            _put(aside, path, kept)
+            put(aside, path, kept)
         return
     trashed = facts.get("trashed")
     if trashed is not None and _has(path_of(trashed), facts["digest"]):
@@ -87,10 +98,10 @@ def _restore(facts: dict[str, Any], *, dry_run: bool) -> None:
     if not _has(kept, facts["digest"]):
         raise NotReadable("the copy that was kept is gone, or has other bytes by now")
     if not dry_run:
-        new = (aside or path + b".docindex") + _COPY
+        new = aside + _COPY
         try:
             _copy(kept, new, facts)
-            _put(new, path, kept)
+            put(new, path, kept)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(new)
@@ -107,7 +118,7 @@ def _clear(aside: bytes, path: bytes, kept: bytes) -> None:
             name_again(lying, path)  # it came in the place of a link, and was looked at only
 
 
-def _put(new: bytes, path: bytes, kept: bytes) -> None:
+def put(new: bytes, path: bytes, kept: bytes) -> None:
     """Name a file as it was named; a link to the kept file that has its place goes, and nothing else."""
     if os.path.lexists(path):
         out = new + _OUT

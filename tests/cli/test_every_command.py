@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -92,7 +93,8 @@ def folder(tmp_path, monkeypatch):
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
     step = {"begun": "delete", "step": "1", "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
-            "digest": DIGEST, "mtime_ns": 0, "mode": 0o644}  # fmt: skip
+            "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
+            "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")
     (tmp_path / "picture").write_bytes(b"\xff\xd8")
     monkeypatch.chdir(tmp_path)

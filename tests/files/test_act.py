@@ -19,6 +19,7 @@ import pytest
 import docindex
 from docindex.files import act as acting
 from docindex.files import journal as journals
+from docindex.files import paths
 from docindex.files import undo as undoing
 from docindex.files.act import HOW, act
 from docindex.files.copies import copies
@@ -357,6 +358,17 @@ def test_a_link_never_changes_who_may_read_a_file_or_run_it(root):
     assert stat.S_IMODE(os.stat(os.path.join(root, b"b")).st_mode) == 0o755
 
 
+def test_folders_that_are_isolated_are_so_beside_a_reference(root):
+    os.makedirs(os.path.join(root, b"one", b"ref"))
+    os.makedirs(os.path.join(root, b"two"))
+    copied(root, b"one/ref/x", b"one/y", b"two/z")
+    one, two = (key_of(os.path.join(root, name)) for name in (b"one", b"two"))
+    (group,) = planned(root, reference=[f"{one}/ref"], isolate=[one, two])
+    assert [os.path.basename(file.key) for file in group.others] == ["z"]
+    os.unlink(os.path.join(root, b"two", b"z"))
+    assert planned(root, reference=[f"{one}/ref"], isolate=[one, two]) == []
+
+
 def test_the_newest_is_the_newest_also_when_it_is_very_new(root):
     copied(root, b"old", b"new")
     os.utime(os.path.join(root, b"new"))
@@ -553,6 +565,56 @@ def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, 
         os.path.join(root, b"a"): b"the same",
         os.path.join(root, b"b"): b"hours of work",
     }
+
+
+@pytest.mark.parametrize("how", ["delete", "hardlink"])
+@pytest.mark.parametrize("comes", ["nothing", "another file"])
+def test_a_kept_file_that_is_edited_as_the_other_goes_costs_nothing(root, tmp_path, monkeypatch, how, comes):
+    copied(root, b"a", b"b")
+    unlink = os.unlink
+
+    def editing(path, **options):
+        unlink(path, **options)
+        if path.startswith(os.path.join(root, b".docindex-")) and not path.endswith(b".new"):
+            monkeypatch.setattr(os, "unlink", unlink)
+            with open(os.path.join(root, b"a"), "r+b") as file:
+                file.write(b"EDITED..")
+            if comes == "another file":
+                with contextlib.suppress(FileNotFoundError):
+                    unlink(os.path.join(root, b"b"))
+                with open(os.path.join(root, b"b"), "wb") as file:
+                    file.write(b"a person's")
+
+    monkeypatch.setattr(os, "unlink", editing)
+    with Journal(tmp_path / "journal") as journal:
+        (one,) = act(planned(root, keep="first"), how, dry_run=False, journal=journal)
+    assert one.outcome == "left"
+    found = contents_of(root)
+    assert b"the same" in found.values()
+    assert found[os.path.join(root, b"a")] == b"EDITED.."
+    if comes == "nothing":
+        assert found[os.path.join(root, b"b")] == b"the same"
+        assert list(undo(tmp_path / "journal", dry_run=False)) == []
+    else:
+        assert found[os.path.join(root, b"b")] == b"a person's"
+        assert ".docindex-" in one.why
+        (left,) = undo(tmp_path / "journal", dry_run=False)
+        assert ".docindex-" in left.why
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_no_name_is_taken_from_another_file(root, monkeypatch, known):
+    copied(root, b"a")
+    copied(root, b"b", content=b"a person's")
+    if not known:
+        monkeypatch.setattr(paths, "_renameat2", None)
+        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
+    a, b, c = (os.path.join(root, name) for name in (b"a", b"b", b"c"))
+    with pytest.raises(FileExistsError):
+        paths.name_again(a, b)
+    assert contents_of(root) == {a: b"the same", b: b"a person's"}
+    paths.name_again(a, c)
+    assert contents_of(root) == {b: b"a person's", c: b"the same"}
 
 
 def test_what_came_to_the_trash_under_the_same_name_stays_there(root, tmp_path, trash):

@@ -464,6 +464,9 @@ def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
     assert len(index) == 2
     (folder / "here.txt").unlink()
     assert scan(index, [root_of(folder)]).removed == 1
+    # Of a disk that is there all may be gone.
+    index.files.put(file._replace(device=os.stat(folder).st_dev) for file in files if "/disk/" in file.key)
+    assert scan(index, [root_of(folder)]).removed == 1
 
 
 def test_a_root_in_another_is_counted_once(index, folder):
