@@ -59,8 +59,9 @@ def put_back(journal: Journal) -> Iterator[str]:
     if journal.path is None:
         return
     for step, facts in steps(journal.path).items():
-        if not facts["done"] and _lies_aside(facts):
-            with contextlib.suppress(OSError, NotReadable):  # then `undo` says why
+        with contextlib.suppress(OSError, NotReadable):  # then `undo` says why
+            _clear(*(path_of(facts[name]) for name in ("aside", "key", "kept")))
+            if not facts["done"] and _lies_aside(facts):
                 _restore(facts, dry_run=False)
                 journal.write(undone=step)
                 yield facts["key"]
@@ -111,11 +112,13 @@ def _clear(aside: bytes, path: bytes, kept: bytes) -> None:
     """Clear away what an act or an undo left that was stopped in the middle."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(aside + _COPY)
-    for lying in (aside + b".new", aside + _OUT, aside + _COPY + _OUT):
-        if _is_link_to(lying, kept):
-            os.unlink(lying)
-        elif os.path.lexists(lying) and not os.path.lexists(path):
-            name_again(lying, path)  # it came in the place of a link, and was looked at only
+    if _is_link_to(aside + b".new", kept):
+        os.unlink(aside + b".new")
+    for out in (aside + _OUT, aside + _COPY + _OUT):
+        if os.path.lexists(out) and not os.path.lexists(path):
+            name_again(out, path)  # it was moved out only to be looked at
+        elif _is_link_to(out, kept):
+            os.unlink(out)
 
 
 def put(new: bytes, path: bytes, kept: bytes) -> None:

@@ -567,6 +567,49 @@ def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, 
     }
 
 
+@pytest.mark.parametrize("by", ["act", "undo"])
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+def test_an_undo_that_is_stopped_leaves_nothing_behind(root, tmp_path, how, by, monkeypatch):
+    class Stopped(BaseException):
+        pass
+
+    copied(root, b"a", b"b")
+    both = set(contents_of(root))
+    stopped = True
+    allowed = 0
+    while stopped:
+        with Journal(tmp_path / "journal") as journal:
+            list(act(planned(root, keep="first"), how, dry_run=False, journal=journal))
+        before, stopped, left = contents_of(root), False, allowed
+
+        def counted(call):
+            def called(*arguments, **options):
+                nonlocal left, stopped
+                left -= 1
+                if left < 0:
+                    stopped = True
+                    raise Stopped
+                return call(*arguments, **options)
+
+            return called
+
+        with monkeypatch.context() as patches, contextlib.suppress(Stopped):
+            for name in ("rename", "unlink", "open"):
+                patches.setattr(undoing.os, name, counted(getattr(os, name)))
+            patches.setattr(undoing, "name_again", counted(undoing.name_again))
+            list(undo(tmp_path / "journal", dry_run=False))
+        assert set(contents_of(root).values()) == {b"the same"}
+        if by == "act":
+            with Journal(tmp_path / "journal") as journal:
+                list(act([], how, dry_run=False, journal=journal))
+            assert set(contents_of(root)) in (both, set(before))
+        list(undo(tmp_path / "journal", dry_run=False))
+        assert set(contents_of(root)) == both
+        assert len({os.stat(path).st_ino for path in both}) == 2
+        allowed += 1
+    assert allowed > 2
+
+
 @pytest.mark.parametrize("how", ["delete", "hardlink"])
 @pytest.mark.parametrize("comes", ["nothing", "another file"])
 def test_a_kept_file_that_is_edited_as_the_other_goes_costs_nothing(root, tmp_path, monkeypatch, how, comes):
