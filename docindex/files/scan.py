@@ -183,7 +183,12 @@ class _Scan:
             status, key = found.status, key_of(found.path)
             before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
             # (One that was only left out this time is there, and this is another link to it.)
-            if before and not self._knows(key) and not _is_there(before[-1]) and _is_at(before[-1], found):
+            if (
+                before
+                and not self._knows(key)
+                and not self._is_there(before[-1])
+                and _is_at(before[-1], found)
+            ):
                 file = before.pop()
                 digest = file.digest if file.kind == TEXT else None
                 moves[key] = file.key, file._replace(key=key, digest=digest)
@@ -273,9 +278,26 @@ class _Scan:
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
         """Forget what is there no more; what was only left out this time stays as it was."""
-        for some in _parts([file for file in gone.values() if not _is_there(file)]):
+        for some in _parts([file for file in gone.values() if not self._is_there(file)]):
             self._index.files.forget(some)
             self._report.removed += len(some)
+
+    def _is_there(self, file: Tracked) -> bool:
+        """Whether there is a regular file, or may be one: if the system says neither, nothing is forgotten.
+
+        Not if it is reached by a link: then it is known, or will be, by its own name.
+        """
+        path = path_of(file.key)
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                return False
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        own = os.path.join(os.path.realpath(self._root), path[len(self._root) :].lstrip(b"/"))
+        folder = os.path.realpath(os.path.dirname(path))
+        return self._options.follow_symlinks or path == self._root or folder == os.path.dirname(own)
 
     def _refuse_unmounted(self) -> None:
         """`UnreadableFile` if nothing is there of what was, on another device: its disk is not there."""
@@ -336,16 +358,6 @@ def _identities(index: Index) -> set[tuple[int, int]]:
             status = os.stat(index.path + name)
             found.add((status.st_ino, status.st_dev))
     return found
-
-
-def _is_there(file: Tracked) -> bool:
-    """Whether there is a regular file, or may be one: if the system says neither, nothing is forgotten."""
-    try:
-        return stat.S_ISREG(os.lstat(path_of(file.key)).st_mode)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
 
 
 def _device_above(path: bytes, known: dict[bytes, int]) -> int:

@@ -48,10 +48,11 @@ def changes(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[
     changed: queue.Queue[bytes] = queue.Queue()
     own = {os.fsencode(but + end) for end in ("", "-wal", "-shm", "-journal")}
     with contextlib.ExitStack() as stack:
-        due, watched = (
-            set(roots),
-            {root: _watched(root, changed, stack, own, hidden=hidden) for root in roots},
-        )
+        due = set(roots)
+        watched: dict[bytes, _Identity] = dict.fromkeys(roots)
+        for root in roots:
+            with contextlib.suppress(FileNotFoundError):  # then the first scan says so
+                watched[root] = _watched(root, changed, stack, own, hidden=hidden)
         latest = time.monotonic() + _ALL_S
         while True:
             began = time.monotonic()
@@ -62,7 +63,9 @@ def changes(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[
             for root in roots:
                 if watched[root] != _identity(root):
                     due.add(root)
-                    watched[root] = _watched(root, changed, stack, own, hidden=hidden)
+                    watched[root] = None  # until it is there, and can be watched
+                    with contextlib.suppress(FileNotFoundError):
+                        watched[root] = _watched(root, changed, stack, own, hidden=hidden)
             if time.monotonic() > latest:
                 due, latest = set(roots), time.monotonic() + _ALL_S
             if due:
@@ -94,6 +97,8 @@ def _watched(
         observer.start()
     except OSError as error:
         name, why = key_of(root), error.strerror or str(error)
+        if isinstance(error, FileNotFoundError):
+            raise
         if error.errno in (errno.ENOSPC, errno.EMFILE):
             why = "there are more folders than the system watches; raise fs.inotify.max_user_watches"
         raise UnreadableFile(f"{name} cannot be watched: {why}", name) from error

@@ -490,6 +490,28 @@ def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, f
     assert scan(index, [root_of(folder)], follow).removed == 1
 
 
+def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(index, folder):
+    (folder / "old").mkdir()
+    (folder / "old" / "a.txt").write_text("the text of a file in a folder")
+    (folder / "left out.txt").write_text("which is there all the time")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    (folder / "old").rename(folder / "new")
+    (folder / "old").symlink_to("new")
+    report = scan(index, [root_of(folder)], Options(exclude=["left*"]))
+    assert (report.moved, report.added, report.removed) == (1, 0, 0)
+    assert set(index) == {str(folder / "new" / "a.txt"), str(folder / "left out.txt")}
+
+
+def test_what_lies_below_a_root_that_is_a_link_stays_when_it_is_left_out(index, folder, tmp_path):
+    (folder / "a.txt").write_text("some text")
+    settled(folder)
+    (tmp_path / "link").symlink_to(folder)
+    scan(index, [root_of(tmp_path / "link")])
+    assert scan(index, [root_of(tmp_path / "link")], Options(exclude=["*"])).removed == 0
+    assert set(index) == {str(tmp_path / "link" / "a.txt")}
+
+
 def test_many_that_cannot_be_looked_at_cost_no_more_than_each_once(index, folder):
     (folder / "many").mkdir()
     for number in range(3000):
