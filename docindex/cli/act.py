@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.frame import NOTHING_FOUND, emit, show
+from docindex.cli.frame import NOTHING_FOUND, remark, show
 from docindex.cli.options import Command, form_options, one_of
 from docindex.cli.words import several, shown, size
 from docindex.files import journal as journals
@@ -50,7 +50,7 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
         try:
             done.extend(act_on(groups, how, dry_run=dry_run, journal=written))
         except KeyboardInterrupt:
-            emit(_acted(done, how, dry_run=dry_run))
+            remark(_acted(done, how, dry_run=dry_run))
             raise
     records = [
         {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.why, "size": one.size,

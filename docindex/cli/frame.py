@@ -64,7 +64,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
         return USAGE
     except SystemExit:  # so click leaves when nobody reads the help any more
         return 0
-    except ModuleNotFoundError:
+    except ModuleNotFoundError:  # `main` says what to install
         raise
     except Exception as error:
         if debug:

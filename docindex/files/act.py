@@ -164,7 +164,7 @@ def _do(
                 put(aside, own.path, kept.path)
             if how != "trash" or _names(own.path, status):
                 journal.write(undone=step)
-        if os.path.lexists(aside):
+        if isinstance(error, Exception) and os.path.lexists(aside):  # who interrupts wants an end
             where = f"there is another file of its name by now; it is {key_of(aside)}, for docindex undo"
             raise NotReadable(where) from error
         raise

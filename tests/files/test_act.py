@@ -645,6 +645,24 @@ def test_a_kept_file_that_is_edited_as_the_other_goes_costs_nothing(root, tmp_pa
         assert ".docindex-" in left.why
 
 
+def test_an_interrupt_ends_the_act_also_when_a_file_cannot_come_back(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b", b"c")
+    groups = planned(root, keep="first")
+
+    def interrupted(*_):
+        with open(os.path.join(root, b"b"), "wb") as file:
+            file.write(b"a person's")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(acting, "to_trash", interrupted)
+    with Journal(tmp_path / "journal") as journal, pytest.raises(KeyboardInterrupt):
+        list(act(groups, "trash", dry_run=False, journal=journal))
+    found = contents_of(root)
+    assert found[os.path.join(root, b"b")] == b"a person's"
+    assert found[os.path.join(root, b"c")] == b"the same"
+    assert len(found) == 4  # the one that could not come back lies aside
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_no_name_is_taken_from_another_file(root, monkeypatch, known):
     copied(root, b"a")
