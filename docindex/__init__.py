@@ -16,22 +16,7 @@ from docindex.errors import (
     TextNotKept,
     UnreadableFile,
 )
-from docindex.index import Index, open  # noqa: A004 - as in gzip.open: people write docindex.open
-from docindex.query.asking import Id, Key, Text
-from docindex.query.clusters import Cluster, Member
-from docindex.query.compare import Comparison
-from docindex.query.near import Neighbour
-from docindex.query.pairs import Pair, Pairs
-from docindex.query.passages import Passage
-from docindex.query.search import Match
-from docindex.recipe import Recipe
-from docindex.sketch import Sketch
-from docindex.sql.register import register
-from docindex.storage.adhoc import Rows
-from docindex.storage.boilerplate import Template
-from docindex.storage.contents import Document
-from docindex.storage.upkeep import Stats
-from docindex.strings import (
+from docindex.index.texts import (
     Fingerprints,
     containment,
     distance,
@@ -40,6 +25,22 @@ from docindex.strings import (
     simhash,
     sketch,
 )
+from docindex.index.writer import Index
+from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
+from docindex.query.clusters import Cluster, Member
+from docindex.query.compare import Comparison
+from docindex.query.near import Neighbour
+from docindex.query.pairs import Pair, Pairs
+from docindex.query.passages import Passage
+from docindex.query.resolve import Id, Key, Text
+from docindex.query.search import Match
+from docindex.recipe import Recipe
+from docindex.sketching.sketch import Sketch
+from docindex.sql.register import register
+from docindex.storage.contents import Document
+from docindex.storage.maintenance import Stats
+from docindex.storage.templates import Template
+from docindex.storage.user_sql import Rows
 from docindex.version import __version__
 
 __all__ = [

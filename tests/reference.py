@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from docindex.cli.commands import docindex
+from docindex.cli.command_list import docindex
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- made by python -m tests.reference -->\n", "<!-- made until here -->\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docindex import errors
 from docindex.cli import main
-from docindex.cli.frame import EXIT_CODES, INTERRUPTED, UNKNOWN
+from docindex.cli.output import EXIT_CODES, INTERRUPTED, UNKNOWN
 from tests.reference import BEGIN, END, written
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")

@@ -11,10 +11,10 @@ USAGE = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give the exit code, see `docindex.cli.frame`."""
+    """Run one command and give the exit code, see `docindex.cli.output`."""
     try:
-        from docindex.cli.commands import docindex
-        from docindex.cli.frame import run
+        from docindex.cli.command_list import docindex
+        from docindex.cli.output import run
 
         return run(docindex, arguments)
     except ModuleNotFoundError as error:

@@ -30,7 +30,7 @@ class Command(click.Command):
         ]
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Several commands under one name, which alone tells about them."""
 
     command_class = Command
@@ -107,6 +107,6 @@ def common_option(command: F) -> F:
     """The option that says what is too common to count."""
     text = "what more texts have does not count"
     option = click.option(
-        "--max-documents", type=click.IntRange(1), default=1000, show_default=True, help=text
+        "--ignore-common", "ignore_above", type=click.IntRange(1), default=1000, show_default=True, help=text
     )
     return option(command)

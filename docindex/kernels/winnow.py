@@ -102,6 +102,15 @@ def fingerprints(
     return _select(fill, starts, k - 1, window, robust, carry, closed=closed)
 
 
+def density(window: int) -> float:
+    """The share of hashes that winnowing selects of random ones: 2 / (w + 1).
+
+    >>> round(density(100), 6)
+    0.019802
+    """
+    return 2 / (window + 1)
+
+
 def _chunk(window: int) -> int:
     """How many windows are worked on at a time: enough to outweigh the overlap of a window."""
     return CHUNK if window <= CHUNK // 2 else (1 << POSITION_BITS) - window

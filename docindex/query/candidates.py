@@ -19,7 +19,7 @@ import numpy as np
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.joins import counted, in_order, levels, meetings, met, parted
 
-GoOn = Callable[[], None]
+CheckCancelled = Callable[[], None]
 """Called between steps; may raise to stop."""
 
 # So often may pairs meet in groups before they are counted: 8 bytes each time, and twice that for a moment.
@@ -33,7 +33,7 @@ Groups = tuple[I64, I64]
 """The sizes of some groups, and their members end to end: numbers from 0 up, each once in a group."""
 
 
-class Source(Protocol):
+class GroupSource(Protocol):
     """Where groups come from, as often as they are asked for."""
 
     @property
@@ -63,13 +63,15 @@ class Needs:
     """How many groups a pair of an early and a late rank must have in common."""
 
 
-def candidates(source: Source, needs_of: Callable[[I64], Needs], go_on: GoOn) -> Iterator[tuple[I64, I64]]:
+def candidates(
+    source: GroupSource, needs_of: Callable[[I64], Needs], check_cancelled: CheckCancelled
+) -> Iterator[tuple[I64, I64]]:
     """The pairs that have enough in common, and some that have not; each once, some at a time.
 
     `needs_of` is told in how many groups each member is.
     """
-    first = _FirstPass(source, go_on)
-    join = _Join(source, first, needs_of(first.counts), go_on)
+    first = _FirstPass(source, check_cancelled)
+    join = _Join(source, first, needs_of(first.counts), check_cancelled)
     for begin, end in join.stripes():
         early, late = join.pairs(begin, end)
         yield join.members[early], join.members[late]
@@ -78,14 +80,14 @@ def candidates(source: Source, needs_of: Callable[[I64], Needs], go_on: GoOn) ->
 class _FirstPass:
     """What is known after looking at all groups once."""
 
-    def __init__(self, source: Source, go_on: GoOn) -> None:
+    def __init__(self, source: GroupSource, check_cancelled: CheckCancelled) -> None:
         self.counts = np.zeros(source.count, np.int64)
         self.by_level = np.zeros((1, source.count), np.int32)
         """How many groups of each level each member has."""
         self.kept: list[Groups] | None = []
         held = 0
         for sizes, members in source.groups():
-            go_on()
+            check_cancelled()
             self.counts += np.bincount(members, minlength=source.count)
             sizes, members = _of_several(sizes, members)
             held += len(members)
@@ -106,14 +108,16 @@ class _FirstPass:
 class _Join:
     """The passes after the first: by ranks from here on."""
 
-    def __init__(self, source: Source, first: _FirstPass, needs: Needs, go_on: GoOn) -> None:
+    def __init__(
+        self, source: GroupSource, first: _FirstPass, needs: Needs, check_cancelled: CheckCancelled
+    ) -> None:
         self._source = source
         self._needs = needs
         self._kept = first.kept
         if self._kept is not None:
             for number, (sizes, members) in enumerate(self._kept):
                 self._kept[number] = sizes, self._by_rank(sizes, members).astype(np.uint32)
-        self._go_on = go_on
+        self._check_cancelled = check_cancelled
         self.members = np.empty(source.count, np.int64)
         """The member of each rank."""
         self.members[needs.ranks] = np.arange(source.count)
@@ -169,7 +173,7 @@ class _Join:
     def _meetings(self, begin: int, end: int) -> Iterator[tuple[I64, I64, I64, I64]]:
         """`joins.meetings` in all groups, of the late ranks in a range."""
         for sizes, members in self._groups():
-            self._go_on()
+            self._check_cancelled()
             level = np.repeat(levels(sizes), sizes)
             late = level <= self._late[members]
             if end - begin < len(self.members):

@@ -15,9 +15,9 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, ranges, starts_of
 from docindex.kernels.joins import components, starts_of_runs
-from docindex.query.alike import Alike, Method, alike
-from docindex.query.candidates import GoOn
-from docindex.query.pairs import NOTHING, Documents, checked
+from docindex.query.candidates import CheckCancelled
+from docindex.query.pair_join import JoinedPairs, Method, join_pairs
+from docindex.query.pairs import NOTHING, DocumentLookup, checked
 from docindex.recipe import Recipe
 from docindex.storage.connection import Transactions
 from docindex.storage.documents import documents_of
@@ -72,11 +72,11 @@ def clusters(
     *,
     linkage: Linkage = "connected",
     method: Method = "fingerprints",
-    marked: U64 = NOTHING,
-    max_documents: int | None = None,
+    ignored: U64 = NOTHING,
+    ignore_above: int | None = None,
     chosen: I64 | None = None,
-    documents: Documents = documents_of,
-    go_on: GoOn = lambda: None,
+    documents: DocumentLookup = documents_of,
+    check_cancelled: CheckCancelled = lambda: None,
 ) -> list[Cluster]:
     """The documents in groups of two and more, the largest first.
 
@@ -86,14 +86,14 @@ def clusters(
     """
     if linkage not in LINKAGES:
         raise ValueError(f"linkage must be one of {', '.join(LINKAGES)}, not {linkage!r}")
-    wanted = checked("min_resemblance", min_resemblance, method, marked, max_documents)
+    wanted = checked("min_resemblance", min_resemblance, method, ignored, ignore_above)
     with store.reading() as db:
-        found = alike(db, recipe, wanted, chosen, go_on)
-    units = _Units(found, _keys_of(store, found, documents, go_on))
+        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
+    units = _Units(found, _keys_of(store, found, documents, check_cancelled))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
     made = []
     for group in grouped(units):
-        go_on()
+        check_cancelled()
         members = tuple(itertools.chain.from_iterable(units.members(*link) for link in group))
         if len(members) > 1:
             made.append(Cluster(members))
@@ -104,7 +104,9 @@ _Link = tuple[int, int | None, float]
 """A unit, the one that it is like, and how much."""
 
 
-def _keys_of(store: Transactions, found: Alike, documents: Documents, go_on: GoOn) -> dict[int, list[str]]:
+def _keys_of(
+    store: Transactions, found: JoinedPairs, documents: DocumentLookup, check_cancelled: CheckCancelled
+) -> dict[int, list[str]]:
     """The keys of all contents that are in any pair, in their order."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]
@@ -112,7 +114,7 @@ def _keys_of(store: Transactions, found: Alike, documents: Documents, go_on: GoO
     contents = contents[starts_of_runs(contents.astype(np.uint64))[:-1]]
     keys: dict[int, list[str]] = {}
     for begin in range(0, len(contents), _LOOKED_UP):
-        go_on()
+        check_cancelled()
         with store.reading() as db:
             for content, key, _ in documents(db, contents[begin : begin + _LOOKED_UP]):
                 keys.setdefault(content, []).append(key)
@@ -124,7 +126,7 @@ def _keys_of(store: Transactions, found: Alike, documents: Documents, go_on: GoO
 class _Units:
     """Documents of the same symbols, and which of these units are near each other: numbered by first keys."""
 
-    def __init__(self, found: Alike, keys: dict[int, list[str]]) -> None:
+    def __init__(self, found: JoinedPairs, keys: dict[int, list[str]]) -> None:
         # Contents of one node are one unit, and so are nodes that share a content.
         ordered = np.sort(found.contents)
         ordered = ordered[starts_of_runs(ordered.astype(np.uint64))[:-1]]

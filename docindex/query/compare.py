@@ -4,17 +4,17 @@ import dataclasses
 
 import apsw
 
-from docindex.query.asking import Query
 from docindex.query.measures import Measures, by_shingles, by_slots
 from docindex.query.passages import Passage, align
+from docindex.query.resolve import Query
 from docindex.recipe import Recipe
-from docindex.sketch import shingle_set
-from docindex.storage.boilerplate import Marked
+from docindex.sketching.sketch import shingle_set
+from docindex.storage.templates import Ignored
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(Measures):
-    """What two texts, `a` and `b`, have in common: `containment` is that of a in b, `contained` of b in a."""
+    """What two texts, `a` and `b`, share: `containment` of a in b, `reverse_containment` of b in a."""
 
     passages: tuple[Passage, ...]
     """The passages in common, as half-open ranges: `query_start` and `query_end` in a, `start`, `end` in b.
@@ -32,16 +32,16 @@ class Comparison(Measures):
         return max(self.passages, key=lambda passage: passage.length, default=None)
 
 
-def measured(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Marked) -> Measures:
+def measured(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, ignored: Ignored) -> Measures:
     """How much two texts share: exact by shingles where both are there, estimated by their slots if not."""
-    return _measured(db, a, b, a.text(db), b.text(db), recipe, marked)
+    return _measured(db, a, b, a.text(db), b.text(db), recipe, ignored)
 
 
-def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, marked: Marked) -> Comparison:
+def compare(db: apsw.Connection, a: Query, b: Query, recipe: Recipe, ignored: Ignored) -> Comparison:
     """The same with the passages, which there are none of where a text is not kept."""
     text_a, text_b = a.text(db), b.text(db)
-    measures = _measured(db, a, b, text_a, text_b, recipe, marked)
-    alike = a.symbols_hash(db) == b.symbols_hash(db)
+    measures = _measured(db, a, b, text_a, text_b, recipe, ignored)
+    alike = a.symbols_hash(db, recipe) == b.symbols_hash(db, recipe)
     if text_a is None or text_b is None:
         passages, coverages = [], (float(alike), float(alike))
     else:
@@ -64,13 +64,13 @@ def _measured(
     text_a: str | None,
     text_b: str | None,
     recipe: Recipe,
-    marked: Marked,
+    ignored: Ignored,
 ) -> Measures:
     if text_a is None or text_b is None:
-        of_a, of_b = a.outline(db, recipe), b.outline(db, recipe)
+        of_a, of_b = a.stored_sketch(db, recipe), b.stored_sketch(db, recipe)
         alike = of_a.symbols_hash == of_b.symbols_hash
         return by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
-    of_texts = [marked.shingles_left_of(shingle_set(text, recipe)) for text in (text_a, text_b)]
+    of_texts = [ignored.shingles_without(shingle_set(text, recipe)) for text in (text_a, text_b)]
     # Only of texts without shingles that count it matters whether they are the same.
-    alike = not all(map(len, of_texts)) and a.symbols_hash(db) == b.symbols_hash(db)
+    alike = not all(map(len, of_texts)) and a.symbols_hash(db, recipe) == b.symbols_hash(db, recipe)
     return by_shingles(*of_texts, alike=alike)

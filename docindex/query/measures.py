@@ -20,7 +20,7 @@ class Measures:
 
     containment: float
     """The share of the first one that the second has, too."""
-    contained: float
+    reverse_containment: float
     """The share of the second one that the first has, too."""
     resemblance: float
     """What both have, as a share of what either has."""
@@ -30,24 +30,26 @@ class Measures:
     """What the numbers are counted in; those by slots are estimates."""
     containment_error: float = 0.0
     """The standard error of `containment`; 0 where it is exact. So are the next two."""
-    contained_error: float = 0.0
+    reverse_containment_error: float = 0.0
     resemblance_error: float = 0.0
 
     @property
     def exact(self) -> bool:
         """Whether the numbers are exact."""
-        return not (self.containment_error or self.contained_error or self.resemblance_error)
+        return not (self.containment_error or self.reverse_containment_error or self.resemblance_error)
 
 
 def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
     """The exact numbers of two sets of shingles; where one is empty, all or nothing is shared."""
     if not (len(a) and len(b)):
         share = float(alike)
-        return Measures(containment=share, contained=share, resemblance=share, shared=0, basis="shingles")
+        return Measures(
+            containment=share, reverse_containment=share, resemblance=share, shared=0, basis="shingles"
+        )
     shared = len(np.intersect1d(a, b, assume_unique=True))
     return Measures(
         containment=shared / len(a),
-        contained=shared / len(b),
+        reverse_containment=shared / len(b),
         resemblance=shared / (len(a) + len(b) - shared),
         shared=shared,
         basis="shingles",
@@ -63,16 +65,18 @@ def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measur
     estimated, error = map(float, minhash.estimate(a, b))
     if not (size_a and size_b):
         share = float(alike)
-        return Measures(containment=share, contained=share, resemblance=share, shared=len(a), basis="slots")
+        return Measures(
+            containment=share, reverse_containment=share, resemblance=share, shared=len(a), basis="slots"
+        )
     both = (size_a + size_b) * estimated / (1 + estimated)
     slope = (size_a + size_b) / (1 + estimated) ** 2
     return Measures(
         containment=min(1.0, both / size_a),
-        contained=min(1.0, both / size_b),
+        reverse_containment=min(1.0, both / size_b),
         resemblance=estimated,
         shared=int(np.count_nonzero(a == b)),
         basis="slots",
         containment_error=error * slope / size_a,
-        contained_error=error * slope / size_b,
+        reverse_containment_error=error * slope / size_b,
         resemblance_error=error,
     )

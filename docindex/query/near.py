@@ -8,11 +8,11 @@ import apsw
 import numpy as np
 
 from docindex.kernels.hamming import as_bits
-from docindex.query.asking import Id, asked
+from docindex.query.resolve import Id, resolve
 from docindex.recipe import Recipe
-from docindex.storage import nearby
-from docindex.storage.adhoc import Where
+from docindex.storage import simhash_index
 from docindex.storage.documents import documents_of
+from docindex.storage.user_sql import Where
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ def near_many(
     recipe: Recipe,
     distance: int,
     where: Where | None,
-    go_on: Callable[[], None],
+    check_cancelled: Callable[[], None],
 ) -> list[list[Neighbour]]:
     """For each query the documents within a distance, the nearest first, then by their keys."""
     simhashes: list[int] = []
     for query in queries:
-        go_on()
+        check_cancelled()
         if isinstance(query, numbers.Integral) and not isinstance(query, (bool, Id)):
             simhashes.append(int(query))
         else:
-            simhashes.append(asked(db, query).outline(db, recipe).simhash)
-    places, contents, distances = nearby.near_many(db, as_bits(simhashes), distance, go_on)
+            simhashes.append(resolve(db, query).stored_sketch(db, recipe).simhash)
+    places, contents, distances = simhash_index.near_many(db, as_bits(simhashes), distance, check_cancelled)
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
     for content, key, number in documents_of(db, np.unique(contents), where):

@@ -14,8 +14,8 @@ import apsw
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, ranges
-from docindex.query.alike import Alike, Method, Threshold, alike
-from docindex.query.candidates import GoOn
+from docindex.query.candidates import CheckCancelled
+from docindex.query.pair_join import JoinedPairs, Method, Threshold, join_pairs
 from docindex.recipe import Recipe
 from docindex.storage.connection import Transactions
 from docindex.storage.documents import documents_of
@@ -23,7 +23,7 @@ from docindex.storage.documents import documents_of
 METHODS = ("fingerprints", "sketches", "features")
 NOTHING = np.empty(0, np.uint64)
 
-Documents = Callable[[apsw.Connection, I64], Iterable[tuple[int, str, int]]]
+DocumentLookup = Callable[[apsw.Connection, I64], Iterable[tuple[int, str, int]]]
 """Gives the documents of some contents: content, key and id of each."""
 
 # Pairs of contents whose documents are looked up at a time; those of one score are never parted.
@@ -42,7 +42,7 @@ class Pair:
     """What both have, as a share of what either has."""
     containment: float
     """The share of a's that b has, too: a in b."""
-    contained: float
+    reverse_containment: float
     """The share of b's that a has, too."""
     shared: int
     """How many different fingerprint hashes both have; with sketches about how many shingles."""
@@ -60,7 +60,13 @@ class Pairs(Iterable[Pair]):
     """
 
     def __init__(
-        self, store: Transactions, found: Alike, scores: F64, documents: Documents, *, directed: bool
+        self,
+        store: Transactions,
+        found: JoinedPairs,
+        scores: F64,
+        documents: DocumentLookup,
+        *,
+        directed: bool,
     ) -> None:
         # Ties are in the order of keys, which is not known yet.
         order = np.argsort(-scores, kind="stable")
@@ -86,7 +92,13 @@ class Pairs(Iterable[Pair]):
         found = self._found.only(np.arange(begin, end))
         keys = self._keys_of(found)
         numbers = found.numbers()
-        columns = (numbers.resemblance, numbers.containment, numbers.contained, numbers.shared, numbers.error)
+        columns = (
+            numbers.resemblance,
+            numbers.containment,
+            numbers.reverse_containment,
+            numbers.shared,
+            numbers.error,
+        )
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
         nodes = list(zip(found.a.tolist(), found.b.tolist(), strict=True))
         scores = self._scores[begin:end]
@@ -94,12 +106,12 @@ class Pairs(Iterable[Pair]):
         basis: Basis = "fingerprints" if found.slots is None else "sketches"
         for first, last in itertools.pairwise(borders):
             for a, b, number, turned in self._tied(nodes, range(first, last), keys):
-                resemblance, containment, contained, shared, error = rows[number]
+                resemblance, containment, reverse_containment, shared, error = rows[number]
                 if turned:
-                    containment, contained = contained, containment
-                yield Pair(a, b, resemblance, containment, contained, shared, error, basis)
+                    containment, reverse_containment = reverse_containment, containment
+                yield Pair(a, b, resemblance, containment, reverse_containment, shared, error, basis)
 
-    def _keys_of(self, found: Alike) -> dict[int, list[str]]:
+    def _keys_of(self, found: JoinedPairs) -> dict[int, list[str]]:
         """The keys of each node's documents, in their order."""
         nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
         counts = found.starts[nodes + 1] - found.starts[nodes]
@@ -150,16 +162,16 @@ def pairs(
     min_resemblance: float | None = None,
     min_containment: float | None = None,
     method: Method = "fingerprints",
-    marked: U64 = NOTHING,
-    max_documents: int | None = None,
+    ignored: U64 = NOTHING,
+    ignore_above: int | None = None,
     chosen: I64 | None = None,
-    documents: Documents = documents_of,
-    go_on: GoOn = lambda: None,
+    documents: DocumentLookup = documents_of,
+    check_cancelled: CheckCancelled = lambda: None,
 ) -> Pairs:
     """All pairs of documents of some resemblance, or of which one contains some share of the other.
 
     By fingerprints all there are, with exact numbers: of the different hashes of either, without those
-    `marked`, or that more than `max_documents` contents have. By sketches and by features estimates.
+    `marked`, or that more than `ignore_above` contents have. By sketches and by features estimates.
     """
     if (min_resemblance is None) == (min_containment is None):
         raise ValueError(
@@ -167,11 +179,11 @@ def pairs(
             f"not min_resemblance={min_resemblance!r} and min_containment={min_containment!r}"
         )
     if min_resemblance is not None:
-        wanted = checked("min_resemblance", min_resemblance, method, marked, max_documents)
+        wanted = checked("min_resemblance", min_resemblance, method, ignored, ignore_above)
     else:
-        wanted = checked("min_containment", min_containment, method, marked, max_documents)
+        wanted = checked("min_containment", min_containment, method, ignored, ignore_above)
     with store.reading() as db:
-        found = alike(db, recipe, wanted, chosen, go_on)
+        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
     return Pairs(store, found, found.scores(wanted.measure), documents, directed=False)
 
 
@@ -181,20 +193,20 @@ def containments(
     min_containment: float,
     *,
     method: Method = "fingerprints",
-    marked: U64 = NOTHING,
-    max_documents: int | None = None,
+    ignored: U64 = NOTHING,
+    ignore_above: int | None = None,
     chosen: I64 | None = None,
-    documents: Documents = documents_of,
-    go_on: GoOn = lambda: None,
+    documents: DocumentLookup = documents_of,
+    check_cancelled: CheckCancelled = lambda: None,
 ) -> Pairs:
     """All pairs of documents of which the first is contained in the second, by some share or more."""
-    wanted = checked("min_containment", min_containment, method, marked, max_documents)
+    wanted = checked("min_containment", min_containment, method, ignored, ignore_above)
     with store.reading() as db:
-        found = alike(db, recipe, wanted, chosen, go_on)
+        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
     numbers = found.numbers()
     there = np.flatnonzero(numbers.containment >= wanted.least)
     # (A text with itself is there once, and stands for both directions.)
-    back = np.flatnonzero((numbers.contained >= wanted.least) & (found.a != found.b))
+    back = np.flatnonzero((numbers.reverse_containment >= wanted.least) & (found.a != found.b))
     turned = found.only(back)
     both = dataclasses.replace(
         found,
@@ -202,7 +214,7 @@ def containments(
         b=np.concatenate([found.b[there], turned.a]),
         common=np.concatenate([found.common[there], turned.common]),
     )
-    scores = np.concatenate([numbers.containment[there], numbers.contained[back]])
+    scores = np.concatenate([numbers.containment[there], numbers.reverse_containment[back]])
     return Pairs(store, both, scores, documents, directed=True)
 
 
@@ -210,26 +222,26 @@ def checked(
     name: Literal["min_resemblance", "min_containment"],
     least: float | None,
     method: Method,
-    marked: U64,
-    max_documents: int | None,
+    ignored: U64,
+    ignore_above: int | None,
 ) -> Threshold:
     """What a caller wants, or `ValueError`."""
     if isinstance(least, bool) or not isinstance(least, (int, float, np.number)) or not 0 < least <= 1:
         raise ValueError(f"{name} must be a share above 0 and up to 1, not {least!r}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if max_documents is not None:
-        if isinstance(max_documents, bool) or operator.index(max_documents) < 1:
-            raise ValueError(f"max_documents must be a whole number of 1 or more, not {max_documents!r}")
+    if ignore_above is not None:
+        if isinstance(ignore_above, bool) or operator.index(ignore_above) < 1:
+            raise ValueError(f"ignore_above must be a whole number of 1 or more, not {ignore_above!r}")
         if method != "fingerprints":
             raise ValueError(
-                f"max_documents counts who has a fingerprint, and {method} know none; "
+                f"ignore_above counts who has a fingerprint, and {method} know none; "
                 'leave it out, or take method="fingerprints"'
             )
     return Threshold(
         measure="resemblance" if name == "min_resemblance" else "containment",
         least=float(least),
         method=method,
-        marked=marked if method == "fingerprints" else NOTHING,
-        max_documents=max_documents,
+        ignored=ignored if method == "fingerprints" else NOTHING,
+        ignore_above=ignore_above,
     )

@@ -13,7 +13,9 @@ import numpy as np
 
 from docindex.kernels.align import merged, runs
 from docindex.kernels.arrays import I64, U8, Bool
-from docindex.reading.text import borders, ends, lines_and_columns, offsets, read, slices
+from docindex.reading.protocol import SymbolReader
+from docindex.reading.registry import symbol_reader
+from docindex.reading.slicing import lines_and_columns, slices
 from docindex.recipe import Recipe
 
 
@@ -71,29 +73,30 @@ def align(query: str, text: str, recipe: Recipe) -> Alignment:
     >>> len(alignment.passages), round(alignment.query_coverage, 2), alignment.coverage
     (1, 0.69, 1.0)
     """
-    of_query, of_text = _symbols(query), _symbols(text)
+    reader = symbol_reader(recipe.reading)
+    of_query, of_text = _symbols(query, reader), _symbols(text, reader)
     query_size, size = len(of_query), len(of_text)
     i, j, length = runs(of_query, of_text, recipe.k, recipe.window)
     del of_query, of_text  # a byte a symbol that the borders may need now
     if len(length):
-        i, j, length = _whole(_borders(query, query_size), _borders(text, size), i, j, length)
+        i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
         kept = length >= recipe.k
         i, j, length = i[kept], j[kept], length[kept]
     return Alignment(
-        passages=_passages(query, text, i, j, length) if len(length) else [],
+        passages=_passages(query, text, (i, j, length), reader) if len(length) else [],
         query_coverage=_share(i, length, query_size, size),
         coverage=_share(j, length, size, query_size),
     )
 
 
-def _symbols(text: str) -> U8:
+def _symbols(text: str, reader: SymbolReader) -> U8:
     """The symbols of a text of any length."""
-    return np.concatenate([read([piece]).symbols for piece in slices(text)])
+    return np.concatenate([reader.read([piece]).symbols for piece in slices(text)])
 
 
-def _borders(text: str, size: int) -> Bool:
+def _borders(text: str, size: int, reader: SymbolReader) -> Bool:
     """Which places among so many symbols lie between characters: for ASCII all, and in no memory."""
-    return np.broadcast_to(np.True_, size + 1) if text.isascii() else borders(text)
+    return np.broadcast_to(np.True_, size + 1) if text.isascii() else reader.borders(text)
 
 
 def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[I64, I64, I64]:
@@ -110,15 +113,16 @@ def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[
     return i, j, length
 
 
-def _passages(query: str, text: str, i: I64, j: I64, length: I64) -> list[Passage]:
+def _passages(query: str, text: str, common: tuple[I64, I64, I64], reader: SymbolReader) -> list[Passage]:
     """Common runs as places in the texts."""
-    query_starts, starts = _each(offsets, query, i), _each(offsets, text, j)
+    i, j, length = common
+    query_starts, starts = _each(reader.offsets, query, i), _each(reader.offsets, text, j)
     columns = np.array(
         [
             query_starts,
-            _each(ends, query, i + length - 1),
+            _each(reader.ends, query, i + length - 1),
             starts,
-            _each(ends, text, j + length - 1),
+            _each(reader.ends, text, j + length - 1),
             length,
             lines_and_columns(query, query_starts)[0],
             lines_and_columns(text, starts)[0],

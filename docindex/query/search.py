@@ -17,14 +17,14 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, Bool
 from docindex.kernels.tally import tally
-from docindex.query import arguments
-from docindex.query.asking import Query
+from docindex.query import argument_checks
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
+from docindex.query.resolve import Query
 from docindex.recipe import Recipe
-from docindex.storage import documents, forward, postings
-from docindex.storage.adhoc import Where
-from docindex.storage.boilerplate import Marked
+from docindex.storage import documents, forward_index, postings
+from docindex.storage.templates import Ignored
+from docindex.storage.user_sql import Where
 
 Rank = Literal["rarity", "count", "containment"]
 
@@ -72,28 +72,28 @@ class Wanted:
     limit: int | None = 20
     where: Where | None = None
     rank: Rank = "rarity"
-    max_documents: int | None = None
+    ignore_above: int | None = None
 
     def check(self, recipe: Recipe) -> None:
         """`TypeError` or `ValueError` for what cannot be asked."""
         if self.window is not None:
-            arguments.whole("window", self.window, most=LARGEST_WINDOW)
+            argument_checks.whole("window", self.window, most=LARGEST_WINDOW)
             if self.window < recipe.window:
                 raise ValueError(
                     f"window={self.window} is finer than the index, which has the window {recipe.window}; "
                     f"ask with {recipe.window} or more, or make an index with a smaller window"
                 )
-        for name in ("budget", "limit", "max_documents"):
+        for name in ("budget", "limit", "ignore_above"):
             if getattr(self, name) is not None:
-                arguments.whole(name, getattr(self, name))
-        arguments.whole("min_shared", self.min_shared, least=0)
-        arguments.share("min_containment", self.min_containment)
-        arguments.share("min_resemblance", self.min_resemblance)
+                argument_checks.whole(name, getattr(self, name))
+        argument_checks.whole("min_shared", self.min_shared, least=0)
+        argument_checks.share("min_containment", self.min_containment)
+        argument_checks.share("min_resemblance", self.min_resemblance)
         if self.rank not in ("rarity", "count", "containment"):
             raise ValueError(f'rank must be "rarity", "count" or "containment", not {self.rank!r}')
 
 
-Source = Callable[[int], list[Passage]]
+PassageFinder = Callable[[int], list[Passage]]
 """Gives the passages that a content has in common with the query."""
 
 
@@ -101,21 +101,21 @@ def search(
     db: apsw.Connection,
     query: Query,
     recipe: Recipe,
-    marked: Marked,
+    ignored: Ignored,
     wanted: Wanted,
-    passages_with: Source,
-    go_on: Callable[[], None],
+    passages_with: PassageFinder,
+    check_cancelled: Callable[[], None],
 ) -> list[Match]:
     """The documents that share fingerprints with a query, by their score, then by their key."""
-    asking = _asking(db, query, recipe, marked, wanted)
+    asking = _asking(db, query, recipe, ignored, wanted)
     if not len(asking.hashes):
-        return same_symbols(db, query, wanted, passages_with)
-    candidates = _candidates(db, asking, go_on)
+        return same_symbols(db, query, recipe, wanted, passages_with)
+    candidates = _candidates(db, asking, check_cancelled)
     enough = candidates.counts >= asking.least(wanted)
     order = candidates.scores if wanted.rank == "rarity" else candidates.counts
     best: list[Match] = []
     for some in _best_first(db, candidates.contents[enough], order[enough], wanted):
-        go_on()
+        check_cancelled()
         if wanted.limit is not None and len(best) >= wanted.limit:
             # What the inverted index promises, the forward index may take back: rarely, but then the
             # next one may be better.
@@ -123,14 +123,16 @@ def search(
             del best[wanted.limit :]
             if _order(best[-1]) <= (-_score(some[0].promised, wanted), some[0].key):
                 break
-        best += _matches(db, some, asking, candidates.weights, marked, wanted, passages_with)
+        best += _matches(db, some, asking, candidates.weights, ignored, wanted, passages_with)
     best.sort(key=_order)
     return best[: wanted.limit]
 
 
-def same_symbols(db: apsw.Connection, query: Query, wanted: Wanted, passages_with: Source) -> list[Match]:
+def same_symbols(
+    db: apsw.Connection, query: Query, recipe: Recipe, wanted: Wanted, passages_with: PassageFinder
+) -> list[Match]:
     """For a query of which nothing counts: the documents with the very same symbols, which are its like."""
-    contents = documents.of_symbols(db, query.symbols_hash(db))
+    contents = documents.of_symbols(db, query.symbols_hash(db, recipe))
     same = documents.documents_of(db, np.array(contents, np.int64), wanted.where)
     matches = [
         Match(
@@ -138,7 +140,7 @@ def same_symbols(db: apsw.Connection, query: Query, wanted: Wanted, passages_wit
             id=number,
             score=0.0,
             containment=1.0,
-            contained=1.0,
+            reverse_containment=1.0,
             resemblance=1.0,
             shared=0,
             basis="fingerprints",
@@ -150,10 +152,12 @@ def same_symbols(db: apsw.Connection, query: Query, wanted: Wanted, passages_wit
 
 
 def candidates_of(
-    db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, go_on: Callable[[], None]
+    db: apsw.Connection, query: Query, recipe: Recipe, ignored: Ignored, check_cancelled: Callable[[], None]
 ) -> list[int]:
     """The contents that may share a fingerprint with a query."""
-    found: list[int] = _candidates(db, _asking(db, query, recipe, marked, Wanted()), go_on).contents.tolist()
+    found: list[int] = _candidates(
+        db, _asking(db, query, recipe, ignored, Wanted()), check_cancelled
+    ).contents.tolist()
     return found
 
 
@@ -175,10 +179,10 @@ class _Asking:
         return share - 4 * math.sqrt(share * (1 - wanted.min_containment))
 
 
-def _asking(db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, wanted: Wanted) -> _Asking:
-    hashes, coarse = map(marked.left_of, query.hashes(db, recipe, wanted.window))
-    if wanted.max_documents is not None and len(hashes):
-        common = _common(db, hashes, wanted.max_documents)
+def _asking(db: apsw.Connection, query: Query, recipe: Recipe, ignored: Ignored, wanted: Wanted) -> _Asking:
+    hashes, coarse = map(ignored.without, query.hashes(db, recipe, wanted.window))
+    if wanted.ignore_above is not None and len(hashes):
+        common = _common(db, hashes, wanted.ignore_above)
         hashes, coarse = (some[~np.isin(some, common)] for some in (hashes, coarse))
     # The smallest: as good as drawn by lot, and the same in every text. (If nothing is left of what a
     # larger window selects, all that there is.)
@@ -188,12 +192,12 @@ def _asking(db: apsw.Connection, query: Query, recipe: Recipe, marked: Marked, w
     return _Asking(hashes, looked_up)
 
 
-def _common(db: apsw.Connection, hashes: U64, max_documents: int) -> U64:
+def _common(db: apsw.Connection, hashes: U64, ignore_above: int) -> U64:
     """Those of some ascending hashes that more living contents have."""
     gone, having = postings.dead(db), np.zeros(len(hashes), np.int64)
     for which, found in postings.look_up(db, hashes):
         having += np.bincount(which[~np.isin(found, gone)], minlength=len(hashes))
-    return hashes[having > max_documents]
+    return hashes[having > ignore_above]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -207,12 +211,12 @@ class _Candidates:
     """What each hash of the query weighs; nothing if it was not looked up."""
 
 
-def _candidates(db: apsw.Connection, asking: _Asking, go_on: Callable[[], None]) -> _Candidates:
+def _candidates(db: apsw.Connection, asking: _Asking, check_cancelled: Callable[[], None]) -> _Candidates:
     gone, hashes = postings.dead(db), asking.hashes[asking.looked_up]
 
     def hits() -> Iterator[tuple[I64, I64]]:
         for which, found in postings.look_up(db, hashes):
-            go_on()
+            check_cancelled()
             if len(gone):
                 alive = ~np.isin(found, gone)
                 which, found = which[alive], found[alive]
@@ -270,17 +274,17 @@ def _matches(
     some: list[_Candidate],
     asking: _Asking,
     weights: I64,
-    marked: Marked,
+    ignored: Ignored,
     wanted: Wanted,
-    passages_with: Source,
+    passages_with: PassageFinder,
 ) -> Iterator[Match]:
     """Those of some candidates that are wanted, with their numbers."""
     contents = np.array([candidate.content for candidate in some], np.int64)
     of = np.unique(contents)
     at = np.searchsorted(of, contents)
-    places, hits = forward.shared_with(db, asking.hashes, of)
+    places, hits = forward_index.shared_with(db, asking.hashes, of)
     counts = np.bincount(places, minlength=len(of))
-    numbers = _numbers(len(asking.hashes), counts, _sizes(db, of, marked, wanted.max_documents))
+    numbers = _numbers(len(asking.hashes), counts, _sizes(db, of, ignored, wanted.ignore_above))
     # Only what was looked up decides the order, for of the rest nobody knows how rare it is.
     if wanted.rank == "rarity":
         scores = np.bincount(places, weights[hits], minlength=len(of)) / _ONE
@@ -309,21 +313,21 @@ def _numbers(size: int, shared: I64, sizes: I64) -> dict[str, F64]:
     """Containment, contained and resemblance of a query of some size and contents of some sizes."""
     return {
         "containment": shared / size,
-        "contained": shared / np.maximum(1, sizes),
+        "reverse_containment": shared / np.maximum(1, sizes),
         "resemblance": shared / np.maximum(1, size + sizes - shared),
     }
 
 
-def _sizes(db: apsw.Connection, of: I64, marked: Marked, max_documents: int | None) -> I64:
+def _sizes(db: apsw.Connection, of: I64, ignored: Ignored, ignore_above: int | None) -> I64:
     """How many different hashes some contents have that count."""
     sizes = documents.sizes_of(db, of)
-    not_counting = marked.hashes
-    if max_documents is not None:
-        own = np.unique(np.concatenate([hashes for _, hashes in forward.hashes_of(db, of)]))
-        not_counting = np.union1d(not_counting, _common(db, own, max_documents))
+    not_counting = ignored.hashes
+    if ignore_above is not None:
+        own = np.unique(np.concatenate([hashes for _, hashes in forward_index.hashes_of(db, of)]))
+        not_counting = np.union1d(not_counting, _common(db, own, ignore_above))
     if not len(not_counting):
         return sizes
-    places, _ = forward.shared_with(db, not_counting, of)
+    places, _ = forward_index.shared_with(db, not_counting, of)
     return sizes - np.bincount(places, minlength=len(of))
 
 

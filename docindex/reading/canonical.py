@@ -4,7 +4,7 @@ Must never say anything else than `text.read`: a text and its canonical form hav
 same words. (But for 454 signs as "㋀": such a one is part of a word, but spelled with ideographs.)
 """
 
-from docindex.reading.letters import letters, separates, stands_alone
+from docindex.reading.code_points import letters, separates, stands_alone
 
 
 def canonical(text: str) -> str:

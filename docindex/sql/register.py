@@ -12,13 +12,13 @@ from typing import Any
 
 import apsw
 
-from docindex.questions import Questions
-from docindex.sql.editable import DocIndex
-from docindex.sql.homes import Beside, Given, Here, Home
-from docindex.sql.listed import FingerprintList
+from docindex.index.reader import IndexReader
+from docindex.sql.editable_table import DocIndex
+from docindex.sql.fingerprint_list import FingerprintList
 from docindex.sql.scalars import Common, Scalars, SketchUnion, Value, naming
-from docindex.sql.tables import TABLES, Table
-from docindex.sql.virtual import Module
+from docindex.sql.sources import Beside, Given, Here, IndexSource
+from docindex.sql.table_functions import TABLES, Table
+from docindex.sql.virtual_tables import Module
 
 _log = logging.getLogger("docindex")
 
@@ -28,7 +28,7 @@ _NAME_THEMSELVES = {"doc_distance", "doc_sketch_resemblance"}
 
 def register(
     connection: apsw.Connection | sqlite3.Connection,
-    index: Questions | None = None,
+    index: IndexReader | None = None,
     *,
     limit_s: float | None = None,
 ) -> None:
@@ -48,7 +48,7 @@ def register(
     (1.0,)
     >>> connection.close()
     """
-    if not (index is None or isinstance(index, Questions)):
+    if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be what docindex.open returns, or None, not {index!r}")
     if isinstance(connection, apsw.Connection):
         if limit_s is not None:
@@ -61,11 +61,11 @@ def register(
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
 
 
-def register_on(connection: apsw.Connection, index: Questions | None = None) -> None:
+def register_on(connection: apsw.Connection, index: IndexReader | None = None) -> None:
     """The same for a connection of apsw."""
     here = Here(connection)
-    home: Home = here if index is None else Given(index)
-    scalars = Scalars(home)
+    source: IndexSource = here if index is None else Given(index)
+    scalars = Scalars(source)
     flags = apsw.SQLITE_INNOCUOUS
     for name, (function, counts) in scalars.all().items():
         for count in counts:
@@ -76,10 +76,10 @@ def register_on(connection: apsw.Connection, index: Questions | None = None) -> 
         connection.create_aggregate_function(name, functools.partial(_steps, name, aggregate), 1, flags=flags)
     for table in TABLES:
         name = f"{table.name}_json"
-        connection.create_scalar_function(name, _named(name, _json(table, home)), -1, flags=flags)
+        connection.create_scalar_function(name, _named(name, _json(table, source)), -1, flags=flags)
     # apsw's types ask for every method a module can have; it takes what there is.
-    modules: dict[str, Any] = {table.name: Module(home, table) for table in TABLES}
-    modules["fingerprint_list"] = FingerprintList(home)
+    modules: dict[str, Any] = {table.name: Module(source, table) for table in TABLES}
+    modules["fingerprint_list"] = FingerprintList(source)
     for name, module in modules.items():
         connection.create_module(name, module, use_bestindex_object=True, eponymous_only=True, read_only=True)
     if index is None:
@@ -89,9 +89,9 @@ def register_on(connection: apsw.Connection, index: Questions | None = None) -> 
         )
 
 
-def _register_sqlite3(connection: sqlite3.Connection, home: Home) -> None:
-    scalars = Scalars(home)
-    told = _Told(home)
+def _register_sqlite3(connection: sqlite3.Connection, source: IndexSource) -> None:
+    scalars = Scalars(source)
+    told = _Told(source)
     for name, (function, counts) in scalars.all().items():
         for count in counts:
             wrapped = told.quick(function) if name in _NAME_THEMSELVES else told.of(_named(name, function))
@@ -100,7 +100,7 @@ def _register_sqlite3(connection: sqlite3.Connection, home: Home) -> None:
         connection.create_aggregate(name, 1, functools.partial(_Told.Aggregate, told, name, aggregate))  # type: ignore[arg-type]
     for table in TABLES:
         name = f"{table.name}_json"
-        connection.create_function(name, -1, told.of(_named(name, _json(table, home))))
+        connection.create_function(name, -1, told.of(_named(name, _json(table, source))))
     connection.create_function("doc_error", 0, told.last)
 
 
@@ -121,8 +121,8 @@ def _named(name: str, function: Callable[..., Value]) -> Callable[..., Value]:
     return call
 
 
-def _json(table: Table, home: Home) -> Callable[..., Value]:
-    return lambda *values: table.as_json(home, *values)
+def _json(table: Table, source: IndexSource) -> Callable[..., Value]:
+    return lambda *values: table.as_json(source, *values)
 
 
 def _steps(name: str, aggregate: Callable[[], SketchUnion | Common]) -> tuple[Any, Any, Any]:
@@ -142,8 +142,8 @@ class _Told:
     So what it was is written to the log "docindex", and `select doc_error()` gives it.
     """
 
-    def __init__(self, home: Home) -> None:
-        self._begin = home.begin if isinstance(home, Beside) else lambda: None
+    def __init__(self, source: IndexSource) -> None:
+        self._begin = source.begin if isinstance(source, Beside) else lambda: None
         self._last: str | None = None
 
     def last(self) -> str | None:

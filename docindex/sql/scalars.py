@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
 from docindex.kernels.features import acceptance, features
-from docindex.query.asking import Id, Text
-from docindex.reading.canonical import canonical
+from docindex.query.resolve import Id, Text
+from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketch import shingle_set, sketch_batches
-from docindex.sql.homes import Home
-from docindex.storage.rows import signed
-from docindex.strings import shares
+from docindex.sketching.sketch import shingle_set, sketch_batches
+from docindex.sql.sources import IndexSource
+from docindex.storage.values import signed
 from docindex.version import __version__
 
 Value = None | int | float | str | bytes
@@ -74,8 +74,8 @@ def whole(value: Value) -> int | None:
 class Scalars:
     """The functions, as they are called."""
 
-    def __init__(self, home: Home) -> None:
-        self._home = home
+    def __init__(self, source: IndexSource) -> None:
+        self._source = source
 
     def all(self) -> dict[str, tuple[Callable[..., Value], tuple[int, ...]]]:
         """Each function under its name, and how many arguments it takes; the last may be a schema."""
@@ -121,41 +121,47 @@ class Scalars:
         """The words of a text or a document as they are compared."""
         if what is None:
             return None
-        return canonical(self.text(what, schema))
+        reader = symbol_reader(self._recipe(schema_of(schema)).reading)
+        return reader.canonical(self.text(what, schema))
 
     def text(self, what: Value, schema: Value) -> str:
         """A text, or that of a document."""
         query = asking(what)
-        return query if isinstance(query, Text) else self._home.asked(schema_of(schema)).whole_text(query)
+        return query if isinstance(query, Text) else self._source.reader(schema_of(schema)).whole_text(query)
 
     def shingles(self, what: Value) -> U64:
         """The shingles of a text or a document that count."""
         query = asking(what)
-        if isinstance(query, Text) and not self._home.has_index():
+        if isinstance(query, Text) and not self._source.has_index():
             return shingle_set(query, Recipe())
-        return self._home.asked().shingles(query)
+        return self._source.reader().shingles(query)
 
     def _shares(self, a: Value, b: Value, schema: Value, which: int) -> Value:
         if a is None or b is None:
             return None
         of_a, of_b = asking(a), asking(b)
         name = schema_of(schema)
-        if name is None and isinstance(of_a, Text) and isinstance(of_b, Text) and not self._home.has_index():
+        if (
+            name is None
+            and isinstance(of_a, Text)
+            and isinstance(of_b, Text)
+            and not self._source.has_index()
+        ):
             return shares(of_a, of_b)[which]
-        found = self._home.asked(name).measures(of_a, of_b)
+        found = self._source.reader(name).measures(of_a, of_b)
         return (found.resemblance, found.containment)[which]
 
     def _recipe(self, schema: str | None) -> Recipe:
         """How texts are read: as the index does it, or in the usual way where there is none."""
-        there = schema is not None or self._home.has_index()
-        return self._home.asked(schema).recipe if there else Recipe()
+        there = schema is not None or self._source.has_index()
+        return self._source.reader(schema).recipe if there else Recipe()
 
     def _outline(self, what: Value, schema: Value) -> tuple[U32, int]:
         """The slots and the simhash."""
         query, name = asking(what), schema_of(schema)
         if isinstance(query, Id):
-            outline = self._home.asked(name).outline(query)
-            return outline.slots, outline.simhash
+            stored_sketch = self._source.reader(name).stored_sketch(query)
+            return stored_sketch.slots, stored_sketch.simhash
         (batch,) = sketch_batches([query], self._recipe(name))
         return batch[0].slots, batch[0].simhash
 

@@ -15,14 +15,14 @@ from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.features import features
 from docindex.recipe import Recipe
 from docindex.storage import contents, postings
-from docindex.storage.columns import PART_BITS
+from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import row_sum, rows, stream, value
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
 
 
-def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> list[str]:
+def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], None]) -> list[str]:
     """All findings, a sentence each; `go_on` is called between steps, and may raise to stop."""
     looks = (
         _structure,
@@ -39,7 +39,7 @@ def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> 
     )
     found: list[str] = []
     for look in looks:
-        go_on()
+        check_cancelled()
         try:
             for finding in look(db, recipe):
                 found.append(finding)
@@ -49,7 +49,7 @@ def findings(db: apsw.Connection, recipe: Recipe, go_on: Callable[[], None]) -> 
             raise
         except (apsw.Error, DocIndexError) as error:
             found.append(f"{_name(look)} cannot be read: {error}")
-    go_on()
+    check_cancelled()
     return found
 
 

@@ -19,13 +19,13 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.features import features
 from docindex.kernels.packing import unpacked
-from docindex.reading.text import slices
+from docindex.reading.slicing import slices
 from docindex.recipe import Recipe
-from docindex.sketch import HASH_BYTES, HASH_SHIFT, Sketches, sketch_batches
-from docindex.storage.columns import PART_BITS, SLOT_BYTES, Columns, gap_type
+from docindex.sketching.incremental import union
+from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT, Sketches, sketch_batches
+from docindex.sketching.text_parts import Parts, parts_of, source_of
+from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, Columns, gap_type
 from docindex.storage.rows import counter, row_sum, rows, stream, value
-from docindex.storage.texts import Parts, parts_of, source_of
-from docindex.streams import union
 
 _PARTS = "id between ? and ?"
 
@@ -67,7 +67,7 @@ class Incoming:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Postings:
+class NewPostings:
     """What the inverted index must take in: hashes of some contents, end to end, which it may overwrite."""
 
     hashes: U64
@@ -99,7 +99,9 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
     return dict(found)
 
 
-def put(db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, store_text: bool) -> Postings:
+def put(
+    db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, store_text: bool
+) -> NewPostings:
     """Store documents: new ones, other texts under known keys, other meta; the rest costs nothing.
 
     A text that `known` does not have should come with its sketch; one that somebody has removed since
@@ -296,7 +298,7 @@ def _damaged_text(db: apsw.Connection, content: int) -> CorruptIndex:
 
 def _put_contents(
     db: apsw.Connection, new: Sequence[Incoming], numbers: Sequence[int], recipe: Recipe
-) -> Postings:
+) -> NewPostings:
     columns: dict[int, Columns] = {}
     for document in new:
         if document.sketches is None:
@@ -332,7 +334,9 @@ def _put_contents(
         document.sketches = None  # of a long document that is a lot of memory, which sorting needs
     whole = len(hashes) == 1 and hashes[0].flags.writeable
     together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
-    return Postings(together, np.array(numbers, np.int64), np.array([len(own) for own in hashes], np.int64))
+    return NewPostings(
+        together, np.array(numbers, np.int64), np.array([len(own) for own in hashes], np.int64)
+    )
 
 
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:

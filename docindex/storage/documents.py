@@ -12,10 +12,10 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
-from docindex.storage import adhoc
-from docindex.storage.adhoc import Where
+from docindex.storage import user_sql
 from docindex.storage.contents import from_json
 from docindex.storage.rows import Bindings, counter, row_sum, rows, rows_for, value
+from docindex.storage.user_sql import Where
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
@@ -30,7 +30,7 @@ _OUTLINES = (
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Outline:
+class StoredSketch:
     """What is known of a content but for its fingerprints."""
 
     content: int
@@ -59,11 +59,11 @@ def _fulfilling(
     db: apsw.Connection, statement: str, where: Where, before: tuple[Any, ...] = ()
 ) -> list[tuple[Any, ...]]:
     """The rows of a statement on `document` that fulfil a condition; else `ValueError`."""
-    condition, bindings = adhoc.checked_condition(db, where)
+    condition, bindings = user_sql.checked_condition(db, where)
     try:
-        with adhoc.only_reading(db) as cursor:
+        with user_sql.only_reading(db) as cursor:
             return cursor.execute(f"{statement} where ({condition}\n)", (*before, *bindings)).fetchall()
-    except adhoc.SLIPS as error:
+    except user_sql.SLIPS as error:
         raise ValueError(f"the condition {condition!r} does not work: {error}") from error
 
 
@@ -142,20 +142,20 @@ def sizes_of(db: apsw.Connection, contents: I64) -> I64:
     return np.array([hashes for (hashes,) in found], np.int64)
 
 
-def outlines_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[Outline]:
+def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
     """The sketches of some contents, but for their fingerprints."""
     found = []
     for content, shingles, symbols_hash, simhash, slots in rows_for(db, _OUTLINES, contents):
         if len(slots) != 4 * recipe.slots:
             raise CorruptIndex(f"content {content} has not {recipe.slots} slots; index again", db.filename)
-        outline = Outline(
+        stored_sketch = StoredSketch(
             content,
             shingles,
             symbols_hash,
             simhash % (1 << 64),
             np.frombuffer(slots, "<u4").astype(np.uint32),
         )
-        found.append(outline)
+        found.append(stored_sketch)
     return found
 
 

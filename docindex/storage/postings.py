@@ -22,7 +22,7 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, ranges
 from docindex.kernels.packing import packed, unpacked
-from docindex.storage.contents import Postings
+from docindex.storage.contents import NewPostings
 from docindex.storage.rows import rows, value
 
 # A hash of 32 bits meets a stranger's once in 2^32 / postings: once in 900 looked-up hashes at five
@@ -90,21 +90,21 @@ class Segment:
         """The id of a block's row."""
         return (self.id << 32) + block
 
-    def keys(self, found: "Found") -> U64:
+    def keys(self, found: "PostingArrays") -> U64:
         """The keys of some postings that another segment had."""
         local = (found.contents - self.first).astype(np.uint64)
         return ((found.hashes >> np.uint64(64 - self.hash_bits)) << np.uint64(self.local_bits)) | local
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class PostingArrays:
     """Postings as they are read: hashes, of which only the high bits are there, and their contents."""
 
     hashes: U64
     contents: I64
 
 
-def add(db: apsw.Connection, postings: Postings) -> None:
+def add(db: apsw.Connection, postings: NewPostings) -> None:
     """Store some postings as one segment, and merge a bounded stretch of what is there."""
     size = len(postings.hashes)
     if size:
@@ -216,10 +216,10 @@ def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int
         last = found[-1][0]
 
 
-def postings_in(segment: Segment, keys: U64) -> Found:
+def postings_in(segment: Segment, keys: U64) -> PostingArrays:
     """What some keys of a segment stand for; the hashes have their high bits only."""
     hashes = (keys >> np.uint64(segment.local_bits)) << np.uint64(64 - segment.hash_bits)
-    return Found(hashes, _contents(segment, keys))
+    return PostingArrays(hashes, _contents(segment, keys))
 
 
 def _sources(segments: Iterable[Segment], target: Segment) -> list[Segment]:
@@ -338,9 +338,9 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
         hashes.append(found.hashes)
         contents.append(found.contents)
         db.execute("delete from main.posting where id >= ? and id < ?", (source.row(first), source.row(last)))
-    merged = Found(np.concatenate(hashes), np.concatenate(contents))
+    merged = PostingArrays(np.concatenate(hashes), np.concatenate(contents))
     alive = ~np.isin(merged.contents, _dead(db, target))
-    keys = np.sort(target.keys(Found(merged.hashes[alive], merged.contents[alive])))
+    keys = np.sort(target.keys(PostingArrays(merged.hashes[alive], merged.contents[alive])))
     _write(db, target, keys)
     dropped = len(merged.hashes) - len(keys)
     moved = None if end == 1 << bits else end
@@ -372,7 +372,7 @@ def _damaged(what: str, path: str) -> NoReturn:
     raise CorruptIndex(f"{what}; restore a backup, or index again", path)
 
 
-def by_hash(db: apsw.Connection) -> tuple[int, Iterator[Found]]:
+def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
     """All postings of all segments by hash, then by content, dead ones included; and their hashes' bits.
 
     They come some 2^20 at a time: equal hashes always together, and so many of a hash as there are.
@@ -382,7 +382,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[Found]]:
     local_bits = (max((segment.last for segment in segments), default=0) - first).bit_length()
     bits = min([HASH_BITS, 64 - local_bits, *(segment.hash_bits for segment in segments)])
 
-    def pieces() -> Iterator[Found]:
+    def pieces() -> Iterator[PostingArrays]:
         total = sum(segment.postings for segment in segments if segment.target is None)
         parts_bits = (total // _AT_ONCE).bit_length()
         for part in range(1 << parts_bits):
@@ -402,12 +402,12 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[Found]]:
                 # A hash that lost bits may have become equal to another.
                 keys = keys[np.append(True, keys[1:] != keys[:-1])]
                 local = (keys & np.uint64((1 << local_bits) - 1)).astype(np.int64)
-                yield Found(keys >> np.uint64(local_bits) << np.uint64(64 - bits), local + first)
+                yield PostingArrays(keys >> np.uint64(local_bits) << np.uint64(64 - bits), local + first)
 
     return bits, pieces()
 
 
-def sharers(db: apsw.Connection) -> I64:
+def document_frequencies(db: apsw.Connection) -> I64:
     """How many living contents have each hash, the greatest number first."""
     gone = dead(db)
     counts = [np.empty(0, np.int64)]
@@ -419,7 +419,7 @@ def sharers(db: apsw.Connection) -> I64:
     return np.sort(np.concatenate(counts))[::-1]
 
 
-def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> Found:
+def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> PostingArrays:
     """Those postings of a segment whose hashes begin with some bits."""
     finer = segment.block_bits - parts_bits
     if finer >= 0:
@@ -427,4 +427,4 @@ def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> 
     block = part >> -finer  # a small segment: its block has more than this part
     found = postings_in(segment, blocks_of(db, segment, block, block + 1))
     ours = found.hashes >> np.uint64(64 - parts_bits) == np.uint64(part)
-    return Found(found.hashes[ours], found.contents[ours])
+    return PostingArrays(found.hashes[ours], found.contents[ours])

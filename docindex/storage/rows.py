@@ -13,6 +13,7 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64
+from docindex.storage.values import signed
 
 Bindings = Sequence[Any]
 
@@ -112,8 +113,3 @@ def row_sum(*values: object) -> int:
             shown.append(item)
     head = repr(shown).encode("utf-8", "surrogatepass")
     return signed(xxhash.xxh3_64_intdigest(b"".join((head, *blobs))))
-
-
-def signed(bits: int) -> int:
-    """64 bits as SQLite stores them."""
-    return bits - (1 << 64) if bits >> 63 else bits

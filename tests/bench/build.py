@@ -16,10 +16,10 @@ import numpy as np
 
 import docindex
 from docindex.storage import postings as inverted
-from docindex.storage.contents import Postings
+from docindex.storage.contents import NewPostings
 from tests.bench import corpus
 
-sketching = importlib.import_module("docindex.sketch")
+sketching = importlib.import_module("docindex.sketching.sketch")
 
 
 def run(options):
@@ -90,7 +90,7 @@ def file_size(path):
 
 
 def storage_alone(paths, folder, size):
-    """Postings into segments, and the same into a table with a row for each."""
+    """NewPostings into segments, and the same into a table with a row for each."""
     hashes, documents, positions = [], [], []
     texts = [read(path) for path in paths]
     begin = 0
@@ -104,7 +104,7 @@ def storage_alone(paths, folder, size):
     def blocks(connection):
         connection.execute(SEGMENTS)
         numbers, counts = np.unique(documents, return_counts=True)
-        inverted.add(connection, Postings(hashes.copy(), numbers, counts))
+        inverted.add(connection, NewPostings(hashes.copy(), numbers, counts))
 
     def table(connection):
         connection.execute(

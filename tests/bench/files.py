@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import docindex
-from docindex.files.copies import copies
-from docindex.files.names import key_of, root_of
-from docindex.files.reading import read
-from docindex.files.scan import scan
-from docindex.files.walk import Skipped
+from docindex.folders.copies import copies
+from docindex.folders.file_reader import read
+from docindex.folders.path_keys import key_of, root_of
+from docindex.folders.scan import scan
+from docindex.folders.walk import Skipped
 from tests.bench.corpus import distinct_files
 
 OLD = 10**18

@@ -14,10 +14,10 @@ import numpy as np
 
 from docindex import Recipe
 from docindex.kernels.winnow import fingerprints
-from docindex.reading.text import read
+from docindex.reading.registry import symbol_reader
 from tests.bench import corpus
 
-sketching = importlib.import_module("docindex.sketch")
+sketching = importlib.import_module("docindex.sketching.sketch")
 RECIPE = Recipe()
 SMALL, LARGE = 1 << 10, 1 << 14
 
@@ -64,7 +64,7 @@ def run(options):
 
 def to_fingerprints(texts):
     for batch in sketching.batches(texts, lambda text: len(text) + RECIPE.slots):
-        reading = read(batch)
+        reading = symbol_reader("text/1").read(batch)
         fingerprints(reading.symbols, reading.starts, RECIPE.k, RECIPE.window)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import docindex
-from docindex.storage import nearby
+from docindex.storage import simhash_index
 
 COUNT = 1_000_000
 A_COMMIT = 5000
@@ -113,13 +113,15 @@ def one(db, simhashes):
         took, found, rounds = [], 0, LOOKED_UP if distance < 9 else 5
         for query in random.choice(simhashes, rounds).tolist():
             start = time.perf_counter()
-            contents, _ = nearby.near(db, query, distance)
+            contents, _ = simhash_index.near(db, query, distance)
             took.append(1000 * (time.perf_counter() - start))
             found += len(contents)
         values = sum(
-            len(nearby._flips(width, most))
-            for (_, width), most in zip(nearby._BLOCKS, nearby._most_flips(distance), strict=True)
-            if most >= 0 and nearby._enough(1, distance) <= COUNT
+            len(simhash_index._flips(width, most))
+            for (_, width), most in zip(
+                simhash_index._BLOCKS, simhash_index._most_flips(distance), strict=True
+            )
+            if most >= 0 and simhash_index._enough(1, distance) <= COUNT
         )
         print(
             f"{distance:8} {values or 'all':>7} {found / rounds:8.1f} "
@@ -146,12 +148,12 @@ def beside(db, simhashes, rounds):
         rows = db.execute("select id, simhash from content not indexed").fetchall()
         return [number for number, simhash in rows if (simhash % (1 << 64) ^ query).bit_count() <= 3]
 
-    ours = median(lambda query: nearby.near(db, query, 3))
+    ours = median(lambda query: simhash_index.near(db, query, 3))
     print(f"at distance 3, beside it: {ours:.3f} ms")
     in_memory = median(scan)
     print(f"  numpy, all held in memory: {in_memory:.3f} ms, {in_memory / ours:.1f} times as long")
     del queries[3:]
-    by_index = median(lambda query: list(nearby._compared(db, np.array([query], np.uint64), 3, COUNT)))
+    by_index = median(lambda query: list(simhash_index._compared(db, np.array([query], np.uint64), 3, COUNT)))
     print(f"  all read from the smallest index: {by_index:.0f} ms, {by_index / ours:,.0f} times")
     by_rows = median(select)
     print(f"  `select id, simhash from content`, in Python: {by_rows:.0f} ms, {by_rows / ours:,.0f} times")
@@ -166,9 +168,9 @@ def many(db, simhashes, rounds):
         took = []
         for _ in range(rounds):
             start = time.perf_counter()
-            places, _, _ = nearby.near_many(db, queries, distance)
+            places, _, _ = simhash_index.near_many(db, queries, distance)
             took.append(time.perf_counter() - start)
-        design = nearby._design(COUNT, COUNT, distance)
+        design = simhash_index._design(COUNT, COUNT, distance)
         print(f"{distance:8} {len(places):10,} found in {np.median(took):6.2f} s, {design.tables:2} tables")
     some = queries[:200]
     start = time.perf_counter()
@@ -178,5 +180,5 @@ def many(db, simhashes, rounds):
     print(f"  numpy, a scan for each of them, from {len(some)}: {scan:.0f} s")
     for number in (1000, 10_000, 100_000):
         start = time.perf_counter()
-        nearby.near_many(db, queries[:number], 3)
+        simhash_index.near_many(db, queries[:number], 3)
         print(f"  {number:,} at distance 3: {time.perf_counter() - start:.3f} s")

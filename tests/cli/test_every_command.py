@@ -12,7 +12,7 @@ import pytest
 import xxhash
 
 from docindex.cli import main
-from docindex.cli.commands import docindex as all_commands
+from docindex.cli.command_list import docindex as all_commands
 from tests.reference import commands
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -45,7 +45,7 @@ CASES = {
             ["nothing.json", "--delete"], 3, "nothing.json cannot be used: No such file"),
     "undo": ([], ["journal"], "would be undone: c\nnothing was done", first_has(outcome="would be undone"),
              ["home"], 2, "'home' is a directory"),
-    "search": ([ADD], [DRAFT], "100% of it in ", first_has(containment=1.0, contained=1.0),
+    "search": ([ADD], [DRAFT], "100% of it in ", first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
     "similar": ([ADD], [DRAFT], "100%  ", first_has(resemblance=1.0, key=DRAFT),
                 ["nothing"], 3, "nothing cannot be read: No such file"),

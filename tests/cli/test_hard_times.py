@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
-from docindex.cli.words import given
-from docindex.files.names import key_of
+from docindex.cli.wording import given
+from docindex.folders.path_keys import key_of
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 TEXT = (SAMPLES / "draft.txt").read_bytes()
@@ -117,7 +117,7 @@ def test_without_its_packages_the_command_says_what_to_install(
     monkeypatch.chdir(tmp_path)
     assert main(["add", str(SAMPLES / "draft.txt")]) == 0
     capsys.readouterr()
-    names = ("docindex.cli.", "docindex.files.", "docindex.report.", missing)
+    names = ("docindex.cli.", "docindex.folders.", "docindex.report.", missing)
     for name in [name for name in sys.modules if name.startswith(names)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)

@@ -111,7 +111,7 @@ def test_what_cannot_be_watched_is_said(capsys, tmp_path, monkeypatch, arguments
 
 
 def test_without_its_package_it_says_what_to_install(capsys, tmp_path, monkeypatch):
-    for name in [name for name in sys.modules if name.startswith(("watchdog", "docindex.files.watch"))]:
+    for name in [name for name in sys.modules if name.startswith(("watchdog", "docindex.folders.watch"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "watchdog", None)
     assert main(["scan", "--watch", str(tmp_path)]) == 2

@@ -5,7 +5,6 @@ reads its output knows at any moment what the index must hold: `after` is what a
 Merges go on at almost every moment: the numbers that keep them rare are shrunk.
 """
 
-import importlib
 import itertools
 import json
 import os
@@ -14,8 +13,9 @@ import sys
 from pathlib import Path
 
 import docindex
-from docindex import index as facade
-from docindex.storage import columns, postings, upkeep
+from docindex.index import writer as facade
+from docindex.reading import slicing
+from docindex.storage import batch_rows, maintenance, postings
 
 COMMIT = 4_000
 """Characters of text in a commit of `add_many` here."""
@@ -36,15 +36,13 @@ def text_of(number):
 def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, which undoes it
     """Make commits of `add_many` short, and merges long in commits and frequent."""
     setattr(facade, "_COMMIT", COMMIT)
-    # (Not `from docindex import sketch`: that is the function.)
-    setattr(importlib.import_module("docindex.sketch"), "PART", BATCH)
     # Texts and fingerprints of many rows.
-    setattr(importlib.import_module("docindex.reading.text"), "PART", BATCH)
-    setattr(columns, "FINGERPRINTS_A_PART", 20)
+    setattr(slicing, "PART", BATCH)
+    setattr(batch_rows, "FINGERPRINTS_A_PART", 20)
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
         assert hasattr(postings, name)
         setattr(postings, name, value)
-    setattr(upkeep, "_MERGED_AT_A_TIME", 500)
+    setattr(maintenance, "_MERGED_AT_A_TIME", 500)
 
 
 def after(state, call, upto=None):

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex import index as facade
+from docindex.index import writer as facade
 from docindex.storage import check, postings
 from tests.crash import program
 
@@ -237,17 +237,17 @@ def test_cancel_stops_an_optimize_which_then_goes_on(tmp_path, monkeypatch):
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         before = everything(index)
-        merge_some, calls = facade.upkeep.merge_some, []
+        merge_some, calls = facade.maintenance.merge_some, []
 
         def meanwhile(db):
             calls.append(cancelled_from_another_thread(index))
             return merge_some(db)
 
-        monkeypatch.setattr(facade.upkeep, "merge_some", meanwhile)
+        monkeypatch.setattr(facade.maintenance, "merge_some", meanwhile)
         with pytest.raises(docindex.Cancelled):
             index.optimize()
         assert len(calls) == 1
-        monkeypatch.setattr(facade.upkeep, "merge_some", merge_some)
+        monkeypatch.setattr(facade.maintenance, "merge_some", merge_some)
         assert everything(index) == before
         index.optimize()
         assert everything(index) == before

@@ -9,7 +9,7 @@ import docindex
 from docindex import Recipe
 from docindex.kernels.arrays import mix
 from docindex.kernels.grams import grams
-from docindex.reading.text import read
+from docindex.reading.registry import symbol_reader
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and
 leaves. Größe, 漢字."""
@@ -26,7 +26,7 @@ def test_the_reading_of_every_code_point_stays_what_it_is_under_every_python():
     known = "".join(
         filter(lambda char: unicodedata.ucd_3_2_0.category(char) != "Cn", map(chr, range(0x110000)))
     )
-    reading = read([known], lines=True)
+    reading = symbol_reader("text/1").read([known], lines=True)
     assert (digest(reading.words), digest(reading.lines)) == ("35915608ef672521", "af5570f5a1810b7a")
     assert digest(reading.symbols) == "07d0208cd7160a9a"
 

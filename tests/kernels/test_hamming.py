@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from docindex.kernels import hamming
 from docindex.kernels.arrays import CHUNK, U64
-from docindex.kernels.compressed import BLOCK, Compressed, compress
 from docindex.kernels.hamming import Design, Layout, Tables, as_bits, designs, distance, fewest_tables
+from docindex.kernels.study.compressed import BLOCK, Compressed, compress
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 LARGEST = 2**64 - 1

@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels.arrays import I64, U64, starts_of
-from docindex.kernels.samples import (
-    coarsen,
+from docindex.kernels.samples import coarsen, l_i, levels, min_s, mod_m
+from docindex.kernels.study.sample_estimators import (
     containment_of_mod_m,
-    l_i,
-    levels,
-    min_s,
-    mod_m,
     resemblance_of_min_s,
     resemblance_of_mod_m,
     within,

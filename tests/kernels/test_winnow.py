@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from docindex.kernels import winnow as kernel
 from docindex.kernels.grams import grams
-from docindex.kernels.selections import mod_p, n_smallest, safe_mod_p
+from docindex.kernels.study.selections import mod_p, n_smallest, safe_mod_p
 from docindex.kernels.winnow import HASH_BITS, NOTHING, fingerprints, winnow
 from tests import plain
 

@@ -8,13 +8,10 @@ import pytest
 
 from docindex.kernels.arrays import F64, I64, U64, starts_of
 from docindex.kernels.features import acceptance
-from docindex.kernels.samples import (
+from docindex.kernels.samples import coarsen, l_i, min_s, mod_m
+from docindex.kernels.study.sample_estimators import (
     Estimate,
-    coarsen,
     containment_of_mod_m,
-    l_i,
-    min_s,
-    mod_m,
     resemblance_of_min_s,
     resemblance_of_mod_m,
     within,

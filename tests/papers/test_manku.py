@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.compressed import compress
 from docindex.kernels.hamming import Design, designs, fewest_tables
+from docindex.kernels.study.compressed import compress
 
 # Example 3.1: blocks, tables, shortest and longest prefix, candidates among 2^34 fingerprints.
 EXAMPLES = [

@@ -6,15 +6,14 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.kernels.grams import grams
-from docindex.kernels.selections import (
+from docindex.kernels.study.selections import (
     least_density,
     mod_p,
     mod_p_density,
     safe_mod_p,
     safe_mod_p_density,
-    winnowing_density,
 )
-from docindex.kernels.winnow import HASH_BITS, fingerprints, winnow
+from docindex.kernels.winnow import HASH_BITS, density, fingerprints, winnow
 
 WHOLE = np.array([0, 17])
 FIGURE_2 = np.array([77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98], np.uint64)
@@ -64,7 +63,7 @@ def test_8_mb_of_random_text_have_the_expected_density(eight_megabytes):
     positions, _, _ = fingerprints(eight_megabytes, starts, 50, 100)
     hashes, _ = grams(eight_megabytes, starts, 50)
     assert len(positions) / len(hashes) == pytest.approx(2 / 101, rel=0.005)
-    assert winnowing_density(100) == pytest.approx(0.019802, abs=1e-6)
+    assert density(100) == pytest.approx(0.019802, abs=1e-6)
     assert len(mod_p(order(hashes), 50)) / len(hashes) == pytest.approx(0.02, rel=0.01)
     assert mod_p_density(50) == 0.02
 
@@ -80,13 +79,13 @@ def test_safe_zero_mod_p_at_its_best_needs_1_plus_ln_w_fingerprints_a_window(eig
     window = 100
     hashes, starts = grams(eight_megabytes, np.array([0, len(eight_megabytes)]), 50)
     best_p = round(window / np.log(window))
-    density = len(safe_mod_p(order(hashes), starts, best_p, window)) / len(hashes)
-    assert density == pytest.approx(safe_mod_p_density(window), rel=0.02)
-    assert density > 2.5 * winnowing_density(window)
+    measured = len(safe_mod_p(order(hashes), starts, best_p, window)) / len(hashes)
+    assert measured == pytest.approx(safe_mod_p_density(window), rel=0.02)
+    assert measured > 2.5 * density(window)
 
 
 def test_winnowing_is_within_a_third_of_the_best_that_a_local_algorithm_can_be():
-    assert winnowing_density(100) / least_density(100) == pytest.approx(4 / 3)
+    assert density(100) / least_density(100) == pytest.approx(4 / 3)
 
 
 def test_a_gap_of_29900_symbols_without_a_fingerprint_is_possible_for_zero_mod_p_and_not_for_winnowing():

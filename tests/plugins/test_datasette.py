@@ -72,7 +72,7 @@ def fetched(url):
         return error.code, error.read().decode()
 
 
-def asked(server, sql, database="essays", **bindings):
+def resolve(server, sql, database="essays", **bindings):
     query = urllib.parse.urlencode({"sql": sql, "_shape": "array", **bindings})
     status, body = fetched(f"{server}/{database}.json?{query}")
     return status, json.loads(body)
@@ -85,14 +85,14 @@ def test_the_plugin_is_found(server):
 
 
 def test_functions_answer_over_http(server, texts):
-    assert asked(server, "select doc_version() as v") == (200, [{"v": docindex.__version__}])
+    assert resolve(server, "select doc_version() as v") == (200, [{"v": docindex.__version__}])
     sql = (
         "select value ->> 'key' as key, value ->> 'containment' as share "
         "from json_each(doc_search_json(:text))"
     )
-    status, rows = asked(server, sql, text=texts["draft of the report"])
+    status, rows = resolve(server, sql, text=texts["draft of the report"])
     assert (status, rows[0]) == (200, {"key": "draft of the report", "share": 1.0})
-    status, rows = asked(
+    status, rows = resolve(
         server, "select key, doc_resemblance(id, 1) as r from document order by r desc limit 1"
     )
     assert (status, rows) == (200, [{"key": "draft of the report", "r": 1.0}])
@@ -100,7 +100,7 @@ def test_functions_answer_over_http(server, texts):
 
 def test_many_rows_are_cut_short_by_datasette(server):
     began = time.monotonic()
-    status, answer = asked(
+    status, answer = resolve(
         server,
         "with recursive n(x) as (select 1 union all select x + 1 from n) "
         "select count(doc_simhash('text ' || x)) from n",
@@ -111,7 +111,7 @@ def test_many_rows_are_cut_short_by_datasette(server):
 
 def test_one_long_question_is_cut_short_by_docindex(server):
     began = time.monotonic()
-    status, answer = asked(server, "select doc_pairs_json(0.01)", database="large")
+    status, answer = resolve(server, "select doc_pairs_json(0.01)", database="large")
     assert (status, answer["ok"]) == (400, False)
     assert time.monotonic() - began < 5 * LIMIT_MS / 1000
 

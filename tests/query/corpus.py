@@ -30,15 +30,15 @@ def hashes_of(text, recipe=RECIPE):
     return {hash_ >> 16 for hash_ in docindex.fingerprints(text, recipe).hashes.tolist()}
 
 
-def search(texts, query, *, marked=frozenset(), max_documents=None):
+def search(texts, query, *, ignored=frozenset(), ignore_above=None):
     """The definition: for each key its shared, containment, contained, resemblance and score."""
-    sets = {key: hashes_of(text) - marked for key, text in texts.items()}
+    sets = {key: hashes_of(text) - ignored for key, text in texts.items()}
     having = {}
     for own in {texts[key]: own for key, own in sets.items()}.values():  # exact copies count once
         for hash_ in own:
             having[hash_] = having.get(hash_, 0) + 1
-    common = {hash_ for hash_, count in having.items() if max_documents and count > max_documents}
-    wanted = hashes_of(query) - marked - common
+    common = {hash_ for hash_, count in having.items() if ignore_above and count > ignore_above}
+    wanted = hashes_of(query) - ignored - common
     found = {}
     for key, own in sets.items():
         own = own - common
@@ -57,7 +57,7 @@ def search(texts, query, *, marked=frozenset(), max_documents=None):
 
 def shares(match):
     """What `search` above gives of a match."""
-    return match.shared, match.containment, match.contained, match.resemblance, match.score
+    return match.shared, match.containment, match.reverse_containment, match.resemblance, match.score
 
 
 def fraction(a, b):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import docindex
 from docindex import Recipe
 from docindex.kernels.minhash import estimate
-from docindex.query import alike, candidates, shared
+from docindex.query import candidates, overlap, pair_join
 from docindex.query.pairs import containments, pairs
 from docindex.storage import contents, documents, postings
 
@@ -18,14 +18,15 @@ RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
 THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
 
 
-def hash_sets(index, bits=postings.HASH_BITS, marked=(), max_documents=None):
+def hash_sets(index, bits=postings.HASH_BITS, ignored=(), ignore_above=None):
     """For each key its hashes that count and its symbols; and how many are set aside."""
     with index._store.reading() as db:
         rows = db.execute(
             "select key, content, symbols_hash from document join content on content.id = content"
         ).fetchall()
         sets = {
-            content: set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist()) - set(marked)
+            content: set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist())
+            - set(ignored)
             for content in {row[1] for row in rows}
         }
     holders = {}
@@ -33,7 +34,7 @@ def hash_sets(index, bits=postings.HASH_BITS, marked=(), max_documents=None):
         for hash_ in hashes:
             holders.setdefault(hash_ >> (64 - bits), set()).add(content)
     aside = {
-        prefix for prefix, own in holders.items() if max_documents is not None and len(own) > max_documents
+        prefix for prefix, own in holders.items() if ignore_above is not None and len(own) > ignore_above
     }
     counting = {
         content: {hash_ for hash_ in own if hash_ >> (64 - bits) not in aside}
@@ -73,14 +74,15 @@ def brute_containments(sets, least):
 def shown(found):
     assert all(pair.error == 0.0 and pair.basis == "fingerprints" for pair in found)
     return [
-        (pair.a, pair.b, pair.resemblance, pair.containment, pair.contained, pair.shared) for pair in found
+        (pair.a, pair.b, pair.resemblance, pair.containment, pair.reverse_containment, pair.shared)
+        for pair in found
     ]
 
 
-def check(index, least, *, bits=postings.HASH_BITS, marked=(), max_documents=None, where=None):
+def check(index, least, *, bits=postings.HASH_BITS, ignored=(), ignore_above=None, where=None):
     """That all three questions have the answers that comparing all with all has."""
-    sets, aside = hash_sets(index, bits, marked, max_documents)
-    options = {"marked": np.array(sorted(marked), np.uint64), "max_documents": max_documents}
+    sets, aside = hash_sets(index, bits, ignored, ignore_above)
+    options = {"ignored": np.array(sorted(ignored), np.uint64), "ignore_above": ignore_above}
     if where is not None:
         with index._store.reading() as db:
             options["chosen"] = documents.contents_of(db, where)
@@ -122,10 +124,10 @@ def tight(monkeypatch):
     monkeypatch.setattr(postings, "HASH_BITS", 9)
     monkeypatch.setattr(candidates, "_MEETINGS", 50)
     monkeypatch.setattr(candidates, "_KEPT", 0)
-    monkeypatch.setattr(shared, "_HASHES", 40)
-    monkeypatch.setattr(shared, "_LOOKED_UP", 10)
-    monkeypatch.setattr(shared, "_CONTENTS", 64)
-    monkeypatch.setattr(alike, "_COMPARED", 3)
+    monkeypatch.setattr(overlap, "_HASHES", 40)
+    monkeypatch.setattr(overlap, "_LOOKED_UP", 10)
+    monkeypatch.setattr(overlap, "_CONTENTS", 64)
+    monkeypatch.setattr(pair_join, "_COMPARED", 3)
     monkeypatch.setattr("docindex.query.pairs._LOOKED_UP", 2)
 
 
@@ -156,9 +158,9 @@ def test_pairs_are_those_that_comparing_all_with_all_finds():
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 3):
                 check(index, least)
-                check(index, least, marked=some_marked(index, rng))
-                check(index, least, max_documents=rng.randrange(1, 8))
-            check(index, least, where="key < '50'", max_documents=rng.choice([None, 3]))
+                check(index, least, ignored=some_marked(index, rng))
+                check(index, least, ignore_above=rng.randrange(1, 8))
+            check(index, least, where="key < '50'", ignore_above=rng.choice([None, 3]))
 
 
 @pytest.mark.usefixtures("tight")
@@ -170,10 +172,10 @@ def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 2):
                 check(index, least, bits=bits)
-                check(index, least, bits=bits, marked=some_marked(index, rng))
-                check(index, least, bits=bits, max_documents=rng.randrange(1, 8))
+                check(index, least, bits=bits, ignored=some_marked(index, rng))
+                check(index, least, bits=bits, ignore_above=rng.randrange(1, 8))
                 check(
-                    index, least, bits=bits, marked=some_marked(index, rng), max_documents=4, where="id % 3"
+                    index, least, bits=bits, ignored=some_marked(index, rng), ignore_above=4, where="id % 3"
                 )
 
 
@@ -207,16 +209,16 @@ def test_any_texts_make_the_pairs_that_comparing_finds(texts, least):
 
 def test_no_more_contents_are_looked_at_together_than_have_numbers_beside_a_hash(monkeypatch):
     together = []
-    original = shared.Fingerprints.counting
+    original = overlap.FingerprintOverlap.counting
 
     def counting(self, places):
         together.append(len(places))
         return original(self, places)
 
-    monkeypatch.setattr(shared.Fingerprints, "counting", counting)
-    monkeypatch.setattr(shared, "_CONTENTS", 5)
+    monkeypatch.setattr(overlap.FingerprintOverlap, "counting", counting)
+    monkeypatch.setattr(overlap, "_CONTENTS", 5)
     with build(random.Random(3), 30) as index:
-        check(index, 0.1, max_documents=20)
+        check(index, 0.1, ignore_above=20)
     assert max(together) == 4
 
 
@@ -242,9 +244,9 @@ def test_statements_search_or_go_through_a_whole_table_once():
                 return True
 
             db.exec_trace = trace
-            marked = np.array(sorted(hash_sets(index)[0][next(iter(index))][0]), np.uint64)[:3]
+            ignored = np.array(sorted(hash_sets(index)[0][next(iter(index))][0]), np.uint64)[:3]
             statements.clear()
-            list(pairs(index._store, RECIPE, min_resemblance=0.5, method=method, marked=marked))
+            list(pairs(index._store, RECIPE, min_resemblance=0.5, method=method, ignored=ignored))
             db.exec_trace = None
             scans = [
                 (step, sql)
@@ -299,8 +301,8 @@ def test_candidates_miss_no_pair_though_hashes_begin_alike(kept, monkeypatch):
         sets, least = common_sets(rng), rng.choice(THRESHOLDS)
         source = Held(sets)
         for needs, whole in (
-            (alike._resembling, lambda a, b: len(a | b)),
-            (alike._containing, lambda a, b: min(len(a), len(b))),
+            (pair_join._resembling, lambda a, b: len(a | b)),
+            (pair_join._containing, lambda a, b: min(len(a), len(b))),
         ):
             found = [
                 tuple(sorted(pair))
@@ -344,9 +346,9 @@ def test_all_hashes_marked_leaves_only_equal_texts():
             index.add(key, text)
         sets, _ = hash_sets(index)
         everything = set().union(*(own for own, _ in sets.values()))
-        check(index, 0.5, marked=everything)
-        marked = np.array(sorted(everything), np.uint64)
-        found = pairs(index._store, RECIPE, min_resemblance=0.1, marked=marked)
+        check(index, 0.5, ignored=everything)
+        ignored = np.array(sorted(everything), np.uint64)
+        found = pairs(index._store, RECIPE, min_resemblance=0.1, ignored=ignored)
         assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
 
 
@@ -381,7 +383,7 @@ def test_a_licence_that_all_begin_with_hides_no_pair():
         index.add_many(header_and_bodies(120, random.Random(5)), workers=1)
         check(index, 0.3)
         check(index, 0.6)
-        check(index, 0.3, max_documents=100)
+        check(index, 0.3, ignore_above=100)
 
 
 def test_ten_thousand_copies_are_paired_one_after_the_other():
@@ -474,8 +476,8 @@ def test_features_find_those_that_pass_the_filter():
         ({"min_containment": 1.5}, "min_containment must be"),
         ({"min_containment": "x"}, "min_containment must be"),
         ({"min_resemblance": 0.5, "method": "guessing"}, "method must be one of"),
-        ({"min_resemblance": 0.5, "max_documents": 0}, "max_documents must be"),
-        ({"min_resemblance": 0.5, "max_documents": 3, "method": "sketches"}, "max_documents counts"),
+        ({"min_resemblance": 0.5, "ignore_above": 0}, "ignore_above must be"),
+        ({"min_resemblance": 0.5, "ignore_above": 3, "method": "sketches"}, "ignore_above counts"),
     ],
 )
 def test_wrong_wishes_are_refused(wrong, message):
@@ -489,12 +491,12 @@ def test_pairs_can_be_stopped_at_every_step():
         for steps in itertools.count():
             left = iter(range(steps))
 
-            def go_on(left=left):
+            def check_cancelled(left=left):
                 if next(left, None) is None:
                     raise KeyboardInterrupt
 
             try:
-                pairs(index._store, RECIPE, min_resemblance=0.5, go_on=go_on)
+                pairs(index._store, RECIPE, min_resemblance=0.5, check_cancelled=check_cancelled)
             except KeyboardInterrupt:
                 continue
             break

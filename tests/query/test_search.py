@@ -26,7 +26,7 @@ def index(texts):
 
 
 def numbers(match):
-    return match.containment, match.contained, match.resemblance, match.exact
+    return match.containment, match.reverse_containment, match.resemblance, match.exact
 
 
 def like(query, texts):
@@ -134,7 +134,7 @@ def check_numbers(found, texts, query):
 
 def test_thresholds_hold_however_little_is_looked_up(index, texts):
     query = max(texts.values(), key=len)
-    for part in ({"budget": 8}, {"window": 24}, {"max_documents": 4}, {"max_documents": 3, "window": 12}):
+    for part in ({"budget": 8}, {"window": 24}, {"ignore_above": 4}, {"ignore_above": 3, "window": 12}):
         everything = found_by(index, query, **part)
         for least in (0.1, 0.3, 0.5, 1.0):
             found = found_by(index, query, min_containment=least, **part)
@@ -143,7 +143,7 @@ def test_thresholds_hold_however_little_is_looked_up(index, texts):
 
 def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
     template = texts["003"]
-    marked = frozenset(
+    ignored = frozenset(
         hash_ >> 16 for hash_ in docindex.fingerprints(template, Recipe(k=RECIPE.k, window=1)).hashes.tolist()
     )
     with docindex.open(":memory:", recipe=RECIPE) as index:
@@ -151,9 +151,9 @@ def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
         before = index.search("007", limit=None)
         name = index.boilerplate.add(docindex.Text(template))
         for query in ("007", "008", "like 009"):
-            if hashes_of(texts.get(query, "")) - marked:
+            if hashes_of(texts.get(query, "")) - ignored:
                 found = {match.key: shares(match) for match in index.search(query, limit=None)}
-                assert found == search(texts, texts[query], marked=marked)
+                assert found == search(texts, texts[query], ignored=ignored)
         # All of it is boilerplate: it is like itself, and like nothing else.
         same = index.search("003", limit=None)
         assert {match.key for match in same} == like(template, texts)
@@ -167,9 +167,9 @@ def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
 def test_what_too_many_have_counts_in_neither_numerator_nor_denominator(index, texts):
     for query in texts.values():
         for most in (1, 2, 5):
-            expected = search(texts, query, max_documents=most)
+            expected = search(texts, query, ignore_above=most)
             if expected:
-                found = index.search(docindex.Text(query), limit=None, max_documents=most)
+                found = index.search(docindex.Text(query), limit=None, ignore_above=most)
                 assert {match.key: shares(match) for match in found} == expected
 
 
@@ -195,7 +195,7 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(in
     monkeypatch.setattr(room, "_KEPT", 3)
     monkeypatch.setattr("docindex.storage.postings._FIRST_BLOCKS", 1)
     monkeypatch.setattr("docindex.storage.postings._AT_ONCE", 2)
-    monkeypatch.setattr("docindex.storage.forward._AT_ONCE", 50)
+    monkeypatch.setattr("docindex.storage.forward_index._AT_ONCE", 50)
     assert {key: index.search(key, limit=7) for key in texts} == before
 
 
@@ -232,8 +232,11 @@ def test_containment_names_its_direction():
         index.add_many([("draft", draft), ("final", f"{more}. {draft}. {more[::-1]}")])
         (of_draft,) = (match for match in index.search("draft") if match.key == "final")
         (of_final,) = (match for match in index.search("final") if match.key == "draft")
-    assert of_draft.containment > 0.9 > 0.5 > of_draft.contained
-    assert (of_draft.containment, of_draft.contained) == (of_final.contained, of_final.containment)
+    assert of_draft.containment > 0.9 > 0.5 > of_draft.reverse_containment
+    assert (of_draft.containment, of_draft.reverse_containment) == (
+        of_final.reverse_containment,
+        of_final.containment,
+    )
 
 
 def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
@@ -255,7 +258,7 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
         ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
         ({"min_resemblance": -1}, "min_resemblance must be a share"),
         ({"rank": "best"}, 'rank must be "rarity", "count" or "containment"'),
-        ({"max_documents": 0}, "max_documents must be"),
+        ({"ignore_above": 0}, "ignore_above must be"),
         ({"window": 10**9}, "window must be a whole number, 1 to 65535"),
         ({"where": "key = 1; delete from document"}, "it is not one expression"),
         ({"where": "0) or (1"}, "it is not one expression"),

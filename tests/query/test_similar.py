@@ -4,7 +4,7 @@ import pytest
 
 import docindex
 from docindex.query import similar as room
-from docindex.sketch import shingle_set
+from docindex.sketching.sketch import shingle_set
 from tests.query.corpus import RECIPE, corpus
 
 LEAST = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
@@ -15,8 +15,8 @@ def texts(request):
     return corpus(10 + request.param)
 
 
-def resemblance(a, b, marked=frozenset()):
-    of_a, of_b = (set(shingle_set(text, RECIPE).tolist()) - marked for text in (a, b))
+def resemblance(a, b, ignored=frozenset()):
+    of_a, of_b = (set(shingle_set(text, RECIPE).tolist()) - ignored for text in (a, b))
     same = "".join(filter(str.isalnum, a.lower())) == "".join(filter(str.isalnum, b.lower()))
     return len(of_a & of_b) / len(of_a | of_b) if of_a and of_b else float(same)
 
@@ -76,10 +76,10 @@ def test_boilerplate_is_left_out(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         index.boilerplate.add("003")
-        marked = set(shingle_set(texts["003"], RECIPE).tolist())
+        ignored = set(shingle_set(texts["003"], RECIPE).tolist())
         for key in ("004", "005", "like 003" if "like 003" in texts else "006"):
             for match in index.similar(key, 0.1):
-                assert match.resemblance == resemblance(texts[key], texts[match.key], marked)
+                assert match.resemblance == resemblance(texts[key], texts[match.key], ignored)
 
 
 def test_features_alone_are_asked_where_they_find_nearly_all(texts, monkeypatch):

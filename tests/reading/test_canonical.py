@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.reading.canonical import canonical
-from docindex.reading.text import read
+from docindex.reading.registry import symbol_reader
 
 
 def ordinary(text):
@@ -22,8 +22,8 @@ TEXTS = st.text(
 
 @given(TEXTS)
 def test_a_text_and_its_canonical_form_read_the_same(text):
-    once = read([text])
-    again = read([canonical(text)])
+    once = symbol_reader("text/1").read([text])
+    again = symbol_reader("text/1").read([canonical(text)])
     assert once.symbols.tobytes() == again.symbols.tobytes()
     assert np.array_equal(once.words, again.words)
 
@@ -37,7 +37,10 @@ def test_there_are_few_exceptions_and_they_keep_their_symbols():
     odd = [char for char in map(chr, range(0x110000)) if not ordinary(char)]
     assert len(odd) == 454
     for char in odd:
-        assert read([char]).symbols.tobytes() == read([canonical(char)]).symbols.tobytes()
+        assert (
+            symbol_reader("text/1").read([char]).symbols.tobytes()
+            == symbol_reader("text/1").read([canonical(char)]).symbols.tobytes()
+        )
 
 
 @given(st.text(st.characters(codec="ascii")))

@@ -107,14 +107,14 @@ def test_joins_of_every_kind_are_those_of_a_plain_table(db, join, kind):
 
 
 def test_what_rows_and_statements_become_is_the_host_s_business(db, path):
-    asked = "select key, doc_canonical(id) from doc_search(7) order by key"
-    expected = db.execute(asked).fetchall()
+    resolve = "select key, doc_canonical(id) from doc_search(7) order by key"
+    expected = db.execute(resolve).fetchall()
     seen = []
     db.exec_trace = lambda _, sql, __: seen.append(sql) or True
     db.row_trace = apsw.ext.DataClassRowFactory()
     assert {row.key for row in db.execute("select key from doc_index")} == set(TEXTS)
     db.row_trace = lambda _, row: row[::-1]
-    assert db.execute(asked).fetchall() == [row[::-1] for row in expected]
+    assert db.execute(resolve).fetchall() == [row[::-1] for row in expected]
     assert [row[0] for row in db.execute("select document from fingerprint_list where document = 7")]
     db.execute("insert into doc_index (key, text) values ('new', 'text')")
     assert all("doc_" in sql or "fingerprint_list" in sql for sql in seen)
@@ -152,10 +152,10 @@ def test_a_file_that_has_another_name_now_still_answers_for_itself(tmp_path):
     old, new = tmp_path / "a.db", tmp_path / "b.db"
     with docindex.open(old) as index:
         index.add("first", "to be or not to be")
-    asked = "select doc_near_json('to be or not to be', 20)"
+    resolve = "select doc_near_json('to be or not to be', 20)"
     s = sqlite3.connect(old)
     docindex.register(s)
-    assert "first" in s.execute(asked).fetchone()[0]
+    assert "first" in s.execute(resolve).fetchone()[0]
     s.close()
     for end in ("", "-wal", "-shm"):
         if os.path.exists(f"{old}{end}"):
@@ -167,7 +167,7 @@ def test_a_file_that_has_another_name_now_still_answers_for_itself(tmp_path):
     def ask():
         own = sqlite3.connect(new)
         docindex.register(own)
-        found.extend("first" in own.execute(asked).fetchone()[0] for _ in range(5))
+        found.extend("first" in own.execute(resolve).fetchone()[0] for _ in range(5))
         own.close()
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -189,8 +189,8 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(path):
     try:
         s = sqlite3.connect(f"file:{copy}?immutable=1", uri=True)
         docindex.register(s)
-        asked = "select doc_resemblance(7, 7), doc_resemblance('one', 'ONE')"
-        assert s.execute(asked).fetchone() == (1.0, 1.0)
+        resolve = "select doc_resemblance(7, 7), doc_resemblance('one', 'ONE')"
+        assert s.execute(resolve).fetchone() == (1.0, 1.0)
         s.close()
     finally:
         if as_root:
@@ -222,7 +222,7 @@ def test_an_index_closes_whoever_is_half_way_through_a_table(path):
     docindex.register(db, index)
     cursor = db.execute("select document from fingerprint_list")
     next(cursor)
-    places = index.places()
+    places = index.fingerprint_positions()
     next(places)
     closing = threading.Thread(target=index.close)
     closing.start()

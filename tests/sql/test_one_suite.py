@@ -9,7 +9,7 @@ import pytest
 
 import docindex
 from docindex import Id, Text
-from docindex.sql.tables import TABLES
+from docindex.sql.table_functions import TABLES
 from tests.query.corpus import RECIPE, corpus
 
 TEXTS = corpus(5)
@@ -121,7 +121,7 @@ def test_sketches_of_texts_and_documents(ways):
 
 def test_search(ways):
     for query in QUERIES:
-        for arguments, asked in [
+        for arguments, resolve in [
             ((), {}),
             ((12,), {"window": 12}),
             ((None, 3), {"budget": 3}),
@@ -134,11 +134,11 @@ def test_search(ways):
                     "id": match.id,
                     "score": match.score,
                     "containment": match.containment,
-                    "contained": match.contained,
+                    "reverse_containment": match.reverse_containment,
                     "resemblance": match.resemblance,
                     "shared": match.shared,
                 }
-                for match in ways.index.search(Text(query), **{"limit": None, **asked})
+                for match in ways.index.search(Text(query), **{"limit": None, **resolve})
             ]
             assert ways.rows("doc_search", query, *arguments) == expected
     by_id = ways.rows("doc_search", ways.id("003"))
@@ -186,7 +186,7 @@ def test_pairs_and_clusters(ways):
     for least in (0.3, 0.8):
         expected = ways.index.pairs(min_resemblance=least)
         assert [tuple(row.values()) for row in ways.rows("doc_pairs", least)] == [
-            (p.a, p.b, p.resemblance, p.containment, p.contained, p.shared) for p in expected
+            (p.a, p.b, p.resemblance, p.containment, p.reverse_containment, p.shared) for p in expected
         ]
         expected = ways.index.pairs(min_containment=least)
         assert [(row["a"], row["b"]) for row in ways.rows("doc_pairs", None, least)] == [

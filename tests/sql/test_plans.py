@@ -24,18 +24,18 @@ def db(index):
     connection = apsw.Connection(index.path)
     docindex.register(connection)
     connection.execute("create temp table q (name, text)")
-    connection.executemany("insert into q values (?, ?)", list(asked().items()))
+    connection.executemany("insert into q values (?, ?)", list(resolve().items()))
     yield connection
     connection.close()
 
 
-def asked():
+def resolve():
     return {"first": TEXTS["003"], "second": TEXTS["007"], "strange": "nothing of the kind", "null": None}
 
 
 def found(index, name, **wanted):
     """The definition: what `search` gives for one of the texts asked with."""
-    text = asked()[name]
+    text = resolve()[name]
     return [] if text is None else [m.key for m in index.search(Text(text), limit=None, **wanted)]
 
 
@@ -83,7 +83,7 @@ JOINS = {
 @pytest.mark.parametrize("sql", JOINS.values(), ids=JOINS)
 def test_a_search_can_stand_anywhere_in_a_join(db, index, sql):
     db.execute("create temp view if not exists hits as select q.name, s.* from q, doc_search(q.text) s")
-    expected = [(name, key) for name in sorted(asked()) for key in found(index, name)]
+    expected = [(name, key) for name in sorted(resolve()) for key in found(index, name)]
     assert db.execute(sql).fetchall() == expected
 
 
@@ -91,26 +91,26 @@ def test_a_left_join_keeps_what_has_no_match(db, index):
     rows = db.execute(
         "select q.name, s.key from q left join doc_search(q.text) s order by q.name, s.score desc, s.key"
     ).fetchall()
-    assert rows == [(name, key) for name in sorted(asked()) for key in (found(index, name) or [None])]
+    assert rows == [(name, key) for name in sorted(resolve()) for key in (found(index, name) or [None])]
     rows = db.execute(
         "select q.name, s.key from q left join doc_search(q.text, null, null, 0.9) s on s.shared > 3 "
         "order by q.name, s.score desc, s.key"
     ).fetchall()
-    assert {name for name, _ in rows} == set(asked())
+    assert {name for name, _ in rows} == set(resolve())
     missing = db.execute(
         "select q.name from q left join doc_search(q.text) s where s.key is null order by 1"
     ).fetchall()
-    assert missing == [(name,) for name in sorted(asked()) if not found(index, name)]
+    assert missing == [(name,) for name in sorted(resolve()) if not found(index, name)]
 
 
 def test_a_subquery_for_every_row(db, index):
     first = "select key from doc_search(q.text) order by score desc, key limit 1"
     best = f"select q.name, ({first}) from q order by 1"
     assert db.execute(best).fetchall() == [
-        (name, (found(index, name) or [None])[0]) for name in sorted(asked())
+        (name, (found(index, name) or [None])[0]) for name in sorted(resolve())
     ]
     some = "select name from q where exists (select 1 from doc_search(q.text)) order by 1"
-    assert db.execute(some).fetchall() == [(name,) for name in sorted(asked()) if found(index, name)]
+    assert db.execute(some).fetchall() == [(name,) for name in sorted(resolve()) if found(index, name)]
     named = "select key from document where id in (select id from doc_search(?)) order by key"
     assert db.execute(named, (TEXTS["003"],)).fetchall() == [(key,) for key in sorted(found(index, "first"))]
 

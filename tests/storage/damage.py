@@ -84,7 +84,7 @@ def build(path):
 
 def questions(expected):
     """Everything that is asked of an index, by name; `expected` says for which keys and hashes."""
-    asked = {
+    resolve = {
         "keys": list,
         "len": len,
         "stats": _stats,
@@ -104,14 +104,21 @@ def questions(expected):
         "templates": lambda index: list(map(repr, index.boilerplate)),
     }
     for key in expected["asked keys"]:
-        asked[f"text of {key!r}"] = functools.partial(_text, key=key)
-        asked[f"document {key!r}"] = functools.partial(_document, key=key)
-        asked[f"{key!r} in"] = functools.partial(_has, key=key)
-    return asked
+        resolve[f"text of {key!r}"] = functools.partial(_text, key=key)
+        resolve[f"document {key!r}"] = functools.partial(_document, key=key)
+        resolve[f"{key!r} in"] = functools.partial(_has, key=key)
+    return resolve
 
 
 def _numbers(match):
-    return match.key, match.containment, match.contained, match.resemblance, match.shared, match.score
+    return (
+        match.key,
+        match.containment,
+        match.reverse_containment,
+        match.resemblance,
+        match.shared,
+        match.score,
+    )
 
 
 def _text(index, key):

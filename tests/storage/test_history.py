@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import docindex
 from docindex import Recipe
+from docindex.reading import slicing
 from docindex.storage import postings
 from tests.storage.answers import all_hashes, answers
 from tests.storage.texts import prose
@@ -167,7 +167,7 @@ def with_one_worker(index):
 
 def with_two_workers(index):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["docindex.sketch"], "PART", 30_000)  # several batches
+        patch.setattr(slicing, "PART", 30_000)  # several batches
         index.add_many(documents(), workers=2)
 
 

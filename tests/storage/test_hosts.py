@@ -149,9 +149,9 @@ def test_where_no_worker_can_be_started_the_work_is_done_here(tmp_path, monkeypa
         shutil.copy(executable, tmp_path / "python-that-fails")
         executable = str(tmp_path / "python-that-fails")
     monkeypatch.setattr(sys, "executable", executable)
-    monkeypatch.setattr("docindex.index.ENOUGH", 1000)
-    monkeypatch.setattr("docindex.index.default_workers", lambda: 2)
-    monkeypatch.setattr("docindex.index._AHEAD", 10_000)
+    monkeypatch.setattr("docindex.index.writer.ENOUGH", 1000)
+    monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
+    monkeypatch.setattr("docindex.index.writer._AHEAD", 10_000)
     with docindex.open(":memory:") as index:
         index.add_many((str(number), f"text {number} " * 60_000) for number in range(20))
         assert len(index) == 20

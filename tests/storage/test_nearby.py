@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex.kernels.hamming import Design
-from docindex.storage import nearby
+from docindex.storage import simhash_index
 from docindex.storage.connection import Store
-from docindex.storage.migrate import _scripts
+from docindex.storage.migrations import _scripts
 from tests.storage.damage import change_row
 from tests.storage.texts import prose
 
@@ -76,7 +76,7 @@ def families(draw):
 @example(([], 0), 3)
 def test_looking_up_finds_what_the_definition_says(family, distance):
     simhashes, query = family
-    found = in_order(nearby._looked_up(filled(simhashes), np.array([query], np.uint64), distance))
+    found = in_order(simhash_index._looked_up(filled(simhashes), np.array([query], np.uint64), distance))
     assert [(apart, content) for _, apart, content in found] == plain(simhashes, query, distance)
 
 
@@ -84,7 +84,7 @@ def test_looking_up_finds_what_the_definition_says(family, distance):
 @example(([HIGH, 0, 2**BITS - 1], HIGH - 1), 63)
 def test_what_is_near_is_what_the_definition_says(family, distance):
     simhashes, query = family
-    found = nearby.near(filled(simhashes), query, distance)
+    found = simhash_index.near(filled(simhashes), query, distance)
     assert pairs(found) == plain(simhashes, query, distance)
     assert [column.dtype for column in found] == [np.int64, np.int64]
 
@@ -96,13 +96,13 @@ def test_comparing_with_all_finds_what_the_definition_says(tables, at_once, fami
     simhashes, query = family
     queries = [query, *more]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(nearby, "_PAIR", 1e9 if tables else 0)
-        patch.setattr(nearby, "_QUERY", 0)
-        patch.setattr(nearby, "_IN_TABLES", at_once)
-        patch.setattr(nearby, "_AT_ONCE", at_once)
-        assert isinstance(nearby._design(1, 1000, distance), Design if tables else type(None))
-        db, asked = filled(simhashes), np.array(queries, np.uint64)
-        found = in_order(nearby._compared(db, asked, distance, count=1000))
+        patch.setattr(simhash_index, "_PAIR", 1e9 if tables else 0)
+        patch.setattr(simhash_index, "_QUERY", 0)
+        patch.setattr(simhash_index, "_IN_TABLES", at_once)
+        patch.setattr(simhash_index, "_AT_ONCE", at_once)
+        assert isinstance(simhash_index._design(1, 1000, distance), Design if tables else type(None))
+        db, resolve = filled(simhashes), np.array(queries, np.uint64)
+        found = in_order(simhash_index._compared(db, resolve, distance, count=1000))
     assert found == [
         (place, *pair) for place, one in enumerate(queries) for pair in plain(simhashes, one, distance)
     ]
@@ -119,15 +119,15 @@ def test_every_pattern_of_up_to_three_flipped_bits_is_found():
     simhashes = [centre ^ pattern for pattern in patterns]
     db = filled(simhashes)
     for distance, expected in ((0, 1), (1, 65), (2, 2081), (3, 43_745)):
-        assert len(nearby.near(db, centre, distance)[0]) == expected
+        assert len(simhash_index.near(db, centre, distance)[0]) == expected
     # As many as it is apart: the last one has three bits at one end, the first of three at the other.
     for simhash in (simhashes[2081], simhashes[-1]):
-        assert pairs(nearby.near(db, simhash, 3)) == plain(simhashes, simhash, 3)
+        assert pairs(simhash_index.near(db, simhash, 3)) == plain(simhashes, simhash, 3)
 
 
 def test_however_the_flipped_bits_fall_into_the_blocks_they_are_found():
     rng = random.Random(1)
-    blocks = [range(64 - turn - width, 64 - turn) for turn, width in nearby._BLOCKS]
+    blocks = [range(64 - turn - width, 64 - turn) for turn, width in simhash_index._BLOCKS]
     assert sorted(itertools.chain(*blocks)) == list(range(BITS))
     centre = rng.getrandbits(BITS) | HIGH
     for distance in range(9):
@@ -138,21 +138,21 @@ def test_however_the_flipped_bits_fall_into_the_blocks_they_are_found():
                     chosen = [choose(block, share) for block, share in zip(blocks, shares, strict=True)]
                     simhashes.append(centre ^ sum(1 << bit for bit in itertools.chain(*chosen)))
         db, query = filled(simhashes), np.array([centre], np.uint64)
-        assert len(in_order(nearby._looked_up(db, query, distance))) == len(simhashes)
+        assert len(in_order(simhash_index._looked_up(db, query, distance))) == len(simhashes)
         if distance:
-            assert in_order(nearby._looked_up(db, query, distance - 1)) == []
+            assert in_order(simhash_index._looked_up(db, query, distance - 1)) == []
 
 
 def test_flips_looked_up_and_one_each_are_always_one_more_than_the_distance():
     for distance in range(BITS):
-        most = nearby._most_flips(distance)
+        most = simhash_index._most_flips(distance)
         assert sum(flipped + 1 for flipped in most) == distance + 1
         assert min(most) >= -1
 
 
 def test_all_values_a_block_can_have_are_looked_up_once_each():
     for width, most in ((1, 1), (5, 2), (5, 5), (21, 3)):
-        found = nearby._flips(width, most).tolist()
+        found = simhash_index._flips(width, most).tolist()
         assert found == sorted({number << 64 - width for number in range(1 << width)} & set(found))
         expected = [number << 64 - width for number in range(1 << width) if number.bit_count() <= most]
         assert found == expected
@@ -166,10 +166,10 @@ def test_the_answer_does_not_depend_on_how_it_was_looked_for(distance):
     for _ in range(distance):
         simhashes[1000:2000] ^= np.uint64(1) << rng.integers(0, BITS, 1000, np.uint64)
     db, queries = filled(simhashes.tolist()), simhashes[rng.integers(0, 3000, 500)]
-    found = triples(nearby.near_many(db, queries, distance))
-    looked_up = in_order(nearby._looked_up(db, queries[:20], distance))
+    found = triples(simhash_index.near_many(db, queries, distance))
+    looked_up = in_order(simhash_index._looked_up(db, queries[:20], distance))
     one_by_one = [
-        (n, *pair) for n, one in enumerate(queries) for pair in pairs(nearby.near(db, one, distance))
+        (n, *pair) for n, one in enumerate(queries) for pair in pairs(simhash_index.near(db, one, distance))
     ]
     assert [(place, apart, content) for place, content, apart in found] == one_by_one
     assert looked_up == [hit for hit in one_by_one if hit[0] < 20]
@@ -178,29 +178,31 @@ def test_the_answer_does_not_depend_on_how_it_was_looked_for(distance):
 
 @pytest.mark.parametrize("distance", [0, 3, 7])
 def test_one_content_more_or_less_does_not_change_what_is_found(distance):
-    enough = nearby._enough(1, distance)
+    enough = simhash_index._enough(1, distance)
     for count in (enough - 1, enough, enough + 1):
         simhashes = [HIGH ^ number << 20 for number in range(count)]
-        assert pairs(nearby.near(filled(simhashes), HIGH, distance)) == plain(simhashes, HIGH, distance)
+        assert pairs(simhash_index.near(filled(simhashes), HIGH, distance)) == plain(
+            simhashes, HIGH, distance
+        )
 
 
 @pytest.mark.parametrize("queries", [1, 5])
 def test_few_contents_are_all_read_and_many_are_looked_up(queries):
-    asked = np.arange(queries, dtype=np.uint64)
-    enough = nearby._enough(queries, 3)
+    resolve = np.arange(queries, dtype=np.uint64)
+    enough = simhash_index._enough(queries, 3)
     assert 100 * queries < enough < 1000 * queries
-    for count, expected in ((enough - 1, {nearby._ALL}), (enough, set(nearby._PROBES))):
+    for count, expected in ((enough - 1, {simhash_index._ALL}), (enough, set(simhash_index._PROBES))):
         ran, db = set(), filled([number << 20 for number in range(count)])
         db.exec_trace = lambda _, statement, __, ran=ran: ran.add(statement) or True
-        nearby.near_many(db, asked, 3)
-        assert ran == {nearby._COUNT, *expected}
+        simhash_index.near_many(db, resolve, 3)
+        assert ran == {simhash_index._COUNT, *expected}
     # So much would have to be looked up that no number of contents makes it worth while.
-    assert nearby._enough(1, 63) == nearby._enough(1 << 40, 3) == nearby._NEVER
+    assert simhash_index._enough(1, 63) == simhash_index._enough(1 << 40, 3) == simhash_index._NEVER
 
 
 def test_what_is_near_comes_by_query_then_distance_then_content():
     db = filled([7, 1, 3, 1, 0])
-    assert triples(nearby.near_many(db, np.array([1, 0], np.uint64), 2)) == [
+    assert triples(simhash_index.near_many(db, np.array([1, 0], np.uint64), 2)) == [
         *((0, 13, 0), (0, 19, 0), (0, 16, 1), (0, 22, 1), (0, 10, 2)),
         *((1, 22, 0), (1, 13, 1), (1, 19, 1), (1, 16, 2)),
     ]
@@ -209,9 +211,9 @@ def test_what_is_near_comes_by_query_then_distance_then_content():
 def test_in_an_empty_index_and_for_no_query_nothing_is_near():
     with docindex.open(":memory:") as index, index._store.reading() as db:
         for distance in (0, 3, 63):
-            assert pairs(nearby.near(db, HIGH, distance)) == []
-            assert triples(nearby.near_many(db, np.array([1, 2], np.uint64), distance)) == []
-    for found in nearby.near_many(filled([1, 2]), np.array([], np.uint64), 3):
+            assert pairs(simhash_index.near(db, HIGH, distance)) == []
+            assert triples(simhash_index.near_many(db, np.array([1, 2], np.uint64), distance)) == []
+    for found in simhash_index.near_many(filled([1, 2]), np.array([], np.uint64), 3):
         assert (len(found), found.dtype) == (0, np.int64)
 
 
@@ -224,8 +226,8 @@ def test_only_contents_that_are_there_are_near():
         def near():
             simhash = index["first"].simhash
             with index._store.reading() as db:
-                found = nearby.near(db, simhash, 63)
-                assert triples(nearby.near_many(db, np.array([simhash], np.uint64), 63)) == [
+                found = simhash_index.near(db, simhash, 63)
+                assert triples(simhash_index.near_many(db, np.array([simhash], np.uint64), 63)) == [
                     (0, content, apart) for apart, content in pairs(found)
                 ]
             return {
@@ -249,16 +251,16 @@ def test_only_contents_that_are_there_are_near():
 def test_a_distance_that_cannot_be_is_refused(distance):
     db = filled([1])
     with pytest.raises(ValueError, match=f"a distance of {distance}: expected 0 to 63"):
-        nearby.near(db, 1, distance)
+        simhash_index.near(db, 1, distance)
     with pytest.raises(ValueError, match="expected 0 to 63"):
-        nearby.near_many(db, np.array([], np.uint64), distance)
+        simhash_index.near_many(db, np.array([], np.uint64), distance)
 
 
 def test_a_simhash_that_does_not_fit_is_refused_and_one_read_signed_is_the_same():
     db = filled([HIGH | 5])
     with pytest.raises(ValueError, match="64 bits"):
-        nearby.near(db, 1 << 64, 3)
-    assert pairs(nearby.near(db, (HIGH | 5) - (1 << 64), 0)) == [(0, 10)]
+        simhash_index.near(db, 1 << 64, 3)
+    assert pairs(simhash_index.near(db, (HIGH | 5) - (1 << 64), 0)) == [(0, 10)]
 
 
 @pytest.mark.parametrize("told_sizes", [False, True])
@@ -267,16 +269,16 @@ def test_every_statement_reads_one_index_and_never_the_table(told_sizes):
     if told_sizes:
         db.execute("analyze").fetchall()
     wanted = apsw.carray(np.array([1], np.int64))
-    for index, statement in zip(INDEXES, nearby._PROBES, strict=True):
+    for index, statement in zip(INDEXES, simhash_index._PROBES, strict=True):
         column = "simhash" if index == "content_simhash" else "<expr>"
         plan = [step for *_, step in db.execute(f"explain query plan {statement}", (wanted,))]
         assert plan == [
             "SCAN wanted VIRTUAL TABLE INDEX 1:",
             f"SEARCH main.content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
         ]
-    plan = [step for *_, step in db.execute(f"explain query plan {nearby._ALL}")]
+    plan = [step for *_, step in db.execute(f"explain query plan {simhash_index._ALL}")]
     assert plan == ["SCAN main.content USING COVERING INDEX content_simhash"]
-    plan = [step for *_, step in db.execute(f"explain query plan {nearby._COUNT}", (5,))]
+    plan = [step for *_, step in db.execute(f"explain query plan {simhash_index._COUNT}", (5,))]
     assert any(step.startswith("SCAN main.content USING COVERING INDEX") for step in plan)
 
 
@@ -302,7 +304,7 @@ def copy(whole, tmp_path):
 
 def answers(path, queries):
     """What both ways of looking say, None for damage. The file is not opened as an index: that reads more."""
-    ways = (nearby._looked_up, lambda *bound: nearby._compared(*bound, count=40))
+    ways = (simhash_index._looked_up, lambda *bound: simhash_index._compared(*bound, count=40))
     found = []
     with contextlib.closing(Store(str(path), readonly=True, durability="full", timeout_s=0)) as store:
         for way in ways:
@@ -383,7 +385,7 @@ def test_an_index_that_lost_a_row_is_named_by_check(name, copy):
 
 
 def test_two_indexes_that_disagree_are_an_error_and_named_by_check(whole, copy):
-    turned = nearby._turned(22)[1:-1]
+    turned = simhash_index._turned(22)[1:-1]
     change_index(copy, "content_simhash_22", turned, f"({turned}) + 1")
     assert answers(copy, whole[1])[0] is None
     with docindex.open(copy) as index:

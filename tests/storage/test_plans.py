@@ -67,7 +67,7 @@ def operations(index):
         "text": lambda: index.text("00002"),
         "first keys": lambda: next(iter(index)),
         "mark": lambda: index.boilerplate.add("a new text that nobody has"),
-        "search": lambda: index.search("00003", where="meta is null", max_documents=30),
+        "search": lambda: index.search("00003", where="meta is null", ignore_above=30),
         "search for little": lambda: index.search("?"),
         "similar": lambda: index.similar("00003", 0.5),
         "compare": lambda: index.compare("00003", "00004"),

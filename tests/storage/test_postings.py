@@ -46,7 +46,7 @@ def test_the_least_and_the_greatest_hashes_are_found_again(hash_):
     with docindex.open(":memory:") as index:
         with index._store.writing() as db:
             hashes = np.array([0, 2**63, 2**64 - 1] * 300, np.uint64)
-            postings.add(db, postings.Postings(np.sort(hashes), np.array([7]), np.array([900])))
+            postings.add(db, postings.NewPostings(np.sort(hashes), np.array([7]), np.array([900])))
         with index._store.reading() as db:
             which, contents = looked_up(db, np.array([hash_], np.uint64))
         assert (which.tolist(), contents.tolist()) == ([0], [7])

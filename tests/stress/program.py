@@ -93,7 +93,7 @@ def look(index, rng, counts):
     assert document.id > 0
     if rng.random() < 0.3:
         own = {match.key: match for match in index.search(docindex.Key(f"{group}/0"), limit=None)}
-        assert (own[f"{group}/0"].containment, own[f"{group}/0"].contained) == (1.0, 1.0)
+        assert (own[f"{group}/0"].containment, own[f"{group}/0"].reverse_containment) == (1.0, 1.0)
         counts["searches"] += 1
     if rng.random() < 0.03:
         pairs = [(pair.a, pair.b) for pair in index.pairs(min_resemblance=0.9)]

@@ -31,7 +31,7 @@ class Stretch:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Found:
+class PageFindings:
     """What the page shows: matches, each with its passages, and the text in stretches."""
 
     matches: list[dict[str, Any]]
@@ -72,7 +72,7 @@ async def page(datasette: Any, request: Request) -> Response:
     text = (await request.post_vars()).get("text", "") if request.method == "POST" else ""
     found = None
     if len(text) > _LONGEST:
-        found = Found([], [], f"The text has {len(text):,} characters; paste {_LONGEST:,} at most.")
+        found = PageFindings([], [], f"The text has {len(text):,} characters; paste {_LONGEST:,} at most.")
     elif text.strip():
         # As a browser sends it, a line ends with two characters.
         text = text.replace("\r\n", "\n")
@@ -82,13 +82,13 @@ async def page(datasette: Any, request: Request) -> Response:
     return Response.html(await datasette.render_template("docindex.html", shown, request=request))
 
 
-def find(connection: sqlite3.Connection, text: str, limit_s: float) -> Found:
+def find(connection: sqlite3.Connection, text: str, limit_s: float) -> PageFindings:
     """The best matches of a text and, as far as time goes, their passages; or why there are none."""
     end = time.monotonic() + limit_s
     try:
         matches = _asked(connection, "select doc_search_json(?, null, null, null, ?)", text, _MATCHES)
     except sqlite3.OperationalError as error:
-        return Found([], [], _why(connection, error))
+        return PageFindings([], [], _why(connection, error))
     for number, match in enumerate(matches, 1):
         match.update(number=number, passages=[], note=None)
         try:
@@ -98,7 +98,7 @@ def find(connection: sqlite3.Connection, text: str, limit_s: float) -> Found:
                 match["passages"] = _asked(connection, "select doc_passages_json(?, ?)", match["id"], text)
         except sqlite3.OperationalError as error:
             match["note"] = f"Its passages are not shown: {_why(connection, error)}."
-    return Found(matches, stretches(text, matches))
+    return PageFindings(matches, stretches(text, matches))
 
 
 def stretches(text: str, matches: Iterable[dict[str, Any]]) -> list[Stretch]:

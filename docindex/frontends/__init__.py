@@ -1,0 +1,1 @@
+"""File formats: bytes in, text out. One small module for each format."""

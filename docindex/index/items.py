@@ -1,0 +1,71 @@
+"""What people hand to an index, checked; and what they take out of it as lines of JSON.
+
+In: keys, texts, items, lines. Out: documents on their way in, or one clear error that names the
+slip. Must never touch a file.
+"""
+
+import base64
+import json
+from typing import Any
+
+from docindex.storage import contents
+from docindex.storage.contents import Document, Incoming
+from docindex.storage.values import can_be_stored, encodes
+
+Item = tuple[str, str] | tuple[str, str, Any]
+"""A key and a text, and if wanted what to store beside it."""
+
+
+def incoming(item: Item) -> Incoming:
+    """A document on its way in; `TypeError` or `ValueError` for what cannot be one."""
+    if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
+        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {repr(item)[:60]}")
+    key, text, meta = item if len(item) == 3 else (*item, None)
+    key = checked_key(key)
+    if not isinstance(text, str):
+        raise TypeError(f"the text of {key!r} must be str, not {type(text).__name__}; decode bytes first")
+    text = str.__str__(text)
+    try:
+        return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
+    except (TypeError, ValueError, RecursionError) as error:
+        slip = TypeError if isinstance(error, TypeError) else ValueError
+        raise slip(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+
+
+def checked_key(key: str) -> str:
+    """A key as plain text: what some libraries call a string prints otherwise than it is.
+
+    >>> checked_key("ada.txt")
+    'ada.txt'
+    """
+    if not isinstance(key, str):
+        raise TypeError(f"a key must be str, not {type(key).__name__}")
+    if not can_be_stored(key):
+        raise ValueError(
+            f"a key must be text without NUL and lone surrogates, not {key!r}; "
+            'write a file name that is not UTF-8 as os.fsencode(name).decode("utf-8", "backslashreplace")'
+        )
+    return str.__str__(key)
+
+
+def to_line(document: Document, text: str | None) -> str:
+    """A document as a line of JSON; a text with surrogates, which JSON would join, as base64."""
+    if text is not None and not encodes(text):
+        coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
+        return json.dumps({"key": document.key, "base64": coded, "meta": document.meta})
+    return json.dumps({"key": document.key, "text": text, "meta": document.meta})
+
+
+def from_line(number: int, line: str) -> Item:
+    """What `to_line` was given, as an item; `ValueError` names the line that is none."""
+    try:
+        found = json.loads(line)
+        key, meta = found["key"], found.get("meta")
+        if "base64" in found:
+            return key, base64.b64decode(found["base64"]).decode("utf-8", "surrogatepass"), meta
+        text = found["text"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"line {number} is not a line that export wrote: {line[:60]!r}") from error
+    if text is None:
+        raise ValueError(f"line {number}: the text of {key!r} was not kept; add it from its source")
+    return key, text, meta

@@ -1,0 +1,92 @@
+"""`docindex.open`: a path in, the index in that file out. The one place that connects the index with SQL."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import platformdirs
+
+from docindex.errors import NotAnIndex, UnreadableFile
+from docindex.index.writer import Index
+from docindex.recipe import Recipe
+from docindex.sql.register import register_on
+from docindex.storage import untrusted
+from docindex.storage.connection import MEMORY, Durability, Store
+from docindex.storage.migrations import prepare
+from docindex.storage.values import can_be_stored
+
+
+def open(  # noqa: A001 - as in gzip.open: people write docindex.open
+    path: str | os.PathLike[str] | None = None,
+    *,
+    recipe: Recipe | None = None,
+    readonly: bool = False,
+    durability: Durability = "full",
+    timeout_s: float = 10.0,
+    trusted: bool = True,
+) -> "Index":
+    """The index in a file, made if missing; without a path the user's own; or in ``":memory:"``.
+
+    An index keeps the recipe it was made with: another one is a `RecipeMismatch`. With durability
+    "normal" a commit survives a crash of the program but perhaps not of the machine, and costs no
+    flush of the disk. Who finds the file being written waits up to ``timeout_s``, then gets `Busy`.
+
+    With ``trusted=False``, for a file that somebody else made, no trigger, view or function that it may have
+    is run, values and statements have limits, and it is checked first, which takes as long as to read it.
+
+    >>> with open(":memory:") as index:
+    ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns.")
+    ...     len(index), index["ada.txt"].symbols
+    (1, 44)
+    """
+    if durability not in ("full", "normal"):
+        raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
+    if not 0 <= timeout_s <= threading.TIMEOUT_MAX:
+        raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")
+    if not (recipe is None or isinstance(recipe, Recipe)):
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
+    store = Store(
+        _located(path, readonly),
+        readonly=readonly,
+        durability=durability,
+        timeout_s=timeout_s,
+        guard=None if trusted else untrusted.guard,
+    )
+    try:
+        return Index(store, prepare(store, recipe, trusted=trusted), register_on)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
+    """The path of an index as the connections need it; what cannot be one is refused."""
+    if path is None:
+        path = platformdirs.user_data_path("docindex", ensure_exists=not readonly) / "index.docindex"
+    name = os.fsdecode(path)
+    if name == MEMORY:
+        if readonly:
+            raise ValueError("an index in memory is new each time; open it without readonly=True")
+        return name
+    if not can_be_stored(name) or not name:
+        raise ValueError(
+            f"the path of an index must be text that SQLite takes, not {name!r}; choose another name"
+        )
+    # Absolute, for connections are made later, too, when the working folder may be another.
+    absolute = Path(name).absolute()
+    try:
+        there = absolute.stat()
+    except FileNotFoundError:
+        if readonly:
+            raise FileNotFoundError(
+                f"there is no index at {absolute}; open it without readonly=True to make one"
+            ) from None
+    except OSError as error:
+        raise UnreadableFile(f"{absolute} cannot be opened: {error.strerror}", str(absolute)) from error
+    else:
+        if not stat.S_ISREG(there.st_mode):
+            raise NotAnIndex(
+                f"{absolute} is not a regular file; name a docindex index or a new file", str(absolute)
+            )
+    return str(absolute)

@@ -1,0 +1,222 @@
+"""An index in, how many fingerprint hashes its contents share out: candidates, and exact numbers.
+
+Candidates come from the inverted index, which knows 32 bits of a hash; numbers from the forward
+index, which knows 48. Hashes that are marked, or that too many contents have, count nowhere.
+Must never know a key.
+"""
+
+from collections.abc import Iterator
+
+import apsw
+import numpy as np
+
+from docindex.kernels.arrays import I64, U64, ranges, starts_of
+from docindex.kernels.joins import found_in, starts_of_runs
+from docindex.query.candidates import CheckCancelled, Groups
+from docindex.sketching.sketch import HASH_SHIFT
+from docindex.storage import forward_index, postings
+
+_NOTHING = np.empty(0, np.uint64)
+
+# Hashes of contents that are looked at together, 8 bytes each.
+_HASHES = 1 << 22
+# A content's number stands beside 48 bits of a hash.
+_CONTENTS = 1 << 16
+_HASH_BITS = np.uint64(48)
+# Hashes looked up at a time: their tables stay in a core's cache.
+_LOOKED_UP = 1 << 18
+
+# As long as numbers take up no more room than this many times the contents, they lie in a table.
+_SPARSE = 8
+
+
+class ContentPlaces:
+    """From contents to their places among some of them."""
+
+    def __init__(self, contents: I64) -> None:
+        self._contents = contents
+        self._first = int(contents[0]) if len(contents) else 0
+        span = int(contents[-1]) - self._first + 1 if len(contents) else 0
+        self._table: I64 | None = None
+        if span <= _SPARSE * len(contents):
+            self._table = np.full(span, -1)
+            self._table[contents - self._first] = np.arange(len(contents))
+
+    def of(self, contents: I64) -> I64:
+        """The place of each, -1 for those that have none."""
+        if not len(self._contents):
+            return np.full(len(contents), -1)
+        if self._table is not None:
+            local = contents - self._first
+            inside = (local >= 0) & (local < len(self._table))
+            if inside.all():
+                return self._table[local]
+            return np.where(inside, self._table[np.where(inside, local, 0)], -1)
+        places = np.minimum(np.searchsorted(self._contents, contents), len(self._contents) - 1)
+        return np.where(self._contents[places] == contents, places, -1)
+
+
+class FingerprintOverlap:
+    """The hashes that some of an index's contents have and that count."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        living: I64,
+        contents: I64,
+        ignored: U64,
+        ignore_above: int | None,
+        check_cancelled: CheckCancelled,
+    ) -> None:
+        self._db = db
+        self._living = ContentPlaces(living)
+        self._contents = contents
+        self._taking_part = ContentPlaces(contents)
+        self._ignored = ignored
+        self._ignore_above = ignore_above
+        self._check_cancelled = check_cancelled
+        self._bits, _ = postings.by_hash(db)
+        self._passes = 0
+        self._too_common: list[U64] = []
+        self.postings = np.zeros(len(contents), np.int64)
+        """How many postings each content has, whether they count or not; known after the first pass."""
+        self._ignored_prefixes = np.unique(self._prefixes(ignored))
+        self._exceptions = self._not_ignored()
+
+    @property
+    def count(self) -> int:
+        """How many contents take part."""
+        return len(self._contents)
+
+    @property
+    def set_aside(self) -> U64:
+        """The high bits of the hashes that too many contents have; known after the first pass."""
+        return np.concatenate([_NOTHING, *self._too_common])
+
+    def groups(self) -> Iterator[Groups]:
+        """The contents that have one hash, by its high bits, for each that counts and somebody has."""
+        self._passes += 1
+        for found in postings.by_hash(self._db)[1]:
+            hashes, contents = found.hashes, found.contents
+            alive = self._living.of(contents) >= 0
+            if not alive.all():
+                hashes, contents = hashes[alive], contents[alive]
+            numbers = self._taking_part.of(contents)
+            if self._passes == 1:
+                self.postings += np.bincount(numbers[numbers >= 0], minlength=self.count)
+            if len(self._ignored_prefixes):
+                counts = ~found_in(self._ignored_prefixes, hashes)
+                at = np.flatnonzero(~counts)
+                counts[at] = found_in(self._exceptions, self._pair(hashes[at], contents[at]))
+                hashes, numbers = hashes[counts], numbers[counts]
+            starts = starts_of_runs(hashes)
+            sizes = np.diff(starts)
+            if self._ignore_above is not None:
+                too_many = sizes > self._ignore_above
+                if self._passes == 1:
+                    self._too_common.append(hashes[starts[:-1][too_many]])
+                kept = np.repeat(~too_many, sizes)
+                numbers, sizes = numbers[kept], sizes[~too_many]
+            taking_part = numbers >= 0
+            if not taking_part.all():
+                sizes = np.diff(starts_of(taking_part.astype(np.int64))[starts_of(sizes)])
+                numbers, sizes = numbers[taking_part], sizes[sizes > 0]
+            yield sizes, numbers
+
+    def counting(self, places: I64) -> tuple[U64, I64]:
+        """The different hashes that count of some of the contents, as `place in places << 48 | hash`.
+
+        Ascending; and where each content's begin.
+        """
+        pieces = [_NOTHING]
+        if len(places):
+            for owner, hashes in forward_index.hashes_of(self._db, self._contents[places]):
+                pieces.append((owner.astype(np.uint64) << _HASH_BITS) | (hashes >> HASH_SHIFT))
+        keys = np.sort(np.concatenate(pieces))
+        keys = keys[starts_of_runs(keys)[:-1]]
+        if len(self._ignored) or self._too_common:
+            hashes = keys << HASH_SHIFT
+            aside = found_in(self._ignored, hashes) | found_in(self.set_aside, self._prefixes(hashes))
+            keys = keys[~aside]
+        borders = np.arange(len(places) + 1, dtype=np.uint64)
+        # (A number beyond 16 bits, of whoever comes after the last one, has no place beside the hash.)
+        starts = np.searchsorted(keys >> _HASH_BITS, borders)
+        return keys, starts
+
+    def sizes(self, places: I64) -> I64:
+        """How many hashes that count some ascending contents have."""
+        found = np.empty(len(places), np.int64)
+        begin = 0
+        while begin < len(places):
+            self._check_cancelled()
+            end = self._so_far(places, places, begin)
+            found[begin:end] = np.diff(self.counting(places[begin:end])[1])
+            begin = end
+        return found
+
+    def exactly(self, a: I64, b: I64) -> Iterator[tuple[slice, I64, I64, I64]]:
+        """For some pairs at a time: which, how many hashes both have, how many a, and how many b has.
+
+        Costs least where pairs are in the order of b, and b has no fewer hashes than a.
+        """
+        begin = 0
+        while begin < len(a):
+            end = self._so_far(a, b, begin)
+            places, numbers = np.unique(np.concatenate([a[begin:end], b[begin:end]]), return_inverse=True)
+            keys, starts = self.counting(places)
+            of_a, of_b = numbers[: end - begin], numbers[end - begin :]
+            sizes = np.diff(starts)
+            yield slice(begin, end), self._shared(keys, starts, of_a, of_b), sizes[of_a], sizes[of_b]
+            begin = end
+
+    def _so_far(self, a: I64, b: I64, begin: int) -> int:
+        """Where the pairs from `begin` on have about `_HASHES` together."""
+        most = len(a) - begin
+        while most > 1:
+            places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
+            if len(places) < _CONTENTS and self.postings[places].sum() <= _HASHES:
+                break
+            most //= 2
+        return begin + most
+
+    def _shared(self, keys: U64, starts: I64, a: I64, b: I64) -> I64:
+        sizes = np.diff(starts)
+        shared = np.zeros(len(a), np.int64)
+        until = np.cumsum(sizes[a])
+        begin = 0
+        while begin < len(a):
+            self._check_cancelled()
+            before = int(until[begin - 1]) if begin else 0
+            end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
+            of_a, of_b = a[begin:end], b[begin:end]
+            resolve = keys[ranges(starts[of_a], sizes[of_a])]
+            # With the number of the other one: has that the hash, too?
+            resolve += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
+            others = np.unique(of_b)
+            hits = found_in(keys[ranges(starts[others], sizes[others])], resolve)
+            shared[begin:end] = np.diff(starts_of(hits.astype(np.int64))[starts_of(sizes[of_a])])
+            begin = end
+        return shared
+
+    def _prefixes(self, hashes: U64) -> U64:
+        low = np.uint64(64 - self._bits)
+        return hashes >> low << low
+
+    def _pair(self, prefixes: U64, contents: I64) -> U64:
+        """One number for the high bits of a hash and a living content."""
+        return prefixes | self._living.of(contents).astype(np.uint64)
+
+    def _not_ignored(self) -> U64:
+        """Of hashes that begin as a marked one does and yet are not marked: `_pair`s; hardly ever any."""
+        found = [_NOTHING]
+        if len(self._ignored):
+            touched = [np.unique(contents) for _, contents in postings.look_up(self._db, self._ignored)]
+            contents = np.unique(np.concatenate([np.empty(0, np.int64), *touched]))
+            contents = contents[self._living.of(contents) >= 0]
+            for owner, hashes in forward_index.hashes_of(self._db, contents) if len(contents) else ():
+                self._check_cancelled()
+                odd = found_in(self._ignored_prefixes, self._prefixes(hashes)) & ~found_in(
+                    self._ignored, hashes
+                )
+                found.append(self._pair(self._prefixes(hashes[odd]), contents[owner[odd]]))
+        return np.unique(np.concatenate(found))

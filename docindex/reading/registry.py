@@ -1,0 +1,15 @@
+"""The reading that a recipe names: `symbol_reader("text/1")`."""
+
+from docindex.reading.plain_text import PlainText
+from docindex.reading.protocol import SymbolReader
+
+_READERS: dict[str, SymbolReader] = {"text/1": PlainText()}
+
+
+def symbol_reader(name: str) -> SymbolReader:
+    """The object that reads texts as a recipe's `reading` says.
+
+    >>> symbol_reader("text/1").read(["Ada's Éclair"]).symbols.tobytes()
+    b'adaseclair'
+    """
+    return _READERS[name]

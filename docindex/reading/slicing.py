@@ -1,0 +1,64 @@
+"""Long texts in pieces, and lines and columns of offsets: what every reading needs."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docindex.kernels.arrays import I64, U8, Bool
+
+PART = 1 << 20
+"""Characters of a long text that are read at a time; batches of short texts are cut to the same size."""
+
+_FEED, _RETURN = ord("\n"), ord("\r")
+
+
+def codes_of(text: str) -> NDArray[np.uint32]:
+    """The code points of a text. Lone surrogates are allowed: they are read as separators.
+
+    >>> codes_of("aé").tolist()
+    [97, 233]
+    """
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+
+
+def slices(text: str) -> Iterator[str]:
+    """The text in pieces of at most `PART` characters. A text of one piece is not copied.
+
+    >>> list(slices("short"))
+    ['short']
+    """
+    if len(text) <= PART:
+        yield text
+        return
+    for begin in range(0, len(text), PART):
+        yield text[begin : begin + PART]
+
+
+def is_line_end(codes: U8 | NDArray[np.uint32]) -> Bool:
+    r"""True where a character ends a line: line feeds and carriage returns.
+
+    >>> is_line_end(codes_of("a\nb\r")).tolist()
+    [False, True, False, True]
+    """
+    ends: Bool = (codes == _FEED) | (codes == _RETURN)
+    return ends
+
+
+def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
+    r"""The line and the column of each offset, both counted from 1, as editors do.
+
+    A line ends with a line feed, a carriage return, or both.
+
+    >>> [array.tolist() for array in lines_and_columns("one\r\ntwo", np.array([0, 5, 7]))]
+    [[1, 2, 2], [1, 1, 3]]
+    """
+    ends = [np.zeros(1, np.int64)]
+    for begin in range(0, len(text), PART):
+        codes = codes_of(text[begin : begin + PART + 1])  # one more, to see what follows a carriage return
+        following = np.append(codes[1:], 0)
+        breaks = (codes == _FEED) | ((codes == _RETURN) & (following != _FEED))
+        ends.append(np.flatnonzero(breaks[:PART]) + begin + 1)
+    line_starts = np.concatenate(ends)
+    lines = np.searchsorted(line_starts, offsets, "right")
+    return lines, offsets - line_starts[lines - 1] + 1

@@ -1,0 +1,43 @@
+"""A file and a statement in, rows out: SQL on any SQLite file with docindex's functions and tables there."""
+
+from pathlib import Path
+
+from docindex.errors import ReadOnly, UnreadableFile
+from docindex.sql.register import register_on
+from docindex.storage import user_sql
+from docindex.storage.connection import Connection, Store
+from docindex.storage.user_sql import Bindings, Rows
+
+_TIMEOUT_S = 10.0
+
+
+def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) -> tuple[Rows, int]:
+    """The rows that a statement gives, and how many it changed.
+
+    Without `write` it cannot change anything: `ReadOnly`. With it all that it does is committed, or nothing.
+    """
+    store = opened(path, write=write)
+    try:
+        with store.writing() if write else store.reading() as db:
+            register_on(db)
+            if not write:
+                return _read(db, sql, bindings), 0
+            return user_sql.changed(db, sql, bindings), db.changes()
+    finally:
+        store.close()
+
+
+def _read(db: Connection, sql: str, bindings: Bindings) -> Rows:
+    try:
+        return user_sql.answer(db, sql, bindings)
+    except ReadOnly as error:
+        raise ReadOnly(
+            "only one statement that reads is taken; say --write to let it change the file", error.path
+        ) from error
+
+
+def opened(path: str, *, write: bool) -> Store:
+    """An SQLite file that is there, an index or not; `UnreadableFile` for what is none."""
+    if not Path(path).is_file():
+        raise UnreadableFile(f"{path} is not there, or no file; name an SQLite file", path)
+    return Store(str(Path(path).absolute()), readonly=not write, durability="full", timeout_s=_TIMEOUT_S)

@@ -1,0 +1,74 @@
+"""Contents and hashes in, which of them have which out: the forward index, read for many contents at once.
+
+What it says is exact as far as the stored 48 bits of a hash go. Must never write.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U64
+from docindex.kernels.packing import unpacked
+from docindex.sketching.incremental import union
+from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT
+from docindex.storage.batch_rows import PART_BITS
+from docindex.storage.rows import stream
+
+_PARTS = (
+    "select f.id, f.hashes from carray(?) as wanted cross join main.fingerprint as f "
+    f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
+)
+_AT_ONCE = 6_000_000  # bytes of hashes
+
+Part = tuple[int, bytes]
+
+
+def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
+    """Which of some hashes which of some contents have: places in `of` and in `wanted`, both ascending.
+
+    Each pair comes once, however often a content has the hash; ordered by content, then hash.
+    """
+    if not (len(wanted) and len(of)):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    # A table of 16 bits sorts out nearly all that is not wanted, at a tenth of the price of a search.
+    likely = np.zeros(1 << 16, bool)
+    likely[_low_bits(wanted)] = True
+    pairs = [np.empty(0, np.uint64)]
+    for owner, hashes in hashes_of(db, of):
+        some = np.flatnonzero(likely[_low_bits(hashes)])
+        at = np.searchsorted(wanted[1:], hashes[some], "right")
+        equal = np.flatnonzero(wanted[at] == hashes[some])
+        pairs.append((owner[some[equal]] * len(wanted) + at[equal]).view(np.uint64))
+    places, found = np.divmod(union(*pairs).view(np.int64), len(wanted))
+    return places, found
+
+
+def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
+    """The hashes of some ascending contents, with the place of their content; a bounded piece at a time."""
+    for some in _pieces(stream(db, _PARTS, (apsw.carray(of << PART_BITS),))):
+        lengths = np.array([len(data) for _, data in some], np.int64)
+        owner = np.array([part for part, _ in some], np.int64) >> PART_BITS
+        if (lengths % HASH_BYTES).any():
+            at = owner[np.flatnonzero(lengths % HASH_BYTES)[0]]
+            raise CorruptIndex(f"the fingerprints of content {at} are damaged; add it again", db.filename)
+        hashes = unpacked(b"".join(data for _, data in some), HASH_BYTES) << HASH_SHIFT
+        yield np.repeat(np.searchsorted(of, owner), lengths // HASH_BYTES), hashes
+
+
+def _low_bits(hashes: U64) -> I64:
+    return (hashes >> HASH_SHIFT).astype(np.uint16).astype(np.int64)
+
+
+def _pieces(found: Iterable[Part]) -> Iterator[list[Part]]:
+    some: list[Part] = []
+    size = 0
+    for part in found:
+        some.append(part)
+        size += len(part[1])
+        if size >= _AT_ONCE:
+            yield some
+            some, size = [], 0
+    if some:
+        yield some

@@ -1,0 +1,529 @@
+"""A scan takes in what is there, whatever it is called and wherever it lies, and counts the rest."""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.folders import scan as scanning
+from docindex.folders.copies import copies
+from docindex.folders.file_reader import NotReadable
+from docindex.folders.likeness import likenesses, too_common
+from docindex.folders.path_keys import key_of, path_of, root_of
+from docindex.folders.scan import scan
+from docindex.folders.walk import Skipped, WalkOptions
+from tests.folders import hostile
+from tests.storage.texts import prose
+
+
+@pytest.fixture
+def index(tmp_path):
+    with docindex.open(tmp_path / "index.docindex", durability="normal") as opened:
+        yield opened
+        assert opened.check() == []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "folder").mkdir()
+    return tmp_path / "folder"
+
+
+def settled(folder):
+    """Make all files look old enough for their times to be believed."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, ns=(10**18, 10**18))
+
+
+def known(index, folder):
+    return {file.key: file.kind for file in index.files.under(str(folder))}
+
+
+def test_the_hostile_tree_is_scanned_and_nothing_is_opened_that_should_not_be(index, folder):
+    wanted, skipped = hostile.make(folder)
+    report = scan(index, [root_of(folder)])
+    assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
+    assert set(index) == {key_of(path) for path, kind in wanted.items() if kind == "text"}
+    assert (dict(report.skipped.counts), report.skipped.failed) == (skipped, [])
+    assert {path_of(key) for key in index} <= set(wanted)
+    # Once more, and once their times can be believed nothing is read again.
+    again = scan(index, [root_of(folder)])
+    assert (again.added, again.removed, again.files) == (0, 0, len(wanted))
+    assert index.text(key_of(os.path.join(os.fsencode(folder), b"latin.txt"))) == "Größe" * 9
+    assert index.text(str(folder / "wide.txt")) == "Größe"
+
+
+def test_what_may_not_be_read_is_counted_and_tried_again(tmp_path):
+    folder = Path(tempfile.mkdtemp())  # for nobody else gets into `tmp_path`
+    folder.chmod(0o755)
+    wanted, _ = hostile.make(folder)
+    locked = hostile.lock(folder)
+    program = (
+        "import os, sys, docindex; from docindex.folders.scan import scan\n"
+        "roots = [os.fsencode(sys.argv[1])]\n"
+        "with docindex.open(':memory:') as index, docindex.open(':memory:') as warm:\n"
+        "    scan(warm, roots)  # for Python may lie where nobody else may read it later\n"
+        "    if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+        "    report = scan(index, roots)\n"
+        "    print(len(index), report.files, report.skipped.counts['unreadable'], "
+        "sorted(report.skipped.failed))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, folder], capture_output=True, text=True, check=False, cwd="/"
+    )
+    below = [path for path in wanted if path.startswith(tuple(locked))]
+    texts = [path for path, kind in wanted.items() if kind == "text" and path not in below]
+    failed = sorted((path, "Permission denied") for path in locked)
+    assert done.stdout == f"{len(texts)} {len(wanted) - len(below)} {len(locked)} {failed}\n", done.stderr
+    with docindex.open(tmp_path / "index") as index:
+        for path in locked:
+            os.chmod(path, 0o755)
+        scan(index, [root_of(folder)])
+        assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeypatch):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text("some text")
+    (folder / "b.txt").write_text("another text")
+    scan(index, [root_of(folder)])
+    from docindex.folders import walk
+
+    entries = walk._entries
+
+    def failing(path, *, follow):
+        if path.endswith(b"sub"):
+            raise PermissionError(13, "Permission denied")
+        return entries(path, follow=follow)
+
+    monkeypatch.setattr(walk, "_entries", failing)
+    report = scan(index, [root_of(folder)])
+    assert report.removed == 0
+    assert set(index) == {str(folder / "sub" / "a.txt"), str(folder / "b.txt")}
+    with pytest.raises(docindex.UnreadableFile, match="cannot be looked at: No such file"):
+        scan(index, [root_of(folder / "nothing")])
+    assert len(index) == 2
+
+
+def test_changes_moves_and_removals_are_followed(index, folder):
+    rng = random.Random(1)
+    for name in "abcdef":
+        (folder / f"{name}.txt").write_text(prose(rng, 60))
+    (folder / "x.bin").write_bytes(bytes(5000))
+    settled(folder)
+    first = scan(index, [root_of(folder)])
+    assert (first.added, first.texts, first.binaries) == (7, 6, 1)
+    numbers = {key: index[key].id for key in index}
+    second = scan(index, [root_of(folder)])
+    assert (second.unchanged, second.read) == (7, 0)
+    (folder / "a.txt").write_text("changed")
+    (folder / "b.txt").unlink()
+    (folder / "sub").mkdir()
+    (folder / "c.txt").rename(folder / "sub" / "moved.txt")
+    (folder / "x.bin").rename(folder / "sub" / "x")
+    (folder / "new.txt").write_text("new")
+    (folder / "d.txt").unlink()
+    (folder / "d.txt").write_bytes(bytes(10))  # it is no text any more
+    third = scan(index, [root_of(folder)])
+    assert (third.added, third.changed, third.moved, third.removed, third.unchanged) == (1, 2, 2, 1, 2)
+    moved = str(folder / "sub" / "moved.txt")
+    assert index[moved].id == numbers[str(folder / "c.txt")]
+    assert {Path(key).name for key in index} == {"a.txt", "moved.txt", "e.txt", "f.txt", "new.txt"}
+    assert index.text(str(folder / "a.txt")) == "changed"
+
+
+def test_a_change_that_leaves_size_and_time_is_seen_when_it_is_recent(index, folder):
+    path = folder / "a.txt"
+    path.write_text("one")
+    scan(index, [root_of(folder)])
+    status = path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    scan(index, [root_of(folder)])
+    assert index.text(str(path)) == "two"
+
+
+def test_options_say_what_is_walked_to(index, folder):
+    for name in ("a.txt", "b.log", ".hidden", "sub/c.txt", "sub/deep/d.txt", "large.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x" * (5000 if name == "large.txt" else 10))
+    (folder / "link").symlink_to(folder / "sub")
+
+    def names(**options):
+        report = scan(index, [root_of(folder)], WalkOptions(**options))
+        return sorted(str(Path(key).relative_to(folder)) for key in report.seen), dict(report.skipped.counts)
+
+    everything = ["a.txt", "b.log", "large.txt", "sub/c.txt", "sub/deep/d.txt"]
+    assert names() == (everything, {"hidden": 1, "symlink": 1})
+    assert names(hidden=True)[0] == [".hidden", *everything]
+    found, counts = names(exclude=["*.log", "sub/deep"])
+    assert (found, counts["excluded"]) == (["a.txt", "large.txt", "sub/c.txt"], 2)
+    assert names(min_size=100) == (["large.txt"], {"hidden": 1, "symlink": 1, "too small": 4})
+    assert names(max_size=100)[1]["too large"] == 1
+    found, counts = names(follow_symlinks=True)
+    assert len(found) == 5  # what the link leads to is there already
+    assert counts["loop"] == 1
+    assert len(index) == 6  # what was left out this time was not forgotten
+
+
+def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text("some text")
+    (folder / "b.txt").write_text("another")
+    assert scan(index, [root_of(folder / "b.txt")]).files == 1
+    assert scan(index, [root_of(folder / "sub"), root_of(folder)]).added == 1 + 0
+    assert len(index) == 2
+    assert scan(index, [root_of(folder / "sub")]).removed == 0
+    assert len(index) == 2
+
+
+def test_documents_of_the_host_are_left_alone(index, folder):
+    index.add(str(folder / "mine"), "added by somebody else")
+    (folder / "a.txt").write_text("some text")
+    scan(index, [root_of(folder)])
+    assert set(index) == {str(folder / "mine"), str(folder / "a.txt")}
+
+
+def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
+    for number in range(50):
+        (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
+    settled(folder)
+    monkeypatch.setattr(scanning, "_AT_RISK_S", 0)
+    read, paths = scanning.read, []
+
+    def stop(path, **options):
+        paths.append(path)
+        if len(paths) == 30:
+            raise KeyboardInterrupt
+        return read(path, **options)
+
+    monkeypatch.setattr(scanning, "read", stop)
+    with pytest.raises(KeyboardInterrupt):
+        scan(index, [root_of(folder)], workers=1)
+    kept = len(index)
+    assert kept >= 28
+    assert len([file for file in index.files.under(str(folder)) if file.inode]) == kept
+    after = scan(index, [root_of(folder)])
+    assert (after.unchanged, after.added) == (kept, 50 - kept)
+    assert len(index) == 50
+
+
+def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("some text")
+    read = os.fstat
+    calls = []
+
+    def changing(descriptor):
+        calls.append(1)
+        if len(calls) == 2:
+            (folder / "a.txt").write_text("longer than it was before")
+        return read(descriptor)
+
+    monkeypatch.setattr("docindex.folders.file_reader.os.fstat", changing)
+    report = scan(index, [root_of(folder)])
+    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
+    assert report.skipped.failed == [(root_of(folder / "a.txt"), "it was changed while it was read")]
+    monkeypatch.undo()
+    scan(index, [root_of(folder)])
+    assert index.text(str(folder / "a.txt")) == "longer than it was before"
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("some text")
+    read = scanning.read
+
+    def swapped(path, **options):
+        os.unlink(path)
+        os.mkfifo(path)
+        return read(path, **options)
+
+    monkeypatch.setattr(scanning, "read", swapped)
+    began = time.monotonic()
+    report = scan(index, [root_of(folder)])
+    assert time.monotonic() - began < 5
+    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
+
+
+def test_a_hundred_thousand_files_in_one_folder(index, folder):
+    at = os.open(folder, os.O_RDONLY)
+    for number in range(100_000):
+        os.close(os.open(f"{number}", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=at))
+    os.close(at)
+    report = scan(index, [root_of(folder)], WalkOptions(min_size=1))
+    assert dict(report.skipped.counts) == {"too small": 100_000}
+
+
+def test_another_file_with_the_number_and_time_of_a_removed_one_is_read(index, folder):
+    (folder / "old.txt").write_text("one text")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.rename(folder / "old.txt", folder / "new.txt")
+    (folder / "new.txt").write_text("new text")  # in the same inode, of the same size
+    settled(folder)
+    report = scan(index, [root_of(folder)])
+    assert (report.moved, report.added, report.removed) == (0, 1, 1)
+    assert index.text(str(folder / "new.txt")) == "new text"
+
+
+def test_a_move_that_was_stopped_half_way_is_no_hindrance(index, folder):
+    (folder / "old.txt").write_text("some text")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.rename(folder / "old.txt", folder / "new.txt")
+    index.rename(str(folder / "old.txt"), str(folder / "new.txt"))  # and then it was killed
+    scan(index, [root_of(folder)])
+    assert list(index) == [str(folder / "new.txt")]
+    os.rename(folder / "new.txt", folder / "newest.txt")
+    index.add(str(folder / "newest.txt"), "added by hand")
+    scan(index, [root_of(folder)])
+    assert (list(index), index.text(str(folder / "newest.txt"))) == (
+        [str(folder / "newest.txt")],
+        "some text",
+    )
+
+
+def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
+    for number in range(300):
+        (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
+    settled(folder)
+    program = (
+        "import docindex, os, sys; from docindex.folders import scan as scanning\n"
+        "import docindex.index.writer; docindex.index.writer._COMMIT = 20_000\n"
+        "read, paths = scanning.read, []\n"
+        "def stop(path, **options):\n"
+        "    paths.append(path)\n"
+        "    if len(paths) == 250: os.kill(os.getpid(), 9)\n"
+        "    return read(path, **options)\n"
+        "scanning.read = stop\n"
+        "scanning.scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], workers=1)"
+    )
+    subprocess.run([sys.executable, "-c", program, tmp_path / "own", folder], check=False)
+    with docindex.open(tmp_path / "own") as index:
+        assert 0 < len(index) < 250
+        for path in list(folder.iterdir())[::2]:
+            path.unlink()
+        scan(index, [root_of(folder)])
+        assert set(index) == {str(path) for path in folder.iterdir()}
+        assert index.check() == []
+
+
+def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
+    (folder / "a.txt").write_text("some text")
+    scan(index, [root_of(folder)])
+    # As it was on a disk of its own, of which the empty folder is left.
+    index.files.put(file._replace(device=file.device + 1) for file in index.files.under(str(folder)))
+    (folder / "a.txt").unlink()
+    with pytest.raises(docindex.UnreadableFile, match="is its disk mounted"):
+        scan(index, [root_of(folder)])
+    assert list(index) == [str(folder / "a.txt")]
+
+
+def test_files_that_were_never_read_are_copies_of_nothing(index, folder, monkeypatch):
+    for name in "abcd":
+        (folder / f"{name}.txt").write_text(f"the text of {name.replace('c', 'a')}")
+    read = scanning.read
+
+    def refusing(path, **options):
+        if path.endswith((b"c.txt", b"d.txt")):
+            raise scanning.NotReadable("Permission denied")
+        return read(path, **options)
+
+    monkeypatch.setattr(scanning, "read", refusing)
+    report = scan(index, [root_of(folder)])
+    assert report.skipped.counts["unreadable"] == 2
+    assert copies(index, [str(folder)], Skipped()) == []
+
+
+def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folder):
+    (folder / "a.txt").write_text("some text")
+    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be looked at"):
+        scan(index, [root_of(folder / "nothing"), root_of(folder)])
+    assert list(index) == [str(folder / "a.txt")]
+
+
+@pytest.mark.parametrize(
+    ("rules", "taken"),
+    [
+        ("*\n!*/\n!*.py\n", {"a.py", "src/b.py"}),
+        ("*.py\n", {"c.txt", "src/d.txt"}),
+        ("/src\n", {"a.py", "c.txt"}),
+        ("src/*\n!src/b.py\n", {"a.py", "c.txt", "src/b.py"}),
+        ("!\nc.txt\n[b-a]\n", {"a.py", "src/b.py", "src/d.txt"}),
+        ("\ufeffc.txt\r\n", {"a.py", "src/b.py", "src/d.txt"}),
+        ("# nothing\n\n", {"a.py", "c.txt", "src/b.py", "src/d.txt"}),
+    ],
+)
+def test_rules_of_git_are_followed(index, folder, rules, taken):
+    (folder / "src").mkdir()
+    for name in ("a.py", "c.txt", "src/b.py", "src/d.txt"):
+        (folder / name).write_text("x")
+    (folder / ".gitignore").write_text(rules)
+    report = scan(index, [root_of(folder)])
+    assert {str(Path(key).relative_to(folder)) for key in report.seen} == taken
+
+
+def test_rules_that_are_no_file_are_none(index, folder):
+    (folder / "a.txt").write_text("x")
+    os.mkfifo(folder / ".gitignore")
+    assert scan(index, [root_of(folder)]).files == 1
+    (folder / ".gitignore").unlink()
+    (folder / ".gitignore").symlink_to("/dev/zero")
+    assert scan(index, [root_of(folder)]).files == 1
+
+
+def test_what_too_many_texts_have_is_no_likeness(index, folder):
+    """A template in all of many files makes no pair of them; what few of them share, does."""
+    template = prose(random.Random(0), 60)
+    for number in range(12):
+        own = prose(random.Random(100 + number // 2), 10)
+        (folder / f"{number}.txt").write_text(f"{template}\n{own} {number}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    assert too_common(index, 12) == 0
+    assert too_common(index, 11) > 0
+    (whole,) = likenesses(index, [str(folder)], min_resemblance=0.5, min_containment=None)
+    assert len(whole.files) == 12
+    rest = likenesses(index, [str(folder)], min_resemblance=0.5, min_containment=None, ignore_above=11)
+    assert [len(group.files) for group in rest] == [2] * 6
+
+
+def test_what_is_inside_several_is_shown_once(index, folder):
+    parts = [prose(random.Random(number), 60) for number in range(4)]
+    (folder / "draft.txt").write_text(parts[0])
+    (folder / "final.txt").write_text("\n".join(parts[:2]))
+    (folder / "book.txt").write_text("\n".join(parts))
+    # Each is inside the other, by so much; they are not near copies of each other.
+    for name, own in (("one.txt", 4), ("two.txt", 5)):
+        (folder / name).write_text(f"{prose(random.Random(9), 100)}\n{prose(random.Random(own), 12)}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    groups = likenesses(index, [str(folder)], min_resemblance=0.95)
+    shown = [[Path(file.key).stem for file in group.files] for group in groups]
+    assert ["book", "final"] in shown
+    assert ["final", "draft"] in shown
+    assert sorted(map(sorted, shown)) == [["book", "final"], ["draft", "final"], ["one", "two"]]
+
+
+def test_a_group_is_contained_by_its_first(index, folder):
+    draft, rest = prose(random.Random(1), 60), prose(random.Random(2), 200)
+    for number in range(5):
+        (folder / f"draft {number}.txt").write_text(f"{draft} end {number}")
+        (folder / f"final {number}.txt").write_text(f"{draft}\n{rest} end {number}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    groups = {group.kind: group for group in likenesses(index, [str(folder)], min_containment=0.9)}
+    assert sorted(groups) == ["contained", "near"]
+    assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]
+
+
+def test_a_text_that_becomes_something_else_leaves_the_index_even_after_a_failure(index, folder, monkeypatch):
+    (folder / "a.txt").write_text("a secret text that is long enough to be found again by a search for it")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    (folder / "a.txt").write_bytes(bytes(500))
+    with monkeypatch.context() as patches:
+
+        def refuse(*_, **__):
+            raise NotReadable("Permission denied")
+
+        patches.setattr(scanning, "read", refuse)
+        assert scan(index, [root_of(folder)]).skipped.counts["unreadable"] == 1
+    scan(index, [root_of(folder)])
+    assert len(index) == 0
+
+
+def test_another_link_to_a_file_that_is_left_out_moves_nothing(index, folder):
+    (folder / "a.txt").write_text("some text here to look at")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    os.link(folder / "a.txt", folder / "b.txt")
+    report = scan(index, [root_of(folder)], WalkOptions(exclude=["a.txt"]))
+    assert (report.moved, report.added) == (0, 1)
+    assert set(index) == {str(folder / "a.txt"), str(folder / "b.txt")}
+
+
+def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
+    for name in ("here.txt", "disk/there.txt"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"the text of {name}")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    files = index.files.under(str(folder))
+    index.files.put(file._replace(device=file.device + 1) for file in files if "/disk/" in file.key)
+    (folder / "disk" / "there.txt").unlink()
+    report = scan(index, [root_of(folder)])
+    assert (report.removed, report.skipped.counts) == (0, {"on a disk that is not there": 1})
+    assert len(index) == 2
+    (folder / "here.txt").unlink()
+    assert scan(index, [root_of(folder)]).removed == 1
+    # Of a disk that is there all may be gone.
+    index.files.put(file._replace(device=os.stat(folder).st_dev) for file in files if "/disk/" in file.key)
+    assert scan(index, [root_of(folder)]).removed == 1
+
+
+def test_a_root_in_another_is_counted_once(index, folder):
+    (folder / "below").mkdir()
+    (folder / "below" / "a.txt").write_text("some text")
+    settled(folder)
+    report = scan(index, [root_of(folder), root_of(folder / "below"), root_of(folder)])
+    assert (report.files, report.bytes, report.added, report.unchanged) == (1, 9, 1, 0)
+
+
+def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, folder):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.txt").write_text("a text that lies elsewhere")
+    settled(tmp_path / "outside")
+    (folder / "link").symlink_to(tmp_path / "outside")
+    follow = WalkOptions(follow_symlinks=True)
+    assert scan(index, [root_of(folder)], follow).added == 1
+    assert scan(index, [root_of(folder)], follow).unchanged == 1
+    assert set(index) == {str(folder / "link" / "a.txt")}
+    (tmp_path / "outside" / "a.txt").unlink()
+    assert scan(index, [root_of(folder)], follow).removed == 1
+
+
+def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(index, folder):
+    (folder / "old").mkdir()
+    (folder / "old" / "a.txt").write_text("the text of a file in a folder")
+    (folder / "left out.txt").write_text("which is there all the time")
+    settled(folder)
+    scan(index, [root_of(folder)])
+    (folder / "old").rename(folder / "new")
+    (folder / "old").symlink_to("new")
+    report = scan(index, [root_of(folder)], WalkOptions(exclude=["left*"]))
+    assert (report.moved, report.added, report.removed) == (1, 0, 0)
+    assert set(index) == {str(folder / "new" / "a.txt"), str(folder / "left out.txt")}
+
+
+def test_what_lies_below_a_root_that_is_a_link_stays_when_it_is_left_out(index, folder, tmp_path):
+    (folder / "a.txt").write_text("some text")
+    settled(folder)
+    (tmp_path / "link").symlink_to(folder)
+    scan(index, [root_of(tmp_path / "link")])
+    assert scan(index, [root_of(tmp_path / "link")], WalkOptions(exclude=["*"])).removed == 0
+    assert set(index) == {str(tmp_path / "link" / "a.txt")}
+
+
+def test_many_that_cannot_be_looked_at_cost_no_more_than_each_once(index, folder):
+    (folder / "many").mkdir()
+    for number in range(3000):
+        (folder / "many" / f"{number}.dat").write_bytes(b"\0%d" % number)
+    settled(folder)
+    scan(index, [root_of(folder)])
+    known = {file.key: file for file in index.files.under(str(folder))}
+    scanner = scanning._Scan(index, root_of(folder), WalkOptions(), scanning.Report(), lambda *_: None)
+    failed = [(path_of(key), "Permission denied") for key in known]
+    scanner._report.skipped.failed += failed
+    assert scanner._without_hidden(dict(known)) == {}
+    scanner._report.skipped.failed[:] = [(root_of(folder / "many"), "Permission denied")]
+    assert scanner._without_hidden(dict(known)) == {}
+    scanner._report.skipped.failed[:] = [(root_of(folder / "man"), "Permission denied")]
+    assert scanner._without_hidden(dict(known)) == known

@@ -1,0 +1,178 @@
+import concurrent.futures
+import dataclasses
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from docindex.reading import code_points, plain_text, protocol, slicing
+from docindex.reading.registry import symbol_reader
+from docindex.reading.slicing import lines_and_columns, slices
+from tests import plain
+
+READER = symbol_reader("text/1")
+read, readings, offsets = READER.read, READER.readings, READER.offsets
+
+# Letters of many kinds, what joins and what parts them, and what no reader should trip over.
+odd = (
+    "aZ9 \n\r\t\x00.'éÉßﬁÅ½²ǅ①Ωςσ\u0345ıİſ"
+    "\u0301\u0327\u200b\u200d\u200f\ufeff\u00ad\u2028漢字仮名がか\u3099ガ한글\u1112\u1161กข\ud800\udfff🎉ﷺ"
+)
+texts = st.text(st.sampled_from(odd) | st.characters(), max_size=40)
+ascii_texts = st.text(st.characters(max_codepoint=127), max_size=60)
+
+
+def same(a, b):
+    return all(
+        np.array_equal(getattr(a, field.name), getattr(b, field.name))
+        for field in dataclasses.fields(protocol.Reading)
+    )
+
+
+@given(texts)
+@example(odd)
+def test_symbols_and_offsets_are_those_of_the_definition(text):
+    expected = plain.symbols(text)
+    symbols = read([text]).symbols
+    assert symbols.tolist() == [symbol for symbol, _ in expected]
+    assert offsets(text, np.arange(len(symbols))).tolist() == [offset for _, offset in expected]
+
+
+@given(st.lists(texts | ascii_texts, max_size=6))
+def test_a_batch_reads_as_its_texts_do_alone(batch):
+    together = read(batch, lines=True)
+    for number, text in enumerate(batch):
+        begin, end = together.starts[number : number + 2]
+        alone = read([text], lines=True)
+        assert together.symbols[begin:end].tolist() == alone.symbols.tolist()
+        for own, all_of in ((alone.words, together.words), (alone.lines, together.lines)):
+            assert (all_of[(all_of >= begin) & (all_of < end)] - begin).tolist() == own.tolist()
+
+
+@given(st.lists(ascii_texts, max_size=4))
+def test_the_byte_only_path_reads_as_the_path_for_all_of_unicode_does(batch):
+    assert same(plain_text._read_ascii(batch, True), plain_text._read_any(batch, True))
+
+
+@given(texts, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+def test_how_a_text_is_composed_changes_no_symbol(text, form):
+    assert read([unicodedata.normalize(form, text)]).symbols.tolist() == read([text]).symbols.tolist()
+
+
+@given(texts)
+def test_composed_and_decomposed_texts_have_the_same_words(text):
+    composed, decomposed = (read([unicodedata.normalize(form, text)]) for form in ("NFC", "NFD"))
+    assert composed.words.tolist() == decomposed.words.tolist()
+
+
+@given(ascii_texts)
+def test_ascii_words_are_runs_of_letters_and_digits(text):
+    reading = read([text])
+    ends = np.append(reading.words[1:], len(reading.symbols))
+    found = [reading.symbols[b:e].tobytes().decode() for b, e in zip(reading.words, ends, strict=False)]
+    assert found == plain.words(text)
+
+
+@given(ascii_texts)
+def test_a_line_begins_at_the_first_symbol_after_a_line_end(text):
+    lines = ["".join(plain.words(line)) for line in text.replace("\r", "\n").split("\n")]
+    expected = np.cumsum([0, *(len(line) for line in lines if line)])[:-1]
+    assert read([text], lines=True).lines.tolist() == expected.tolist()
+
+
+def test_an_offset_is_only_given_for_a_symbol_that_is_there():
+    with pytest.raises(IndexError, match="has 2 symbols"):
+        offsets("ab", np.array([0, 2]))
+
+
+def words_of(text):
+    reading = read([text])
+    found = offsets(text, reading.words)
+    return [text[b:e].strip(" \u200b\u200f") for b, e in zip(found, [*found[1:], len(text)], strict=True)]
+
+
+def test_letters_of_scripts_without_spaces_are_words_and_marks_part_none():
+    assert words_of("漢字かな交じり") == list("漢字かな交じり")
+    assert words_of("ABC漢def") == ["ABC", "漢", "def"]
+    assert words_of("cafe\u0301s\u00ad\u200dx \u200fנעים") == ["cafe\u0301s\u00ad\u200dx", "נעים"]
+    assert words_of("한국어 글") == ["한국어", "글"]
+    assert words_of("กข ကခ កខ") == ["ก", "ข", "က", "ခ", "ក", "ខ"]
+    assert words_of("\uf900\u4e00") == ["\uf900", "\u4e00"]
+    assert words_of("カタカナ ab\u20ddc") == ["カタカナ", "ab\u20ddc"]
+    assert words_of("one\u200btwo") == ["one", "two"]
+
+
+def test_an_ideograph_is_two_symbols_and_tells_more_than_a_letter():
+    codes = range(0x4E00, 0xA000)
+    spelled = {read([chr(code)]).symbols.tobytes() for code in codes}
+    assert len(spelled) > 0.6 * len(codes)
+
+
+def test_no_code_point_has_more_symbols_than_an_entry_can_count_and_reading_all_is_no_error():
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    counts = np.bincount([offset for _, offset in plain.symbols(everything)])
+    assert counts.max() < 32
+    assert len(read([everything]).symbols) == counts.sum()
+
+
+@given(texts, st.integers(1, 9))
+def test_offsets_do_not_depend_on_where_a_long_text_is_cut(text, part):
+    expected = [offset for _, offset in plain.symbols(text)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slicing, "PART", part)
+        assert offsets(text, np.arange(len(expected))).tolist() == expected
+        assert "".join(slices(text)) == text
+        assert all(len(piece) <= part for piece in slices(text))
+
+
+@given(st.text("ab\r\n\u2028é", max_size=20), st.sampled_from([1, 2, 3, slicing.PART]))
+def test_lines_and_columns_are_those_an_editor_shows(text, part):
+    expected, line, column = [], 1, 1
+    for place, char in enumerate(text):
+        expected.append((line, column))
+        ends_line = char == "\n" or (char == "\r" and text[place + 1 : place + 2] != "\n")
+        line, column = (line + 1, 1) if ends_line else (line, column + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slicing, "PART", part)
+        lines, columns = lines_and_columns(text, np.arange(len(text)))
+    assert list(zip(lines.tolist(), columns.tolist(), strict=True)) == expected
+
+
+@given(texts, st.integers(1, 9), st.booleans())
+@example("\u0301\u0302 \u0301", 1, True)
+@example("a\n" + 3 * "long-windedly " + "b", 4, True)
+def test_a_text_read_in_slices_has_the_symbols_words_and_lines_of_the_whole(text, part, lines):
+    whole = read([text], lines=lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slicing, "PART", part)
+        parts = list(readings(text, lines=lines))
+    starts = np.cumsum([0, *(len(found.symbols) for found in parts)])
+    assert b"".join(found.symbols.tobytes() for found in parts) == whole.symbols.tobytes()
+    for name in ("words", "lines"):
+        found = [getattr(found, name) + start for found, start in zip(parts, starts, strict=False)]
+        assert np.concatenate(found).tolist() == getattr(whole, name).tolist()
+
+
+def test_a_unit_of_several_slices_is_parted_after_a_multiple_of_its_symbols(monkeypatch):
+    monkeypatch.setattr(slicing, "PART", 100)
+    parts = list(readings("two " + 1000 * "x" + " end"))
+    assert [len(found.symbols) for found in parts if len(found.symbols)] == [
+        3,
+        *7 * [128],
+        1000 - 7 * 128 + 3,
+    ]
+
+
+def test_several_threads_may_read_while_the_tables_are_being_filled(monkeypatch):
+    text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ"
+    expected = [symbol for symbol, _ in plain.symbols(text)]
+    for _ in range(5):
+        monkeypatch.setattr(code_points, "_entries", np.zeros(0x110000, np.uint16))
+        monkeypatch.setattr(code_points, "_spelling_starts", np.zeros(0x110000, np.int32))
+        monkeypatch.setattr(code_points, "_spellings", bytearray())
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            found = [threads.submit(read, [text]) for _ in range(4)]
+        assert all(reading.result().symbols.tolist() == expected for reading in found)

@@ -1,0 +1,91 @@
+import dataclasses
+import importlib
+
+import numpy as np
+import pytest
+
+import docindex
+from docindex import DocIndexError, Recipe
+from docindex.reading import slicing
+from docindex.sketching import workers as room
+from docindex.sketching.text_parts import parts_of
+from docindex.sketching.workers import Sketchers
+
+sketching = importlib.import_module("docindex.sketching.sketch")
+TEXTS = ["one text", "", "Größe 漢字 \ud800 lone", "word " * 500]
+RECIPE = Recipe(k=5, window=4, shingle=2, min_s=8, mod_m=3, level=8)
+
+
+def same(a, b):
+    for field in dataclasses.fields(a):
+        one, other = getattr(a, field.name), getattr(b, field.name)
+        pairs = zip(one, other, strict=True) if isinstance(one, tuple) else [(one, other)]
+        if not all(np.array_equal(x, y) for x, y in pairs):
+            return False
+    return True
+
+
+def test_a_worker_makes_the_sketches_that_this_process_makes():
+    (expected,) = sketching.sketch_batches(TEXTS, RECIPE)
+    with Sketchers(RECIPE, 2) as sketchers:
+        found = [sketchers.submit(TEXTS, keep=bool(number % 2)) for number in range(5)]
+        assert all(same(made.result().sketches, expected) for made in found)
+        assert found[0].result().parts == []
+        assert found[1].result().parts == [list(parts_of(text)) for text in TEXTS]
+
+
+def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, monkeypatch):
+    (tmp_path / "docindex").mkdir()
+    (tmp_path / "docindex" / "__init__.py").write_text("raise RuntimeError('another one')")
+    monkeypatch.chdir(tmp_path)
+    with Sketchers(RECIPE, 2) as sketchers:
+        assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
+
+
+def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):
+    def items():
+        for number in range(100):
+            if number == 50:
+                for process in started:
+                    process.kill()
+            yield str(number), f"text {number} " * 20_000
+
+    started = []
+    start = room._start
+    with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
+        patch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        with pytest.raises(
+            DocIndexError, match=r"worker process ended with code -?\d+; what was committed stays"
+        ):
+            index.add_many(items(), workers=2)
+        assert index.check() == []
+        index.add("afterwards", "works")
+    assert all(process.poll() is not None for process in started)
+
+
+def test_no_worker_outlives_its_batch(tmp_path):
+    started = []
+    start = room._start
+    with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
+        patch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        index.add_many([("a", "text"), ("b", "another")], workers=2)
+        with pytest.raises(ZeroDivisionError):
+            index.add_many((("c", "third" * (1 // number)) for number in (1, 0)), workers=2)
+    assert len(started) == 4
+    assert all(process.poll() is not None for process in started)
+
+
+def test_without_being_told_workers_start_when_there_is_enough_to_do(tmp_path, monkeypatch):
+    monkeypatch.setattr("docindex.index.writer.ENOUGH", 1000)
+    monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
+    monkeypatch.setattr(slicing, "PART", 500)
+    started = []
+    start = room._start
+    monkeypatch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many((str(number), f"some text {number} " * 20) for number in range(3))
+        assert started == []
+        index.add_many((str(number), f"some text {number} " * 20) for number in range(50))
+        assert len(started) == 2
+        assert len(index) == 50
+        assert index.check() == []
