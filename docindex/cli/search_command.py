@@ -13,7 +13,7 @@ from docindex.cli.wording import given, percent, shown
 from docindex.errors import UnreadableFile
 from docindex.folders.file_reader import NotReadable, read
 from docindex.folders.path_keys import key_of, under
-from docindex.frontends.text import decoded
+from docindex.frontends.text import decode
 from docindex.query.resolve import Text
 from docindex.query.search import Match
 
@@ -150,14 +150,17 @@ def pairs(
 def _asked_with(file: str) -> str:
     """The text of a file, read as scans do, or what comes from a pipe; `UnreadableFile` if it is none."""
     try:
-        text = (
-            decoded(sys.stdin.buffer.read()) if file == "-" else read(given(file), follow_symlinks=True).text
-        )
+        text = _piped_text() if file == "-" else read(given(file), follow_symlinks=True).text
     except NotReadable as error:
         raise UnreadableFile(f"{file} cannot be read: {error}", file) from error
     if text is None:
         raise UnreadableFile(f"{file} is no text; name a text file", file)
     return text
+
+
+def _piped_text() -> str | None:
+    decoded = decode(sys.stdin.buffer.read())
+    return decoded.text if decoded else None
 
 
 def _excerpt(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import xxhash
 
 from docindex.folders.system import open_file
-from docindex.frontends.text import BYTE_ORDER_MARKS, decoded
+from docindex.frontends.text import decode, looks_binary
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _HEAD = 1 << 14
@@ -48,16 +48,14 @@ def read(path: bytes, *, follow_symlinks: bool = False) -> Content:
         with os.fdopen(open_file(path, flags), "rb") as file:
             before = _regular(file.fileno())
             data = file.read(_HEAD)
-            if (
-                b"\0" in data and not data.startswith(tuple(BYTE_ORDER_MARKS))
-            ) or before.st_size > LARGEST_TEXT:
+            if looks_binary(data) or before.st_size > LARGEST_TEXT:
                 return Content(before, None, None)
             data += file.read()
             _refuse_changed(before, os.fstat(file.fileno()), len(data))
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
-    text = decoded(data)
-    return Content(before, text, xxhash.xxh3_128_digest(data))
+    decoded = decode(data)
+    return Content(before, decoded.text if decoded else None, xxhash.xxh3_128_digest(data))
 
 
 def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:

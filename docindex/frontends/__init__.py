@@ -1,1 +1,1 @@
-"""File formats: bytes in, text out. One small module for each format."""
+"""Front ends: the bytes of a file format in, its text out. One small module for each format."""

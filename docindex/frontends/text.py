@@ -1,31 +1,117 @@
-"""Plain text files: bytes in, text out, or None for bytes that are no text."""
+"""Decode the bytes of a plain text file: UTF-8, UTF-16, Windows-1252, or an encoding that the caller forces.
+
+In: the bytes of a file or a pipe. Out: the text, the name of its encoding, and whether that encoding is
+only a guess; or None for bytes that are not text. Every command reads text through this module, so that
+all of them give the same text for the same file. Must never open a file.
+"""
 
 import codecs
+import dataclasses
 
-BYTE_ORDER_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: ("utf-8-sig", "utf-8"),
+    codecs.BOM_UTF16_LE: ("utf-16", "utf-16"),
+    codecs.BOM_UTF16_BE: ("utf-16", "utf-16"),
 }
-# What old text files have beside printable characters: tab, line ends, form feed, escape.
+"""For each byte order mark: the codec that removes the mark, and the name of the encoding."""
+
+# Control bytes that text files do not contain. Old text files do contain tabs, line ends, form feeds and
+# escape sequences.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 
+_GUESS = "windows-1252"
 
-def decoded(data: bytes) -> str | None:
-    """Bytes as text: UTF-8, UTF-16 with a mark, or else Western European, if nothing in it is no text.
 
-    >>> decoded("Größe".encode()), decoded("Größe".encode("latin-1")), decoded(b"PNG" + bytes(9))
-    ('Größe', 'Größe', None)
+@dataclasses.dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text, and the encoding it was decoded from."""
+
+    text: str
+    encoding: str
+    """Python's name of the encoding; `decode` accepts it as `encoding`."""
+    guessed: bool
+    """True if nothing in the bytes confirms the encoding, and the caller did not force it."""
+
+
+def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
+    """The text of some bytes, or None if they are not text.
+
+    Without `encoding`: UTF-8 with or without a byte order mark, UTF-16 with one, otherwise Windows-1252
+    as a guess. Bytes with control characters that text files do not contain are not text.
+
+    With `encoding`: that encoding, strictly, without a leading byte order mark. A text with a NUL is not
+    text: a scan with a forced encoding must still skip images and programs. `ValueError` if Python does
+    not know the encoding, or the bytes are not valid in it.
+
+    >>> decode("Größe".encode())
+    Decoded(text='Größe', encoding='utf-8', guessed=False)
+    >>> decode("Größe".encode("latin-1"))
+    Decoded(text='Größe', encoding='windows-1252', guessed=True)
+    >>> decode("Größe".encode("cp850"), "cp850").text
+    'Größe'
+    >>> decode(b"PNG" + bytes(9)) is None
+    True
     """
-    for mark, encoding in BYTE_ORDER_MARKS.items():
+    if encoding is not None:
+        return _decode_forced(data, encoding)
+    for mark, (codec, name) in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             try:
-                return data.decode(encoding)
+                return Decoded(data.decode(codec), name, guessed=False)
             except UnicodeDecodeError:
                 break
     if len(data.translate(None, _CONTROLS)) < len(data):
         return None
     try:
-        return data.decode("utf-8")
+        return Decoded(data.decode("utf-8"), "utf-8", guessed=False)
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
+        # Windows-1252 leaves five bytes undefined: they become U+FFFD.
+        return Decoded(data.decode(_GUESS, "replace"), _GUESS, guessed=True)
+
+
+def looks_binary(head: bytes, encoding: str | None = None) -> bool:
+    """Whether the first bytes of a file show that `decode` will find no text in it.
+
+    The caller need not read the rest of such a file. `ValueError` if Python does not know the encoding.
+
+    >>> looks_binary(b"PNG" + bytes(9)), looks_binary("plain".encode("utf-16"))
+    (True, False)
+    >>> looks_binary("plain".encode("utf-16-le")), looks_binary("plain".encode("utf-16-le"), "utf-16-le")
+    (True, False)
+    """
+    if b"\0" not in head:
+        return False
+    if encoding is None:
+        return not head.startswith(tuple(_BYTE_ORDER_MARKS))
+    check_encoding(encoding)
+    return b"\0" not in "a".encode(encoding)  # UTF-16 and UTF-32 write ASCII letters with NUL bytes
+
+
+def check_encoding(encoding: str) -> None:
+    """Raise `ValueError` unless Python knows a text encoding of this name.
+
+    >>> check_encoding("utf-9")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: unknown encoding 'utf-9'; expected a text encoding that Python knows, ...
+    """
+    try:
+        codecs.lookup(encoding)
+        "a".encode(encoding)  # codecs.lookup also accepts codecs that do not encode text, such as "hex"
+    except (LookupError, ValueError) as error:
+        raise ValueError(
+            f"unknown encoding {encoding!r}; expected a text encoding that Python knows, "
+            "for example utf-8, utf-16, cp1252 or shift_jis"
+        ) from error
+
+
+def _decode_forced(data: bytes, encoding: str) -> Decoded | None:
+    check_encoding(encoding)
+    name = codecs.lookup(encoding).name
+    try:
+        text = data.decode(name)
+    except UnicodeError as error:
+        raise ValueError(
+            f"the bytes are not valid {name} ({error}); "
+            "give the encoding that they were written in, or none to have it detected"
+        ) from error
+    return None if "\0" in text else Decoded(text.removeprefix("\ufeff"), name, guessed=False)
