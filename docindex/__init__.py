@@ -35,7 +35,7 @@ from docindex.query.passages import Passage
 from docindex.query.resolve import Id, Key, Text
 from docindex.query.search import Match
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import Sketch
+from docindex.sketching.sketches import Sketch
 from docindex.sql.register import register
 from docindex.storage.contents import Document
 from docindex.storage.maintenance import Stats

@@ -5,7 +5,7 @@ import click
 from docindex.cli.options import Command, form_options
 from docindex.cli.output import show
 from docindex.cli.wording import several
-from docindex.kernels.features import acceptance, half_point, propose
+from docindex.kernels.feature_filter import acceptance, half_point, propose_filter
 
 _STEPS = 20
 _WIDTH = 50
@@ -34,7 +34,7 @@ def design(k: int | None, s: int | None, r: int | None, threshold: float | None,
     """
     given = (k, s, r)
     if threshold is not None and given == (None, None, None):
-        found = propose(threshold)
+        found = propose_filter(threshold)
         k, s, r = found.k, found.s, found.r
     elif threshold is not None or k is None or s is None or r is None:
         raise click.UsageError("give --k, --s and --r, or --threshold alone")

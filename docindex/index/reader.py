@@ -28,7 +28,7 @@ from docindex.query.passages import Passage, align
 from docindex.query.resolve import Id, Query, resolve
 from docindex.query.search import Match, Rank, Wanted
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import shingle_set
+from docindex.sketching.single_text import shingle_set
 from docindex.storage import contents, documents, user_sql
 from docindex.storage.connection import Connection, Transactions
 from docindex.storage.documents import StoredSketch

@@ -14,7 +14,9 @@ from docindex.kernels.arrays import I64, U64
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import Sketch, shingle_set, sketch_batches, text_fingerprints
+from docindex.sketching.single_text import shingle_set, text_fingerprints
+from docindex.sketching.sketcher import sketch_batches
+from docindex.sketching.sketches import Sketch
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -122,7 +124,7 @@ def distance(x: int, y: int) -> int:
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)
     """
-    return int(hamming.distance(operator.index(x), operator.index(y)))
+    return int(hamming.hamming_distance(operator.index(x), operator.index(y)))
 
 
 def _text(text: str) -> str:

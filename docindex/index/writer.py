@@ -17,8 +17,8 @@ from docindex.index.items import Item, checked_key, from_line, incoming, to_line
 from docindex.index.reader import IndexReader
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import batches
-from docindex.sketching.workers import ENOUGH, Made, Sketchers, default_workers
+from docindex.sketching.sketcher import batched_by_weight
+from docindex.sketching.workers import ENOUGH_FOR_WORKERS, SketchedBatch, SketchWorkers, default_workers
 from docindex.storage import check, contents, maintenance, postings, user_sql
 from docindex.storage.connection import MEMORY, Connection, Store
 from docindex.storage.contents import Document, Incoming
@@ -120,7 +120,7 @@ class Index(IndexReader):
                 uncommitted = 0
 
         with contextlib.ExitStack() as stack:
-            sketchers = stack.enter_context(Sketchers(self.recipe, workers or 1))
+            sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
             for documents in _in_batches(items, self.recipe):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
@@ -128,9 +128,9 @@ class Index(IndexReader):
                 # With workers, so much is handed out ahead that none waits while we write.
                 while waiting and (sketchers.alone or out > _AHEAD):
                     arrive()
-                if workers is None and characters >= ENOUGH:
+                if workers is None and characters >= ENOUGH_FOR_WORKERS:
                     workers = default_workers()
-                    sketchers = stack.enter_context(Sketchers(self.recipe, workers, optional=True))
+                    sketchers = stack.enter_context(SketchWorkers(self.recipe, workers, optional=True))
             while waiting:
                 arrive()
         self._commit(group, store_text)
@@ -266,7 +266,7 @@ class Index(IndexReader):
             raise KeyError(key)
         return document
 
-    def _sketching(self, documents: list[Incoming], sketchers: Sketchers, keep: bool) -> "_Batch":
+    def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
         """A batch on its way: those texts that the index does not know are being sketched."""
         with self._store.reading() as db:
             known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
@@ -287,7 +287,7 @@ class _Batch:
         self,
         documents: list[Incoming],
         new: list[Incoming],
-        made: "concurrent.futures.Future[Made] | None",
+        made: "concurrent.futures.Future[SketchedBatch] | None",
     ) -> None:
         self.documents = documents
         self.characters = sum(len(document.text) for document in documents)
@@ -305,4 +305,4 @@ class _Batch:
 
 
 def _in_batches(items: Iterable[Item], recipe: Recipe) -> Iterator[list[Incoming]]:
-    return batches(map(incoming, items), lambda document: len(document.text) + recipe.slots)
+    return batched_by_weight(map(incoming, items), lambda document: len(document.text) + recipe.slots)

@@ -75,3 +75,14 @@ def ranges(begins: I64, lengths: I64) -> I64:
     """
     starts = starts_of(lengths)
     return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], lengths)
+
+
+def union(*arrays: U64) -> U64:
+    """The different numbers of one or more arrays, sorted.
+
+    >>> union(np.array([3, 1], np.uint64), np.array([3], np.uint64)).tolist()
+    [1, 3]
+    """
+    together = np.sort(np.concatenate(arrays))
+    different: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
+    return different

@@ -25,10 +25,10 @@ def starts_of_runs(values: U64) -> I64:
     return np.concatenate([[0], changes, [len(values)]]) if len(values) else np.zeros(1, np.int64)
 
 
-def in_order(sizes: I64, members: I64) -> I64:
+def sorted_in_groups(sizes: I64, members: I64) -> I64:
     """The members of groups that lie end to end, in each group ascending.
 
-    >>> in_order(np.array([2, 3]), np.array([7, 4, 9, 8, 1])).tolist()
+    >>> sorted_in_groups(np.array([2, 3]), np.array([7, 4, 9, 8, 1])).tolist()
     [4, 7, 1, 8, 9]
     """
     keys = np.repeat(np.arange(len(sizes), dtype=np.uint64) << _HALF, sizes) | members.astype(np.uint64)
@@ -36,10 +36,10 @@ def in_order(sizes: I64, members: I64) -> I64:
     return (keys & _LOW_HALF).astype(np.int64)
 
 
-def levels(sizes: I64) -> I64:
+def size_levels(sizes: I64) -> I64:
     """How common each group is: so many bits has its size less one.
 
-    >>> levels(np.array([1, 2, 3, 4, 5])).tolist()
+    >>> size_levels(np.array([1, 2, 3, 4, 5])).tolist()
     [0, 1, 2, 2, 3]
     """
     return np.frexp((sizes - 1).astype(np.float64))[1].astype(np.int64)
@@ -70,10 +70,11 @@ def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> 
     return early_members, late_members, begins, ends - begins
 
 
-def met(early: I64, late: I64, begins: I64, counts: I64) -> U64:
+def meeting_pairs(early: I64, late: I64, begins: I64, counts: I64) -> U64:
     """A pair for each meeting, as `meetings` gives them.
 
-    >>> [[key >> 32, key & 0xFFFFFFFF] for key in met(*map(np.array, ([0, 1], [5], [0], [2]))).tolist()]
+    >>> pairs = meeting_pairs(*map(np.array, ([0, 1], [5], [0], [2])))
+    >>> [[key >> 32, key & 0xFFFFFFFF] for key in pairs.tolist()]
     [[5, 0], [5, 1]]
     """
     pairs = early.astype(np.uint64)[ranges(begins, counts)]
@@ -81,14 +82,14 @@ def met(early: I64, late: I64, begins: I64, counts: I64) -> U64:
     return pairs
 
 
-def counted(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
+def count_pairs(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
     """The different pairs, ascending, and how often each is there; `times` says it for each given one.
 
     Without `times` it sorts in place what it is given.
 
-    >>> [part.tolist() for part in counted(np.array([9, 4, 9], np.uint64))]
+    >>> [part.tolist() for part in count_pairs(np.array([9, 4, 9], np.uint64))]
     [[4, 9], [1, 2]]
-    >>> [part.tolist() for part in counted(np.array([9, 4, 9], np.uint64), np.array([5, 1, 2]))]
+    >>> [part.tolist() for part in count_pairs(np.array([9, 4, 9], np.uint64), np.array([5, 1, 2]))]
     [[4, 9], [1, 7]]
     """
     if times is None:
@@ -100,10 +101,10 @@ def counted(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
     return pairs[order[runs[:-1]]], np.diff(starts_of(times[order])[runs])
 
 
-def parted(pairs: U64) -> tuple[I64, I64]:
+def split_pairs(pairs: U64) -> tuple[I64, I64]:
     """The earlier and the later content of each pair.
 
-    >>> [part.tolist() for part in parted(np.array([(5 << 32) + 3], np.uint64))]
+    >>> [part.tolist() for part in split_pairs(np.array([(5 << 32) + 3], np.uint64))]
     [[3], [5]]
     """
     return (pairs & _LOW_HALF).astype(np.int64), (pairs >> _HALF).astype(np.int64)

@@ -31,24 +31,24 @@ _HALF = np.uint64(32)
 _AT_ONCE = 1 << 16  # hashes thrown in one call
 _LOW_HALF = np.uint64(2**32 - 1)
 
-NOTHING: Final = np.uint64(2**64 - 1)
+EMPTY_KEY: Final = np.uint64(2**64 - 1)
 """The key of a slot that nothing fell into: an empty document has no other."""
-EMPTY: Final = np.uint32(2**32 - 1)
-"""The slot that `NOTHING` becomes."""
+EMPTY_SLOT: Final = np.uint32(2**32 - 1)
+"""The slot that `EMPTY_KEY` becomes."""
 
 
-def keys(hashes: U64, starts: I64, count: int) -> U64:
+def slot_keys(hashes: U64, starts: I64, count: int) -> U64:
     """The exact values of each document's slots as 64-bit numbers, an array of documents x count.
 
     Takes hashes that are mixed; repeats change nothing. The keys of a document that comes in
     parts are the `np.minimum` of its parts' keys.
 
-    >>> whole = keys(np.array([3, 5], np.uint64), np.array([0, 2]), 16)
-    >>> parts = keys(np.array([3, 5], np.uint64), np.array([0, 1, 2]), 16)
+    >>> whole = slot_keys(np.array([3, 5], np.uint64), np.array([0, 2]), 16)
+    >>> parts = slot_keys(np.array([3, 5], np.uint64), np.array([0, 1, 2]), 16)
     >>> bool((whole[0] == np.minimum(parts[0], parts[1])).all())
     True
     """
-    filled = np.full((len(starts) - 1, count), NOTHING)
+    filled = np.full((len(starts) - 1, count), EMPTY_KEY)
     document = owners(starts)
     still_open = np.flatnonzero(np.diff(starts))
     begin = 0
@@ -60,7 +60,7 @@ def keys(hashes: U64, starts: I64, count: int) -> U64:
         for first in range(begin, end, at_once):
             _throw(filled, hashes, document, first, min(first + at_once, end))
         begin = end
-        still_open = still_open[(filled[still_open] == NOTHING).any(axis=1)]
+        still_open = still_open[(filled[still_open] == EMPTY_KEY).any(axis=1)]
         goes_on = np.zeros(len(filled), bool)
         goes_on[still_open] = True
         thrown = goes_on[document]
@@ -99,24 +99,25 @@ def _throw(filled: U64, hashes: U64, document: I64, begin: int, end: int) -> Non
     np.minimum.at(filled.reshape(-1), bins.reshape(-1), values.reshape(-1))
 
 
-def slots(keys: U64) -> U32:
+def stored_slots(keys: U64) -> U32:
     """Keys as they are stored: 32 bits that order as the keys do, equal for equal keys.
 
-    >>> slots(np.array([1 << 40, 1 << 51, NOTHING], np.uint64)).tolist()
+    >>> stored_slots(np.array([1 << 40, 1 << 51, EMPTY_KEY], np.uint64)).tolist()
     [1308622848, 1400897536, 4294967295]
     """
     # By way of 53 bits, which a double holds exactly: how 64 are rounded to 24 depends on the compiler.
     values = (keys >> np.uint64(11)).astype(np.float64).astype(np.float32)
-    return np.where(keys == NOTHING, EMPTY, values.view(np.uint32))
+    return np.where(keys == EMPTY_KEY, EMPTY_SLOT, values.view(np.uint32))
 
 
-def estimate(a: U32, b: U32) -> tuple[F64, F64]:
+def estimate_resemblance(a: U32, b: U32) -> tuple[F64, F64]:
     """The resemblance of each pair of sketches along the last axis, and its standard error.
 
     The share of equal slots, which is unbiased. The error is that of a binomial with two hits and
     two misses added, so that it is not 0 when all slots agree. Two empty documents are alike.
 
-    >>> resemblance, error = estimate(np.array([1, 2, 3, 4], np.uint32), np.array([1, 2, 3, 5], np.uint32))
+    >>> a, b = np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint32)
+    >>> resemblance, error = estimate_resemblance(a, b)
     >>> float(resemblance), round(float(error), 2)
     (0.75, 0.17)
     """

@@ -52,14 +52,14 @@ def mod_m(hashes: U64, starts: I64, m: int) -> tuple[U64, I64]:
     return _distinct(permuted[sampled], owners(starts)[sampled], len(starts) - 1)
 
 
-def levels(sizes: I64, greatest: int = 100) -> I64:
+def sample_levels(sizes: I64, greatest: int = 100) -> I64:
     """For sets of these sizes, the least i with which L_i is expected to have at most `greatest` values.
 
     So above `greatest` half of it at least, and a set no larger than `greatest` is kept whole (i = 0).
     The paper's text pairs sizes 100*2^i .. 100*2^(i+1) with modulus 2^i, which would leave 100 to 200
     values; that its samples are of 50 to 100 is what is kept here.
 
-    >>> levels(np.array([0, 100, 101, 200, 201])).tolist()
+    >>> sample_levels(np.array([0, 100, 101, 200, 201])).tolist()
     [0, 0, 1, 1, 2]
     """
     if greatest < 1:
@@ -80,7 +80,7 @@ def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
     """
     values, whole = _distinct(_permuted(hashes), owners(starts), len(starts) - 1)
     sizes = np.diff(whole)
-    i = levels(sizes, greatest)
+    i = sample_levels(sizes, greatest)
     sampled = _divisible(values, np.repeat(i, sizes))
     kept = np.bincount(owners(whole)[sampled], minlength=len(sizes))
     return values[sampled], starts_of(kept), i

@@ -17,7 +17,14 @@ from typing import Protocol
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.joins import counted, in_order, levels, meetings, met, parted
+from docindex.kernels.joins import (
+    count_pairs,
+    meeting_pairs,
+    meetings,
+    size_levels,
+    sorted_in_groups,
+    split_pairs,
+)
 
 CheckCancelled = Callable[[], None]
 """Called between steps; may raise to stop."""
@@ -95,7 +102,7 @@ class _FirstPass:
                 self.kept = None
             if self.kept is not None:
                 self.kept.append((sizes, members.astype(np.uint32)))
-            level = levels(sizes)
+            level = size_levels(sizes)
             of_members = np.repeat(level, sizes)
             for one in np.unique(level).tolist():
                 missing = one + 1 - len(self.by_level)
@@ -153,7 +160,7 @@ class _Join:
             while at < len(until):
                 before = int(until[at - 1]) if at else 0
                 to = max(at + 1, int(np.searchsorted(until, before + _MEETINGS, "right")))
-                waiting.append(met(early, late[at:to], begins[at:to], counts[at:to]))
+                waiting.append(meeting_pairs(early, late[at:to], begins[at:to], counts[at:to]))
                 held += len(waiting[-1])
                 at = to
                 if held > _MEETINGS:  # one rank meets so many
@@ -164,7 +171,7 @@ class _Join:
 
     def _enough(self, pairs: U64, times: I64) -> tuple[I64, I64]:
         """Those of some pairs that may have in common what they need."""
-        early, late = parted(pairs)
+        early, late = split_pairs(pairs)
         level = np.minimum(self._early[early], self._late[late])
         ignored = np.minimum(self._above[level, early], self._above[level, late])
         enough = times + ignored >= self._needs.of_pairs(early, late)
@@ -174,7 +181,7 @@ class _Join:
         """`joins.meetings` in all groups, of the late ranks in a range."""
         for sizes, members in self._groups():
             self._check_cancelled()
-            level = np.repeat(levels(sizes), sizes)
+            level = np.repeat(size_levels(sizes), sizes)
             late = level <= self._late[members]
             if end - begin < len(self.members):
                 late &= (members >= begin) & (members < end)
@@ -191,7 +198,7 @@ class _Join:
                 yield sizes, self._by_rank(sizes, members)
 
     def _by_rank(self, sizes: I64, members: I64) -> I64:
-        return in_order(sizes, self._needs.ranks[members])
+        return sorted_in_groups(sizes, self._needs.ranks[members])
 
 
 def _of_several(sizes: I64, members: I64) -> Groups:
@@ -204,7 +211,7 @@ def _together(pairs: U64, times: I64, waiting: list[U64]) -> tuple[U64, I64]:
     """Counted pairs, and some more."""
     if not waiting:
         return pairs, times
-    new, new_times = counted(np.concatenate(waiting))
+    new, new_times = count_pairs(np.concatenate(waiting))
     if not len(pairs):
         return new, new_times
-    return counted(np.concatenate([pairs, new]), np.concatenate([times, new_times]))
+    return count_pairs(np.concatenate([pairs, new]), np.concatenate([times, new_times]))

@@ -8,7 +8,7 @@ from docindex.query.measures import Measures, by_shingles, by_slots
 from docindex.query.passages import Passage, align
 from docindex.query.resolve import Query
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import shingle_set
+from docindex.sketching.single_text import shingle_set
 from docindex.storage.templates import Ignored
 
 

@@ -7,7 +7,7 @@ import apsw
 import numpy as np
 
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import HASH_SHIFT
+from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import contents, documents, postings
 from docindex.storage.documents import content_with_id, documents_of
 

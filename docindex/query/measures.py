@@ -62,7 +62,7 @@ def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measur
     Of resemblance r, (|A| + |B|) r / (1 + r) are shared. What cannot be is cut off: a large set is not
     contained in a small one.
     """
-    estimated, error = map(float, minhash.estimate(a, b))
+    estimated, error = map(float, minhash.estimate_resemblance(a, b))
     if not (size_a and size_b):
         share = float(alike)
         return Measures(

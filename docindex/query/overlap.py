@@ -13,7 +13,7 @@ import numpy as np
 from docindex.kernels.arrays import I64, U64, ranges, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import CheckCancelled, Groups
-from docindex.sketching.sketch import HASH_SHIFT
+from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import forward_index, postings
 
 _NOTHING = np.empty(0, np.uint64)

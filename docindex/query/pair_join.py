@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docindex.kernels.arrays import F64, I64, U32, U64, Bool, owners, ranges, starts_of
-from docindex.kernels.features import features
+from docindex.kernels.feature_hashes import features
 from docindex.kernels.joins import starts_of_runs
-from docindex.kernels.minhash import EMPTY, estimate
+from docindex.kernels.minhash import EMPTY_SLOT, estimate_resemblance
 from docindex.query.candidates import CheckCancelled, Groups, Needs, candidates
 from docindex.query.overlap import FingerprintOverlap
 from docindex.recipe import Recipe
@@ -109,7 +109,9 @@ class JoinedPairs:
         else:
             # For each number of equal slots, what sketches with so many say.
             ones = np.ones((self.slots + 1, self.slots), np.uint32)
-            estimates, errors = estimate(np.tri(self.slots + 1, self.slots, -1, dtype=np.uint32), ones)
+            estimates, errors = estimate_resemblance(
+                np.tri(self.slots + 1, self.slots, -1, dtype=np.uint32), ones
+            )
             resemblance, error = estimates[common], np.where(same, 0.0, errors[common])
             inter = np.minimum(
                 resemblance / (1 + resemblance) * (size_a + size_b), np.minimum(size_a, size_b)
@@ -218,9 +220,9 @@ def _by_slots(
     k, s, r = recipe.features
     source: _Columns
     if wanted.method == "sketches":
-        source = _Columns(slots, slots == EMPTY)
+        source = _Columns(slots, slots == EMPTY_SLOT)
     else:
-        source = _Columns(features(slots, k, s), slots[:, :1] == EMPTY)
+        source = _Columns(features(slots, k, s), slots[:, :1] == EMPTY_SLOT)
     needs_nothing = np.ones(len(contents), np.int64)
     if wanted.method == "features":
         least = needs_nothing * r

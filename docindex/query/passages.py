@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from docindex.kernels.align import merged, runs
+from docindex.kernels.alignment import maximal_runs, merged_ranges
 from docindex.kernels.arrays import I64, U8, Bool
 from docindex.reading.protocol import SymbolReader
 from docindex.reading.registry import symbol_reader
@@ -76,7 +76,7 @@ def align(query: str, text: str, recipe: Recipe) -> Alignment:
     reader = symbol_reader(recipe.reading)
     of_query, of_text = _symbols(query, reader), _symbols(text, reader)
     query_size, size = len(of_query), len(of_text)
-    i, j, length = runs(of_query, of_text, recipe.k, recipe.window)
+    i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window)
     del of_query, of_text  # a byte a symbol that the borders may need now
     if len(length):
         i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
@@ -144,5 +144,5 @@ def _share(begins: I64, lengths: I64, size: int, other_size: int) -> float:
     """How much of so many symbols some runs cover."""
     if not size:
         return float(not other_size)
-    first, last = merged(begins, begins + lengths)
+    first, last = merged_ranges(begins, begins + lengths)
     return int((last - first).sum()) / size

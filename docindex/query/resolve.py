@@ -12,7 +12,8 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import U64
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import sketch_batches, symbols_hash, window_hashes
+from docindex.sketching.single_text import symbols_hash, window_hashes
+from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored

@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, Bool
-from docindex.kernels.tally import tally
+from docindex.kernels.group_sums import tally
 from docindex.query import argument_checks
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage

@@ -12,13 +12,14 @@ import apsw
 import numpy as np
 
 from docindex.kernels import minhash
-from docindex.kernels.features import acceptance, features
+from docindex.kernels.feature_filter import acceptance
+from docindex.kernels.feature_hashes import features
 from docindex.query.measures import Measures, by_shingles, by_slots
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
 from docindex.query.search import Match, PassageFinder, candidates_of
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import shingle_set
+from docindex.sketching.single_text import shingle_set
 from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
 from docindex.storage.templates import Ignored
@@ -79,7 +80,7 @@ def similar(
 
 def _likely(a: StoredSketch, b: StoredSketch, min_resemblance: float) -> bool:
     """Whether two sketches are such as those of wanted documents are."""
-    estimated, _ = minhash.estimate(a.slots, b.slots)
+    estimated, _ = minhash.estimate_resemblance(a.slots, b.slots)
     error = math.sqrt(min_resemblance * (1 - min_resemblance) / len(a.slots))
     return bool(estimated >= min_resemblance - _ERRORS * error)
 

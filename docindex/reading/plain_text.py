@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from docindex.kernels.arrays import I64, U8, Bool, starts_of
 from docindex.reading import slicing
-from docindex.reading.canonical import canonical
+from docindex.reading.canonical_text import canonical
 from docindex.reading.code_points import (
     ALONE,
     COUNT,
@@ -81,8 +81,8 @@ class PlainText:
         """
         before = ""
         rest = Reading(np.empty(0, np.uint8), _NOWHERE, _NOWHERE, _NOWHERE)  # begun, but perhaps not complete
-        for begin in range(0, max(1, len(text)), slicing.PART):
-            piece = text[begin : begin + slicing.PART]
+        for begin in range(0, max(1, len(text)), slicing.PIECE_CHARACTERS):
+            piece = text[begin : begin + slicing.PIECE_CHARACTERS]
             # Read behind the last character that counts and what parts it from the slice, if anything.
             known = len(self.read([before]).symbols)
             new = self.read([before + piece], lines=lines)
@@ -93,7 +93,7 @@ class PlainText:
 
             units = line_begins if lines else words
             end = len(symbols)
-            if begin + slicing.PART < len(text) and end:
+            if begin + slicing.PIECE_CHARACTERS < len(text) and end:
                 end = int(units[-1]) + (end - int(units[-1])) // _WHOLE * _WHOLE
             last_word, last_line = np.searchsorted(words, end), np.searchsorted(line_begins, end)
             yield Reading(symbols[:end], np.array([0, end]), words[:last_word], line_begins[:last_line])
@@ -107,8 +107,8 @@ class PlainText:
         """
         found = [np.empty(0, np.int64)]
         read_so_far = 0
-        for begin in range(0, len(text), slicing.PART):
-            origins = _origins(text[begin : begin + slicing.PART])
+        for begin in range(0, len(text), slicing.PIECE_CHARACTERS):
+            origins = _origins(text[begin : begin + slicing.PIECE_CHARACTERS])
             first, last = np.searchsorted(positions, [read_so_far, read_so_far + len(origins)])
             found.append(origins[positions[first:last] - read_so_far] + begin)
             read_so_far += len(origins)
@@ -125,8 +125,8 @@ class PlainText:
             return self.offsets(text, positions) + 1
         found = np.empty(len(positions), np.int64)
         known = done = read_so_far = 0
-        for begin in range(0, len(text), slicing.PART):
-            entries = entries_of(codes_of(text[begin : begin + slicing.PART]))
+        for begin in range(0, len(text), slicing.PIECE_CHARACTERS):
+            entries = entries_of(codes_of(text[begin : begin + slicing.PIECE_CHARACTERS]))
             solid = np.flatnonzero(entries & (COUNT | SEPARATES))
             if not len(solid):
                 continue

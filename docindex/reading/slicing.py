@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from docindex.kernels.arrays import I64, U8, Bool
 
-PART = 1 << 20
+PIECE_CHARACTERS = 1 << 20
 """Characters of a long text that are read at a time; batches of short texts are cut to the same size."""
 
 _FEED, _RETURN = ord("\n"), ord("\r")
@@ -23,16 +23,16 @@ def codes_of(text: str) -> NDArray[np.uint32]:
 
 
 def slices(text: str) -> Iterator[str]:
-    """The text in pieces of at most `PART` characters. A text of one piece is not copied.
+    """The text in pieces of at most `PIECE_CHARACTERS` characters. A text of one piece is not copied.
 
     >>> list(slices("short"))
     ['short']
     """
-    if len(text) <= PART:
+    if len(text) <= PIECE_CHARACTERS:
         yield text
         return
-    for begin in range(0, len(text), PART):
-        yield text[begin : begin + PART]
+    for begin in range(0, len(text), PIECE_CHARACTERS):
+        yield text[begin : begin + PIECE_CHARACTERS]
 
 
 def is_line_end(codes: U8 | NDArray[np.uint32]) -> Bool:
@@ -54,11 +54,13 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     [[1, 2, 2], [1, 1, 3]]
     """
     ends = [np.zeros(1, np.int64)]
-    for begin in range(0, len(text), PART):
-        codes = codes_of(text[begin : begin + PART + 1])  # one more, to see what follows a carriage return
+    for begin in range(0, len(text), PIECE_CHARACTERS):
+        codes = codes_of(
+            text[begin : begin + PIECE_CHARACTERS + 1]
+        )  # one more, to see what follows a carriage return
         following = np.append(codes[1:], 0)
         breaks = (codes == _FEED) | ((codes == _RETURN) & (following != _FEED))
-        ends.append(np.flatnonzero(breaks[:PART]) + begin + 1)
+        ends.append(np.flatnonzero(breaks[:PIECE_CHARACTERS]) + begin + 1)
     line_starts = np.concatenate(ends)
     lines = np.searchsorted(line_starts, offsets, "right")
     return lines, offsets - line_starts[lines - 1] + 1

@@ -1,1 +1,1 @@
-"""Texts and a recipe in, sketches out: in batches, in slices of long texts, and in worker processes."""
+"""Sketching: texts and a recipe in, the sketches that an index stores out."""

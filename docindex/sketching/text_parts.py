@@ -1,21 +1,24 @@
-"""A text in, the parts that are stored of it out, and back. Pure: knows codecs, not tables."""
+"""Compress a text into the parts that an index stores, and decompress them.
+
+In: a text, or the codec and bytes of a part. Out: the opposite. Knows codecs; must never know tables.
+"""
 
 import zlib
 from collections.abc import Iterator
 
-from docindex.reading.slicing import PART, slices
+from docindex.reading.slicing import PIECE_CHARACTERS, slices
 
 RAW, DEFLATED = 0, 1
 
 Parts = list[tuple[int, bytes]]
-"""Of each part of a text a codec and the text in it."""
+"""The codec and the bytes of each part of a text."""
 
-# No more than four bytes of UTF-8 for each character of a part: what claims more is damaged.
-_LONGEST = 4 * PART
+# A part has at most four bytes of UTF-8 for each of its characters. A longer one is damaged.
+_LONGEST = 4 * PIECE_CHARACTERS
 
 
 def parts_of(text: str) -> Iterator[tuple[int, bytes]]:
-    """A text in parts of so many characters, each deflated if that makes it shorter; one at least.
+    """The parts of a text, at least one, each of at most `PIECE_CHARACTERS`; deflated where that is shorter.
 
     >>> list(parts_of("short"))
     [(0, b'short')]
@@ -26,7 +29,7 @@ def parts_of(text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def source_of(codec: int, data: bytes) -> bytes:
-    """The UTF-8 of a part; `ValueError` for what `parts_of` cannot have made.
+    """The UTF-8 of a part; `ValueError` for bytes that `parts_of` cannot have made.
 
     >>> source_of(*next(parts_of("long " * 1000))).decode() == "long " * 1000
     True
@@ -37,9 +40,9 @@ def source_of(codec: int, data: bytes) -> bytes:
     try:
         source = inflate.decompress(data, _LONGEST)
     except zlib.error as error:
-        raise ValueError(f"not deflated: {error}") from error
+        raise ValueError(f"the part is not valid deflate data: {error}") from error
     if codec != DEFLATED or not inflate.eof:
-        raise ValueError("no such codec, or longer than a part of a text can be")
+        raise ValueError(f"the part has an unknown codec ({codec}), or is longer than a part can be")
     return source
 
 

@@ -11,11 +11,13 @@ import numpy as np
 
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
-from docindex.kernels.features import acceptance, features
+from docindex.kernels.feature_filter import acceptance
+from docindex.kernels.feature_hashes import features
 from docindex.query.resolve import Id, Text
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import shingle_set, sketch_batches
+from docindex.sketching.single_text import shingle_set
+from docindex.sketching.sketcher import sketch_batches
 from docindex.sql.sources import IndexSource
 from docindex.storage.values import signed
 from docindex.version import __version__

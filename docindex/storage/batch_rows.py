@@ -7,7 +7,7 @@ import numpy as np
 from docindex.kernels.arrays import U64
 from docindex.kernels.packing import packed
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT, Sketches
+from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
 from docindex.storage.rows import row_sum
 
 # What belongs to a content may take several rows, so that a document of any size passes through in pieces.

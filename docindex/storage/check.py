@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.errors import CorruptIndex, DocIndexError
 from docindex.kernels.arrays import I64, U64, mix
-from docindex.kernels.features import features
+from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
 from docindex.storage import contents, postings
 from docindex.storage.batch_rows import PART_BITS

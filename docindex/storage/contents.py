@@ -16,13 +16,13 @@ import numpy as np
 import xxhash
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.features import features
+from docindex.kernels.arrays import I64, U64, union
+from docindex.kernels.feature_hashes import features
 from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
 from docindex.recipe import Recipe
-from docindex.sketching.incremental import union
-from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT, Sketches, sketch_batches
+from docindex.sketching.sketcher import sketch_batches
+from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
 from docindex.sketching.text_parts import Parts, parts_of, source_of
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, Columns, gap_type
 from docindex.storage.rows import counter, row_sum, rows, stream, value

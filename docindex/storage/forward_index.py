@@ -9,10 +9,9 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.packing import unpacked
-from docindex.sketching.incremental import union
-from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT
+from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import stream
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from docindex.errors import DiskFull, UnreadableFile
-from docindex.kernels.winnow import density
+from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
 from docindex.storage import postings
 from docindex.storage.connection import NO_ROOM, Store
@@ -124,7 +124,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
         segments=len(segments),
         dead=value(db, "select count(*) from main.dead"),
         density=fingerprints / places if places else 0.0,
-        expected_density=density(recipe.window),
+        expected_density=winnowing_density(recipe.window),
         bytes=sizes,
         file_bytes=page_size * pages,
     )

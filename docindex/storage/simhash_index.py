@@ -20,7 +20,9 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.hamming import Design, Tables, as_bits, designs
+from docindex.kernels.hamming import as_bits
+from docindex.kernels.sorted_tables import SortedTables
+from docindex.kernels.table_design import TableDesign, useful_designs
 from docindex.storage.rows import Bindings, value
 
 # Where each block begins, counted from the highest bit, and how many bits it has. For each there is an index
@@ -165,7 +167,7 @@ def _compared(db: apsw.Connection, queries: U64, distance: int, count: int) -> I
     at_once = _AT_ONCE if design is None else max(1, _IN_TABLES // design.tables)
     for contents, simhashes in _numbers(db, _ALL, at_once=at_once):
         if design is not None:
-            places, which, distances = Tables(simhashes, design).near_many(queries)
+            places, which, distances = SortedTables(simhashes, design).near_many(queries)
             yield np.stack((places, contents[which], distances))
         elif len(queries) <= len(simhashes):
             for place, query in enumerate(queries):
@@ -184,11 +186,11 @@ def _within(simhashes: U64, one: np.uint64, distance: int) -> tuple[I64, I64]:
     return which, distances[which].astype(np.int64)
 
 
-def _design(queries: int, count: int, distance: int) -> Design | None:
+def _design(queries: int, count: int, distance: int) -> TableDesign | None:
     """The tables in which so many queries find what is near among so many contents; None for no tables."""
     log2 = math.log2(max(1, count))
 
-    def nanoseconds(design: Design | None) -> float:
+    def nanoseconds(design: TableDesign | None) -> float:
         if design is None:
             return _PAIR * queries * count + _QUERY * min(queries, count)
         pieces = math.ceil(count * design.tables / _IN_TABLES)
@@ -196,7 +198,9 @@ def _design(queries: int, count: int, distance: int) -> Design | None:
         return design.tables * a_table
 
     # (One without blocks is a single table, in which all are candidates.)
-    return min((None, *(design for design in designs(64, distance, log2) if design.blocks)), key=nanoseconds)
+    return min(
+        (None, *(design for design in useful_designs(64, distance, log2) if design.blocks)), key=nanoseconds
+    )
 
 
 def _numbers(

@@ -13,7 +13,8 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import U64
 from docindex.kernels.packing import packed, unpacked
 from docindex.recipe import Recipe
-from docindex.sketching.sketch import HASH_BYTES, HASH_SHIFT, shingle_set, text_fingerprints
+from docindex.sketching.single_text import shingle_set, text_fingerprints
+from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.contents import as_stored, text_hash
 from docindex.storage.rows import row_sum, rows, value
 

@@ -19,7 +19,7 @@ from docindex.storage import postings as inverted
 from docindex.storage.contents import NewPostings
 from tests.bench import corpus
 
-sketching = importlib.import_module("docindex.sketching.sketch")
+sketching = importlib.import_module("docindex.sketching.sketcher")
 
 
 def run(options):

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from docindex import Recipe
-from docindex.kernels.winnow import fingerprints
+from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading.registry import symbol_reader
 from tests.bench import corpus
 
-sketching = importlib.import_module("docindex.sketching.sketch")
+sketching = importlib.import_module("docindex.sketching.sketcher")
 RECIPE = Recipe()
 SMALL, LARGE = 1 << 10, 1 << 14
 
@@ -63,9 +63,9 @@ def run(options):
 
 
 def to_fingerprints(texts):
-    for batch in sketching.batches(texts, lambda text: len(text) + RECIPE.slots):
+    for batch in sketching.batched_by_weight(texts, lambda text: len(text) + RECIPE.slots):
         reading = symbol_reader("text/1").read(batch)
-        fingerprints(reading.symbols, reading.starts, RECIPE.k, RECIPE.window)
+        select_fingerprints(reading.symbols, reading.starts, RECIPE.k, RECIPE.window)
 
 
 def to_sketches(texts):

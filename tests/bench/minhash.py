@@ -55,15 +55,15 @@ def cost(fill, size):
 
 
 def fast(hashes, starts):
-    return minhash.slots(minhash.keys(hashes, starts, SLOTS))
+    return minhash.stored_slots(minhash.slot_keys(hashes, starts, SLOTS))
 
 
 def one_permutation(hashes, starts):
     """One bin for each hash; an empty bin borrows from the next full one (Shrivastava and Li, 2014)."""
-    filled = np.full((len(starts) - 1, SLOTS), minhash.NOTHING)
+    filled = np.full((len(starts) - 1, SLOTS), minhash.EMPTY_KEY)
     bins = owners(starts) * SLOTS + (hashes >> np.uint64(57)).view(np.int64)
     np.minimum.at(filled.reshape(-1), bins, hashes << np.uint64(7))
-    empty = filled == minhash.NOTHING
+    empty = filled == minhash.EMPTY_KEY
     places = np.where(empty, 2 * SLOTS, np.arange(SLOTS))
     following = np.minimum.accumulate(np.hstack([places, places + SLOTS])[:, ::-1], axis=1)[:, ::-1][
         :, :SLOTS

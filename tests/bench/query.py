@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 
 import docindex
-from docindex.sketching.sketch import text_fingerprints
+from docindex.sketching.single_text import text_fingerprints
 from docindex.storage import postings
 from docindex.storage.contents import as_stored, fingerprints_of
 from docindex.storage.rows import rows

@@ -9,7 +9,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from docindex.kernels.features import acceptance
+from docindex.kernels.feature_filter import acceptance
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 DRAFT, FINAL = (str(SAMPLES / name) for name in ("draft.txt", "final.txt"))

@@ -37,7 +37,7 @@ def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, whic
     """Make commits of `add_many` short, and merges long in commits and frequent."""
     setattr(facade, "_COMMIT", COMMIT)
     # Texts and fingerprints of many rows.
-    setattr(slicing, "PART", BATCH)
+    setattr(slicing, "PIECE_CHARACTERS", BATCH)
     setattr(batch_rows, "FINGERPRINTS_A_PART", 20)
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
         assert hasattr(postings, name)

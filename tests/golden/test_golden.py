@@ -8,7 +8,7 @@ import numpy as np
 import docindex
 from docindex import Recipe
 from docindex.kernels.arrays import mix
-from docindex.kernels.grams import grams
+from docindex.kernels.kgrams import grams
 from docindex.reading.registry import symbol_reader
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and

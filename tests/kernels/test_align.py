@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from docindex.kernels import align as kernel
-from docindex.kernels.align import merged, runs
-from docindex.kernels.grams import grams
-from docindex.kernels.winnow import HASH_BITS
+from docindex.kernels import alignment as kernel
+from docindex.kernels.alignment import maximal_runs, merged_ranges
+from docindex.kernels.kgrams import grams
+from docindex.kernels.winnowing import HASH_BITS
 from tests import plain
 
 EXAMPLES = 400
@@ -62,7 +62,7 @@ def aligned(a, b, k, window, **settings_):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings_.items():
             patch.setattr(kernel, name, value)
-        i, j, length = runs(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8), k, window)
+        i, j, length = maximal_runs(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8), k, window)
     return list(zip(i.tolist(), j.tolist(), length.tolist(), strict=True))
 
 
@@ -97,7 +97,7 @@ small = st.fixed_dictionaries(
 def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_enough(
     pair, k, window, sizes
 ):
-    found = aligned(*pair, k, window, PAIRS=10**9, **sizes)
+    found = aligned(*pair, k, window, MOST_SEEDS=10**9, **sizes)
     assert found == definition(*pair, k, window)
     assert set(found) >= {run for run in maximal(*pair) if run[2] >= k + window - 1}
 
@@ -112,13 +112,13 @@ def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_
 )
 @settings(max_examples=EXAMPLES)
 def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes, bits, most):
-    fingerprints = kernel.fingerprints
+    select = kernel.select_fingerprints
 
     def poor(*args, **kwargs):
-        positions, hashes, carry = fingerprints(*args, **kwargs)
+        positions, hashes, carry = select(*args, **kwargs)
         return positions, hashes & np.uint64(bits), carry
 
-    found = aligned(*pair, k, window, fingerprints=poor, PAIRS=most, PAIRS_A_HASH=0, **sizes)
+    found = aligned(*pair, k, window, select_fingerprints=poor, MOST_SEEDS=most, SEEDS_A_HASH=0, **sizes)
     every = definition(*pair, k, window)
     assert found == (every if most == 10**9 else sorted(set(found) & set(every)))
 
@@ -151,7 +151,7 @@ def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every
     pair, k, window, sizes, most
 ):
     a, b = pair
-    found = aligned(a, b, k, window, PAIRS=most, PAIRS_A_HASH=0, **sizes)
+    found = aligned(a, b, k, window, MOST_SEEDS=most, SEEDS_A_HASH=0, **sizes)
     every = definition(a, b, k, window)
     assert found == sorted(set(found) & set(every))
     for p, q, _ in seeds(a, b, k, window):
@@ -169,7 +169,7 @@ def test_of_a_hash_that_fills_a_stretch_not_all_places_are_kept_but_all_its_symb
     pair, k, window, dense, most
 ):
     a, b = pair
-    found = aligned(a, b, k, window, PAIRS=most, PAIRS_A_HASH=0, _DENSE=dense, _REACH=0)
+    found = aligned(a, b, k, window, MOST_SEEDS=most, SEEDS_A_HASH=0, _DENSE=dense, _REACH=0)
     every = definition(a, b, k, window)
     assert found == sorted(set(found) & set(every))
     shown, shown_in_b = (
@@ -194,7 +194,7 @@ def test_what_repeats_throughout_both_texts_is_one_run_and_not_millions():
 
 def test_a_stretch_of_one_symbol_is_shown_in_bounded_memory():
     text = b"a" * 3_000_000
-    kernel.runs(*(2 * [np.frombuffer(b"a", np.uint8)]), 25, 26)
+    kernel.maximal_runs(*(2 * [np.frombuffer(b"a", np.uint8)]), 25, 26)
     tracemalloc.start()
     found = aligned(text, text, 25, 26)
     _, peak = tracemalloc.get_traced_memory()
@@ -215,7 +215,7 @@ def test_a_sentence_scattered_over_both_texts_is_shown_wherever_it_stands_by_a_b
         order = np.argsort(begins)
         reached = np.maximum.accumulate((begins + found[:, 2])[order])
         assert (reached[np.searchsorted(begins[order], places, "right") - 1] >= places + 60).all()
-    assert len(found) <= kernel.PAIRS + 2 * times
+    assert len(found) <= kernel.MOST_SEEDS + 2 * times
 
 
 def test_many_short_runs_in_any_order_are_all_found():
@@ -232,13 +232,13 @@ def test_many_short_runs_in_any_order_are_all_found():
 def test_texts_too_long_for_their_places_to_be_told_apart_are_refused():
     endless = np.broadcast_to(np.uint8(0), 1 << 31)
     with pytest.raises(ValueError, match="fewer than 2\\^31"):
-        runs(endless, endless[:9], 5, 4)
+        maximal_runs(endless, endless[:9], 5, 4)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), max_size=12))
 def test_merged_ranges_hold_what_the_ranges_hold_and_lie_apart(pairs):
     begins, lengths = np.array(pairs, np.int64).reshape(-1, 2).T
-    first, last = (array.tolist() for array in merged(begins, begins + lengths))
+    first, last = (array.tolist() for array in merged_ranges(begins, begins + lengths))
     inside = sorted({number for begin, length in pairs for number in range(begin, begin + length)})
     assert [number for begin, end in zip(first, last, strict=True) for number in range(begin, end)] == inside
     assert all(end < begin for end, begin in zip(last[:-1], first[1:], strict=True))

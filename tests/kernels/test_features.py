@@ -8,15 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from docindex.kernels.features import (
-    acceptance,
-    binomial,
-    features,
-    half_point,
-    propose,
-    resemblance_at,
-    steepest_group,
-)
+from docindex.kernels.feature_filter import acceptance, binomial, half_point, propose_filter, resemblance_at
+from docindex.kernels.feature_hashes import features
+from docindex.kernels.study.group_sizes import steepest_group
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 5))
 slot_rows = hnp.arrays(np.uint32, st.tuples(st.integers(0, 4), st.integers(25, 30)))
@@ -161,13 +155,13 @@ def test_the_share_that_passes_grows_with_resemblance_and_never_exceeds_1(k, s, 
 
 @pytest.mark.parametrize("x", [-0.001, 1.001, float("nan")])
 def test_what_is_no_resemblance_gets_a_clear_error(x):
-    with pytest.raises(ValueError, match="a resemblance lies between 0 and 1"):
+    with pytest.raises(ValueError, match="resemblance must be from 0 to 1"):
         acceptance(6, 14, 2, x)
 
 
 @pytest.mark.parametrize(("k", "s", "r"), [(0, 1, 1), (1, 0, 1), (6, 14, 0), (6, 14, 7)])
 def test_what_is_no_filter_gets_a_clear_error(k, s, r):
-    with pytest.raises(ValueError, match=r"there must be a feature|a filter asks for 1 to k=6"):
+    with pytest.raises(ValueError, match=r"features need k >= 1|r must be from 1 to k=6"):
         acceptance(k, s, r, 0.5)
 
 
@@ -180,7 +174,7 @@ def test_at_the_resemblance_found_for_a_share_that_share_passes(k, s, share, dat
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_a_share_reached_nowhere_or_everywhere_gets_a_clear_error(share):
-    with pytest.raises(ValueError, match="lies between 0 and 1"):
+    with pytest.raises(ValueError, match="accepted must be between 0 and 1"):
         resemblance_at(6, 14, 2, share)
 
 
@@ -196,7 +190,7 @@ def test_around_the_steepest_group_the_power_is_less_steep(x):
 
 @pytest.mark.parametrize("x", [0.0, 1.0])
 def test_a_resemblance_without_a_steepest_group_gets_a_clear_error(x):
-    with pytest.raises(ValueError, match="only a resemblance between 0 and 1"):
+    with pytest.raises(ValueError, match="resemblance must be between 0 and 1"):
         steepest_group(x)
 
 
@@ -222,9 +216,9 @@ def test_no_allowed_filter_with_the_wanted_recall_lets_less_through(
     limits = {"error": error, "slots": slots, "most_features": most_features, "most_shared": most_shared}
     if not passed:
         with pytest.raises(ValueError, match="no filter"):
-            propose(threshold, **limits)
+            propose_filter(threshold, **limits)
         return
-    found = propose(threshold, **limits)
+    found = propose_filter(threshold, **limits)
     equals = [
         shape for shape, share in passed.items() if share <= min(passed.values()) * (1 + Fraction(1e-8))
     ]
@@ -235,7 +229,7 @@ def test_no_allowed_filter_with_the_wanted_recall_lets_less_through(
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8, 0.9, 0.975, 1.0])
 @pytest.mark.parametrize("slots", [128, 400])
 def test_a_proposed_filter_does_what_its_figures_say(threshold, slots):
-    found = propose(threshold, slots=slots)
+    found = propose_filter(threshold, slots=slots)
     assert found.k * found.s <= slots
     assert found.recall == acceptance(found.k, found.s, found.r, threshold) >= 0.99
     assert acceptance(found.k, found.s, found.r, found.half_point) == pytest.approx(0.5)
@@ -244,24 +238,24 @@ def test_a_proposed_filter_does_what_its_figures_say(threshold, slots):
 
 
 def test_of_filters_that_let_the_same_through_the_one_with_fewest_features_is_proposed():
-    found = propose(1.0, slots=64, most_shared=64)  # all filters with r = k accept x^64
+    found = propose_filter(1.0, slots=64, most_shared=64)  # all filters with r = k accept x^64
     assert (found.k, found.s, found.r) == (1, 64, 1)
 
 
 def test_an_error_that_is_met_exactly_is_met():
-    found = propose(0.5, error=0.125, slots=3)
+    found = propose_filter(0.5, error=0.125, slots=3)
     assert (found.k, found.s, found.r) == (3, 1, 1)
 
 
 @pytest.mark.parametrize(("threshold", "error"), [(0.03, 0.01), (0.001, 0.3), (0.01, 1e-12), (1e-5, 0.5)])
 def test_an_impossible_filter_gets_an_error_whose_advice_works(threshold, error):
     with pytest.raises(ValueError, match="no filter of at most 128 features") as caught:
-        propose(threshold, error=error)
+        propose_filter(threshold, error=error)
     advice = re.search(r"threshold of at least (\S+), a greater error, or (\d+) slots", str(caught.value))
     assert advice
-    assert propose(float(advice[1]), error=error).recall >= 1 - error - 1e-14
+    assert propose_filter(float(advice[1]), error=error).recall >= 1 - error - 1e-14
     if int(advice[2]) < 2000:  # with more, the search finds it but takes seconds
-        assert propose(threshold, error=error, slots=int(advice[2])).recall >= 1 - error - 1e-14
+        assert propose_filter(threshold, error=error, slots=int(advice[2])).recall >= 1 - error - 1e-14
 
 
 @pytest.mark.parametrize(
@@ -277,5 +271,7 @@ def test_an_impossible_filter_gets_an_error_whose_advice_works(threshold, error)
     ],
 )
 def test_limits_that_allow_no_filter_at_all_get_a_clear_error(threshold, limits):
-    with pytest.raises(ValueError, match=r"a threshold is|an error is|a filter needs"):
-        propose(threshold, **limits)
+    with pytest.raises(
+        ValueError, match=r"threshold must be above 0|error must be between 0 and 1|a filter needs"
+    ):
+        propose_filter(threshold, **limits)

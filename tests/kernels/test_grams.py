@@ -2,9 +2,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels import grams as kernel
+from docindex.kernels import kgrams as kernel
 from docindex.kernels.arrays import mix
-from docindex.kernels.grams import grams, powers, prefix, rolling, spans
+from docindex.kernels.kgrams import grams, powers, prefix_sums, rolling_hashes, span_hashes
 from tests import plain
 
 BASE = int(powers(kernel._BASE, 2)[1])
@@ -67,7 +67,7 @@ def test_the_prefix_sums_give_the_papers_rolling_hash_with_the_base_inverted(sym
     # H weighs the first symbol most, ours the last: with 1/B for B and a factor they are one.
     k = data.draw(st.integers(1, min(64, len(symbols))))
     inverse, modulus = pow(BASE, -1, 2**64), 2**64
-    ours = rolling(prefix(np.frombuffer(symbols, np.uint8)), k).tolist()
+    ours = rolling_hashes(prefix_sums(np.frombuffer(symbols, np.uint8)), k).tolist()
     assert ours == [value * BASE**k % modulus for value in rolled(symbols, k, inverse, modulus)]
     assert ours == [value * BASE ** (k + 1) % modulus for value in rolled_well(symbols, k, inverse, modulus)]
 
@@ -94,7 +94,7 @@ def test_thue_morse_words_do_not_collide():
 def test_a_run_of_any_length_has_the_hash_of_a_kgram_of_that_length(symbols, ranges):
     ranges = sorted((min(begin, len(symbols)), min(begin + length, len(symbols))) for begin, length in ranges)
     begins, ends = (np.array([r[i] for r in ranges], np.int64) for i in (0, 1))
-    found = spans(np.frombuffer(symbols, np.uint8), begins, ends)
+    found = span_hashes(np.frombuffer(symbols, np.uint8), begins, ends)
     assert found.tolist() == [hash_of(symbols[begin:end]) for begin, end in ranges]
 
 

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels import hamming
+from docindex.kernels import sorted_tables
 from docindex.kernels.arrays import CHUNK, U64
-from docindex.kernels.hamming import Design, Layout, Tables, as_bits, designs, distance, fewest_tables
+from docindex.kernels.hamming import as_bits, hamming_distance
+from docindex.kernels.sorted_tables import SortedTables
 from docindex.kernels.study.compressed import BLOCK, Compressed, compress
+from docindex.kernels.table_design import TableDesign, TableLayout, fewest_tables, useful_designs
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)
 LARGEST = 2**64 - 1
@@ -20,7 +22,7 @@ def plain_distance(x: int, y: int) -> int:
     return ((x ^ y) % 2**64).bit_count()
 
 
-def plain_permute(layout: Layout, bits: int, value: int) -> int:
+def plain_permute(layout: TableLayout, bits: int, value: int) -> int:
     text = f"{value:0{bits}b}"
     return int("".join(text[start:stop] for start, stop in layout.order), 2)
 
@@ -30,30 +32,30 @@ def plain_near(values: list[int], query: int, within: int) -> list[tuple[int, in
     return [(id_, differing) for id_, differing in pairs if differing <= within]
 
 
-def leading(layout: Layout) -> set[int]:
+def leading(layout: TableLayout) -> set[int]:
     return set([bit for start, stop in layout.order for bit in range(start, stop)][: layout.prefix])
 
 
-def plain_designs(bits: int, within: int) -> list[Design]:
+def plain_designs(bits: int, within: int) -> list[TableDesign]:
     """Every design there is, found by trying all."""
-    found, unexplored = [], [Design(bits, within)]
+    found, unexplored = [], [TableDesign(bits, within)]
     while unexplored:
         found.append(unexplored.pop())
         for more in range(1, bits + 1):
             with suppress(ValueError):
-                unexplored.append(Design(bits, within, (*found[-1].blocks, more)))
+                unexplored.append(TableDesign(bits, within, (*found[-1].blocks, more)))
     return found
 
 
 @st.composite
-def some_designs(draw, most_bits: int = 64, most_tables: int = 300) -> Design:
+def some_designs(draw, most_bits: int = 64, most_tables: int = 300) -> TableDesign:
     bits = draw(st.integers(1, most_bits))
     within = draw(st.integers(0, min(8, bits - 1)))
-    design = Design(bits, within)
+    design = TableDesign(bits, within)
     while draw(st.booleans()):
         blocks = draw(st.integers(within + 1, max(within + 1, min(bits, within + 6))))
         try:
-            deeper = Design(bits, within, (*design.blocks, blocks))
+            deeper = TableDesign(bits, within, (*design.blocks, blocks))
         except ValueError:
             break
         if deeper.tables > most_tables:
@@ -63,7 +65,7 @@ def some_designs(draw, most_bits: int = 64, most_tables: int = 300) -> Design:
 
 
 @st.composite
-def designs_values_and_queries(draw) -> tuple[Design, list[int], list[int]]:
+def designs_values_and_queries(draw) -> tuple[TableDesign, list[int], list[int]]:
     """Values and queries that lie around a few centres, so that many pairs are near."""
     design = draw(some_designs(most_tables=60))
     centres = draw(st.lists(st.integers(0, 2**design.bits - 1), min_size=1, max_size=3))
@@ -112,33 +114,33 @@ def test_as_bits_reads_arrays_of_every_integer_type_and_shape(dtype):
 @pytest.mark.parametrize("number", [2**64, -(2**63) - 1, 10**30])
 def test_a_number_beyond_64_bits_is_refused_by_name(number):
     with pytest.raises(ValueError, match=f"{number} does not fit in 64 bits"):
-        distance(number, 0)
+        hamming_distance(number, 0)
 
 
 @pytest.mark.parametrize("value", [1.0, "1", None, [1, 2.5], np.array([1.0]), np.array([True])])
 def test_what_is_not_an_integer_is_refused(value):
     with pytest.raises(TypeError, match="integer"):
-        distance(value, 0)
+        hamming_distance(value, 0)
 
 
 @given(st.lists(st.tuples(INTEGERS, INTEGERS)))
 def test_distance_is_the_number_of_differing_bits(pairs):
     xs, ys = [x for x, _ in pairs], [y for _, y in pairs]
-    assert distance(xs, ys).dtype == np.int64
-    assert distance(xs, ys).tolist() == [plain_distance(x, y) for x, y in pairs]
+    assert hamming_distance(xs, ys).dtype == np.int64
+    assert hamming_distance(xs, ys).tolist() == [plain_distance(x, y) for x, y in pairs]
 
 
 @given(INTEGERS, st.lists(INTEGERS))
 def test_distance_broadcasts_one_number_against_many(number, numbers):
     expected = [plain_distance(number, other) for other in numbers]
-    assert distance(number, numbers).tolist() == expected
-    assert distance(as_bits(numbers)[:, None], as_bits([number])).ravel().tolist() == expected
+    assert hamming_distance(number, numbers).tolist() == expected
+    assert hamming_distance(as_bits(numbers)[:, None], as_bits([number])).ravel().tolist() == expected
 
 
 @given(st.lists(INTEGERS))
 def test_signed_and_unsigned_readings_of_the_same_bits_are_at_distance_0(numbers):
     bits = as_bits(numbers)
-    assert not distance(bits, bits.view(np.int64)).any()
+    assert not hamming_distance(bits, bits.view(np.int64)).any()
 
 
 # Designs
@@ -165,8 +167,10 @@ def test_permute_is_a_bijection_that_keeps_distances(design):
     for layout in design.layouts:
         permuted = layout.permute(values)
         assert np.array_equal(np.sort(permuted), values)
-        assert np.array_equal(distance(permuted, permuted[::-1]), distance(values, values[::-1]))
-        assert np.array_equal(distance(permuted, permuted[0]), distance(values, 0))
+        assert np.array_equal(
+            hamming_distance(permuted, permuted[::-1]), hamming_distance(values, values[::-1])
+        )
+        assert np.array_equal(hamming_distance(permuted, permuted[0]), hamming_distance(values, 0))
 
 
 @given(some_designs())
@@ -193,15 +197,17 @@ def test_wherever_differences_lie_in_long_fingerprints_one_table_has_none_in_its
 
 @pytest.mark.parametrize("within", range(9))
 def test_every_distance_from_0_to_8_has_designs_for_64_bits(within):
-    found = designs(64, within, 20)
+    found = useful_designs(64, within, 20)
     assert found[0].tables == 1
     assert found[-1].shortest_prefix >= 20
     assert [design.tables for design in found[1:2]] == [within + 1] * (within > 0)
 
 
 def test_distance_0_takes_one_table():
-    assert designs(64, 0, 20) == [fewest_tables(64, 0, 0)] == [Design(64, 0, (1,))]
-    assert [(layout.order, layout.prefix) for layout in Design(64, 0, (1,)).layouts] == [(((0, 64),), 64)]
+    assert useful_designs(64, 0, 20) == [fewest_tables(64, 0, 0)] == [TableDesign(64, 0, (1,))]
+    assert [(layout.order, layout.prefix) for layout in TableDesign(64, 0, (1,)).layouts] == [
+        (((0, 64),), 64)
+    ]
 
 
 @pytest.mark.parametrize(("bits", "within"), [(6, 0), (7, 1), (9, 2), (10, 3), (10, 5)])
@@ -216,7 +222,7 @@ def test_no_design_has_fewer_tables_than_fewest_tables(bits, within):
 @given(st.integers(1, 64), st.integers(0, 8), st.integers(-1, 70))
 def test_designs_buy_longer_prefixes_with_tables_until_one_candidate_is_left(bits, within, log2_count):
     within = min(within, bits - 1)
-    found = designs(bits, within, log2_count)
+    found = useful_designs(bits, within, log2_count)
     steps = [(design.tables, design.shortest_prefix) for design in found]
     assert steps == sorted(set(steps))
     assert len({prefix for _, prefix in steps}) == len(steps)
@@ -239,7 +245,7 @@ def test_designs_buy_longer_prefixes_with_tables_until_one_candidate_is_left(bit
 )
 def test_numbers_that_make_no_design_are_refused_by_name(bits, within, blocks, message):
     with pytest.raises(ValueError, match=message):
-        Design(bits, within, blocks)
+        TableDesign(bits, within, blocks)
 
 
 @pytest.mark.parametrize("prefix", [-1, 62])
@@ -254,7 +260,7 @@ def test_a_prefix_that_no_design_reaches_is_refused(prefix):
 @given(designs_values_and_queries())
 def test_tables_find_exactly_the_pairs_within_the_distance(case):
     design, values, queries = case
-    tables = Tables(np.array(values, np.uint64), design)
+    tables = SortedTables(np.array(values, np.uint64), design)
     expected = [
         (place, *pair)
         for place, query in enumerate(queries)
@@ -279,7 +285,9 @@ def test_tables_find_planted_neighbours_at_every_distance(within, log2_count):
         rows = slice(differing, None, within + 2)
         bits = random.permuted(np.tile(np.arange(64, dtype=np.uint64), (500, 1)), axis=1)[rows, :differing]
         queries[rows] ^= np.bitwise_or.reduce(np.uint64(1) << bits, axis=1, initial=0)
-    places, ids, distances = Tables(values, designs(64, within, log2_count)[-1]).near_many(queries)
+    places, ids, distances = SortedTables(values, useful_designs(64, within, log2_count)[-1]).near_many(
+        queries
+    )
     planted = [place for place in range(500) if place % (within + 2) <= within]
     assert places.tolist() == ids.tolist() == planted
     assert distances.tolist() == [place % (within + 2) for place in planted]
@@ -289,9 +297,9 @@ def test_tables_find_planted_neighbours_at_every_distance(within, log2_count):
 def test_the_size_of_a_piece_changes_no_answer(piece, monkeypatch):
     random = np.random.default_rng(piece)
     values, queries = random.integers(0, 2**12, (2, 150))
-    tables = Tables(values, Design(12, 2, (3,)))
+    tables = SortedTables(values, TableDesign(12, 2, (3,)))
     expected = tables.near_many(queries)
-    monkeypatch.setattr(hamming, "PIECE", piece)
+    monkeypatch.setattr(sorted_tables, "PIECE", piece)
     assert len(expected[0]) > 150
     for whole, pieces in zip(expected, tables.near_many(queries), strict=True):
         assert np.array_equal(whole, pieces)
@@ -301,26 +309,26 @@ def test_candidates_by_the_million_take_the_memory_of_one_piece(traced_peak):
     # 5,000 values times 2,000 queries: 80 MB, if all were compared at once.
     values = np.arange(5_000, dtype=np.uint64) << np.uint64(32)
     queries = values[:2_000] + np.uint64(0b1111)
-    tables = Tables(values, Design(64, 3))
-    assert traced_peak(lambda: tables.near_many(queries)) < 8 * 8 * hamming.PIECE
+    tables = SortedTables(values, TableDesign(64, 3))
+    assert traced_peak(lambda: tables.near_many(queries)) < 8 * 8 * sorted_tables.PIECE
 
 
 def test_negative_values_and_queries_are_found_by_their_bits():
-    tables = Tables(np.array([-1, -2, 0, 2**62]), Design(64, 1, (2,)))
+    tables = SortedTables(np.array([-1, -2, 0, 2**62]), TableDesign(64, 1, (2,)))
     assert [part.tolist() for part in tables.near(-1)] == [[0, 1], [0, 1]]
     assert [part.tolist() for part in tables.near(LARGEST)] == [[0, 1], [0, 1]]
 
 
 def test_no_values_or_no_queries_have_no_neighbours():
     nothing = np.zeros(0, np.uint64)
-    design = Design(64, 3, (4,))
-    assert [part.tolist() for part in Tables(nothing, design).near_many([1, 2])] == [[], [], []]
-    assert [part.tolist() for part in Tables([1, 2], design).near_many(nothing)] == [[], [], []]
-    assert [part.tolist() for part in Tables([], design).near(0)] == [[], []]
+    design = TableDesign(64, 3, (4,))
+    assert [part.tolist() for part in SortedTables(nothing, design).near_many([1, 2])] == [[], [], []]
+    assert [part.tolist() for part in SortedTables([1, 2], design).near_many(nothing)] == [[], [], []]
+    assert [part.tolist() for part in SortedTables([], design).near(0)] == [[], []]
 
 
 def test_equal_values_are_all_found_each_once():
-    tables = Tables([9] * 1000, Design(64, 3, (5,)))
+    tables = SortedTables([9] * 1000, TableDesign(64, 3, (5,)))
     ids, distances = tables.near(8)
     assert ids.tolist() == list(range(1000))
     assert set(distances.tolist()) == {1}
@@ -328,14 +336,14 @@ def test_equal_values_are_all_found_each_once():
 
 def test_values_and_queries_wider_than_the_design_are_refused():
     with pytest.raises(ValueError, match="256 does not fit in the design's 8 bits"):
-        Tables([1, 256], Design(8, 1, (2,)))
+        SortedTables([1, 256], TableDesign(8, 1, (2,)))
     with pytest.raises(ValueError, match="256 does not fit in the design's 8 bits"):
-        Tables([1], Design(8, 1, (2,))).near(256)
+        SortedTables([1], TableDesign(8, 1, (2,))).near(256)
 
 
 def test_a_table_of_values_is_refused_where_a_row_is_expected():
     with pytest.raises(ValueError, match="found 2 dimensions"):
-        Tables([[1, 2]], Design(8, 1, (2,)))
+        SortedTables([[1, 2]], TableDesign(8, 1, (2,)))
 
 
 # Compression

@@ -30,12 +30,12 @@ def test_members_are_put_in_order_within_their_groups(groups, rng):
     shuffled = [rng.sample(sorted(group), len(group)) for group in groups]
     members = np.array([member for group in shuffled for member in group], np.int64)
     sizes, ordered = laid_out(groups)
-    assert joins.in_order(sizes, members).tolist() == ordered.tolist()
+    assert joins.sorted_in_groups(sizes, members).tolist() == ordered.tolist()
 
 
 @given(st.lists(st.integers(1, 2**40)))
 def test_a_level_is_the_bits_of_a_size_less_one(sizes):
-    found = joins.levels(np.array(sizes, np.int64))
+    found = joins.size_levels(np.array(sizes, np.int64))
     assert found.tolist() == [(size - 1).bit_length() for size in sizes]
 
 
@@ -58,9 +58,9 @@ def test_late_members_meet_the_early_ones_before_them(groups, data):
         sizes, members, early, late, np.array(lowest)
     )
     assert (counts >= 0).all()
-    pairs, times = joins.counted(joins.met(early_members, late_members, begins, counts))
+    pairs, times = joins.count_pairs(joins.meeting_pairs(early_members, late_members, begins, counts))
     assert sorted(pairs.tolist()) == pairs.tolist()
-    found = zip(*(part.tolist() for part in (*joins.parted(pairs), times)), strict=True)
+    found = zip(*(part.tolist() for part in (*joins.split_pairs(pairs), times)), strict=True)
     assert {(a, b): n for a, b, n in found} == expected
 
 
@@ -70,7 +70,7 @@ def test_counts_of_the_same_pair_are_added_up(pairs):
     for pair, times in pairs:
         expected[pair] += times
     keys = np.array([pair for pair, _ in pairs], np.uint64)
-    found, times = joins.counted(keys, np.array([times for _, times in pairs], np.int64))
+    found, times = joins.count_pairs(keys, np.array([times for _, times in pairs], np.int64))
     assert dict(zip(found.tolist(), times.tolist(), strict=True)) == expected
     assert found.tolist() == sorted(expected)
 

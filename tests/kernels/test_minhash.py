@@ -4,8 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels.arrays import mix
-from docindex.kernels.features import acceptance, features
-from docindex.kernels.minhash import _ROUND, EMPTY, NOTHING, estimate, keys, slots
+from docindex.kernels.feature_filter import acceptance
+from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import (
+    _ROUND,
+    EMPTY_KEY,
+    EMPTY_SLOT,
+    estimate_resemblance,
+    slot_keys,
+    stored_slots,
+)
 from tests import plain
 
 hash_lists = st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=12), max_size=4)
@@ -13,9 +21,9 @@ hash_lists = st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=12), max_size
 
 def plain_keys(hashes, count):
     """Fast similarity sketching, a hash at a time: round i throws all hashes, bins keep the smallest."""
-    filled = [int(NOTHING)] * count
+    filled = [int(EMPTY_KEY)] * count
     for number in range(2 * count):
-        if int(NOTHING) not in filled or not hashes:
+        if int(EMPTY_KEY) not in filled or not hashes:
             break
         for hash_ in hashes:
             fallen = (
@@ -30,12 +38,12 @@ def plain_keys(hashes, count):
 
 @given(hash_lists, st.sampled_from([1, 2, 7, 16]))
 def test_slots_are_what_the_definition_fills_for_every_document_of_a_batch(docs, count):
-    assert keys(*plain.batch(docs), count).tolist() == [plain_keys(doc, count) for doc in docs]
+    assert slot_keys(*plain.batch(docs), count).tolist() == [plain_keys(doc, count) for doc in docs]
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), max_size=30), st.lists(st.integers(0, 2**64 - 1), max_size=30))
 def test_the_sketch_of_a_union_is_the_slotwise_minimum_also_of_stored_slots(a, b):
-    of_a, of_b, of_both = (slots(keys(*plain.batch([doc]), 32)) for doc in (a, b, a + b))
+    of_a, of_b, of_both = (stored_slots(slot_keys(*plain.batch([doc]), 32)) for doc in (a, b, a + b))
     assert np.minimum(of_a, of_b).tolist() == of_both.tolist()
 
 
@@ -43,21 +51,21 @@ def test_the_sketch_of_a_union_is_the_slotwise_minimum_also_of_stored_slots(a, b
 def test_neither_order_nor_repeats_change_a_sketch(doc, random):
     shuffled = doc * 2
     random.shuffle(shuffled)
-    assert keys(*plain.batch([doc]), 64).tolist() == keys(*plain.batch([shuffled]), 64).tolist()
+    assert slot_keys(*plain.batch([doc]), 64).tolist() == slot_keys(*plain.batch([shuffled]), 64).tolist()
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=4), st.integers(40, 80))
 def test_many_repeats_of_few_hashes_give_the_sketch_of_the_few(few, times):
-    many = keys(*plain.batch([few, few * times, [7]]), 16)
-    assert many.tolist() == keys(*plain.batch([few, few, [7]]), 16).tolist()
+    many = slot_keys(*plain.batch([few, few * times, [7]]), 16)
+    assert many.tolist() == slot_keys(*plain.batch([few, few, [7]]), 16).tolist()
 
 
 def test_empty_documents_are_alike_and_unlike_all_others():
-    empty, other = slots(keys(*plain.batch([[], [5]]), 16))
-    assert set(empty.tolist()) == {int(EMPTY)}
-    assert EMPTY not in other
-    assert estimate(empty, empty)[0] == 1.0
-    assert estimate(empty, other)[0] == 0.0
+    empty, other = stored_slots(slot_keys(*plain.batch([[], [5]]), 16))
+    assert set(empty.tolist()) == {int(EMPTY_SLOT)}
+    assert EMPTY_SLOT not in other
+    assert estimate_resemblance(empty, empty)[0] == 1.0
+    assert estimate_resemblance(empty, other)[0] == 0.0
 
 
 def pairs_of_sets(random, size, shared, pairs):
@@ -65,7 +73,7 @@ def pairs_of_sets(random, size, shared, pairs):
     a, b = (random.integers(0, 2**64, (pairs, size), dtype=np.uint64) for _ in range(2))
     b[:, :shared] = a[:, :shared]
     starts = np.arange(pairs + 1) * size
-    return (slots(keys(sets.ravel(), starts, 128)) for sets in (a, b))
+    return (stored_slots(slot_keys(sets.ravel(), starts, 128)) for sets in (a, b))
 
 
 # So many pairs that the root mean square error is known to 3% and the bias to 0.0014, at the
@@ -80,7 +88,7 @@ def test_the_error_is_within_a_tenth_of_the_ideal_and_there_is_no_bias(size, wan
     at_once = max(1, 500_000 // size)
     for begin in range(0, pairs, at_once):
         a, b = pairs_of_sets(random, size, shared, min(at_once, pairs - begin))
-        errors.append(estimate(a, b)[0] - resemblance)
+        errors.append(estimate_resemblance(a, b)[0] - resemblance)
     error = np.concatenate(errors)
     ideal = np.sqrt(resemblance * (1 - resemblance) / 128)
     assert np.sqrt(np.mean(error**2)) < 1.1 * ideal
@@ -92,7 +100,7 @@ def test_the_standard_error_covers_the_truth_in_19_of_20_cases():
     for wanted in (0.02, 0.3, 0.7, 0.98):
         shared = round(2000 * wanted / (1 + wanted))
         a, b = pairs_of_sets(random, 1000, shared, 1000)
-        found, error = estimate(a, b)
+        found, error = estimate_resemblance(a, b)
         assert np.mean(abs(found - shared / (2000 - shared)) <= 1.96 * error) > 0.93
 
 

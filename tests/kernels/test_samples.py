@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels.arrays import I64, U64, starts_of
-from docindex.kernels.samples import coarsen, l_i, levels, min_s, mod_m
+from docindex.kernels.samples import coarsen, l_i, min_s, mod_m, sample_levels
 from docindex.kernels.study.sample_estimators import (
     containment_of_mod_m,
+    probability_within,
     resemblance_of_min_s,
     resemblance_of_mod_m,
-    within,
 )
 
 hashes = st.one_of(st.integers(0, 30), st.integers(0, 2**64 - 1))
@@ -137,7 +137,7 @@ def test_a_larger_min_s_begins_with_the_smaller(document, s, more):
 
 @given(st.lists(st.integers(0, 2**50)), st.integers(1, 1000))
 def test_a_level_is_the_first_at_which_the_expected_sample_is_small_enough(sizes, greatest):
-    found = levels(np.array(sizes, np.int64), greatest)
+    found = sample_levels(np.array(sizes, np.int64), greatest)
     assert found.tolist() == [next(i for i in range(64) if size <= greatest << i) for size in sizes]
 
 
@@ -191,7 +191,7 @@ def test_an_error_is_0_exactly_when_both_sets_were_seen_whole(a, b):
 @given(st.integers(1, 60), st.integers(0, 100), st.integers(0, 100))
 def test_within_is_the_binomial_sum_with_both_ends(s, r, epsilon):
     expected = plain_within(s, Fraction(r, 100), Fraction(epsilon, 100))
-    assert within(s, r / 100, epsilon / 100) == pytest.approx(expected, rel=1e-11)
+    assert probability_within(s, r / 100, epsilon / 100) == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -200,16 +200,16 @@ def test_within_is_the_binomial_sum_with_both_ends(s, r, epsilon):
 )
 def test_within_counts_ends_that_doubles_miss(s, r, epsilon):
     expected = plain_within(s, Fraction(str(r)), Fraction(str(epsilon)))
-    assert within(s, r, epsilon) == pytest.approx(expected, rel=1e-11)
+    assert probability_within(s, r, epsilon) == pytest.approx(expected, rel=1e-11)
 
 
 def test_within_is_1_when_nothing_can_be_further_off():
-    assert within(5000, 0.3, 0.7) == pytest.approx(1, rel=1e-11)
-    assert within(100, 0.0, 0.0) == within(100, 1.0, 0.0) == 1.0
+    assert probability_within(5000, 0.3, 0.7) == pytest.approx(1, rel=1e-11)
+    assert probability_within(100, 0.0, 0.0) == probability_within(100, 1.0, 0.0) == 1.0
 
 
 def test_within_is_0_when_no_estimate_can_come_that_near():
-    assert within(10, 0.55, 0.04) == 0.0
+    assert probability_within(10, 0.55, 0.04) == 0.0
 
 
 def test_samples_that_cannot_be_get_a_clear_error():
@@ -221,9 +221,9 @@ def test_samples_that_cannot_be_get_a_clear_error():
         (lambda: l_i(*batch, 0), "room for at least one value"),
         (lambda: coarsen(batch[0], 64), "a level lies between 0 and 63, this is 64"),
         (lambda: resemblance_of_min_s(batch[0], batch[0], 0), "s=0"),
-        (lambda: within(0, 0.5, 0.1), "s=0"),
-        (lambda: within(1, 1.5, 0.1), "r=1.5"),
-        (lambda: within(1, 0.5, -0.1), "epsilon=-0.1"),
+        (lambda: probability_within(0, 0.5, 0.1), "s=0"),
+        (lambda: probability_within(1, 1.5, 0.1), "r=1.5"),
+        (lambda: probability_within(1, 0.5, -0.1), "epsilon=-0.1"),
     ):
         with pytest.raises(ValueError, match=message):
             refused()

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels.arrays import mix, owners, ranges, starts_of
-from docindex.kernels.shingles import distinct, labelled, shingles, token_hashes, token_spans
+from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles, token_hashes, token_spans
 from tests import plain
 
 token_lists = st.lists(st.lists(st.integers(1, 5), max_size=20), max_size=5)  # a symbol is never 0
@@ -33,7 +33,7 @@ def test_a_batch_has_the_shingles_its_documents_have_alone(docs, q):
 def test_labels_keep_a_bag_apart_from_a_set_and_count_what_it_has_in_common(docs, q):
     tokens, starts = plain.batch(docs)
     hashes, shingle_starts = shingles(tokens, starts, q)
-    own = [set(bag) for bag in plain.parted(labelled(hashes, shingle_starts), shingle_starts)]
+    own = [set(bag) for bag in plain.parted(labelled_bag(hashes, shingle_starts), shingle_starts)]
     bags = [plain.shingles(doc, q, bag=True) for doc in docs]
     assert [len(bag) for bag in own] == [len(bag) for bag in bags]
     assert [[len(a & b) for a in own] for b in own] == [[len(a & b) for a in bags] for b in bags]
@@ -41,13 +41,13 @@ def test_labels_keep_a_bag_apart_from_a_set_and_count_what_it_has_in_common(docs
 
 def test_occurrences_of_neighbouring_hashes_do_not_meet():
     hashes, starts = plain.batch([[5, 5, 5, 6, 6, 7]])
-    assert len(set(labelled(hashes, starts).tolist())) == 6
+    assert len(set(labelled_bag(hashes, starts).tolist())) == 6
 
 
 @given(token_lists)
 def test_distinct_counts_the_different_hashes_of_each_document(docs):
     tokens, starts = plain.batch(docs)
-    assert distinct(mix(tokens), starts).tolist() == [len(set(doc)) for doc in docs]
+    assert distinct_counts(mix(tokens), starts).tolist() == [len(set(doc)) for doc in docs]
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=9), max_size=9), st.integers(1, 5))

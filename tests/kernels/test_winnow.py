@@ -5,10 +5,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from docindex.kernels import winnow as kernel
-from docindex.kernels.grams import grams
-from docindex.kernels.study.selections import mod_p, n_smallest, safe_mod_p
-from docindex.kernels.winnow import HASH_BITS, NOTHING, fingerprints, winnow
+from docindex.kernels import winnowing as kernel
+from docindex.kernels.kgrams import grams
+from docindex.kernels.study.selections import mod_p, n_smallest, safe_mod_p, winnow
+from docindex.kernels.winnowing import HASH_BITS, NO_CARRY, select_fingerprints
 from tests import plain
 
 # Few different hashes, so that ties are everywhere; now and then many.
@@ -43,7 +43,7 @@ symbol_runs = st.text("ab", max_size=80) | st.text("abcdefgh", max_size=80) | st
 @given(st.lists(symbol_runs, max_size=4), st.integers(1, 6), st.integers(1, 9), st.booleans())
 def test_fingerprints_are_the_winnowed_high_bits_of_the_grams(texts, k, window, robust):
     symbols, starts = plain.batch([text.encode() for text in texts], np.uint8)
-    positions, hashes, _ = fingerprints(symbols, starts, k, window, robust=robust)
+    positions, hashes, _ = select_fingerprints(symbols, starts, k, window, robust=robust)
     all_hashes, hash_starts = grams(symbols, starts, k)
     order = all_hashes >> np.uint64(64 - HASH_BITS)
     places = winnow(order, hash_starts, window, robust=robust)
@@ -58,12 +58,12 @@ def test_fingerprints_are_the_winnowed_high_bits_of_the_grams(texts, k, window, 
 @settings(max_examples=500)
 def test_a_document_in_parts_has_the_fingerprints_of_the_whole(text, cuts, k, window, robust):
     symbols = np.frombuffer(text.encode(), np.uint8)
-    found, carry, begin = [], NOTHING, 0
+    found, carry, begin = [], NO_CARRY, 0
     for cut in [*sorted(cuts), len(symbols)]:
         end = min(cut, len(symbols))
         part = symbols[begin:end]
         closed = cut == len(symbols)
-        positions, hashes, carry = fingerprints(
+        positions, hashes, carry = select_fingerprints(
             part, np.array([0, len(part)]), k, window, robust=robust, carry=carry, closed=False
         )
         found += zip((positions + begin).tolist(), hashes.tolist(), strict=True)
@@ -72,9 +72,11 @@ def test_a_document_in_parts_has_the_fingerprints_of_the_whole(text, cuts, k, wi
         if closed:
             break
     rest = symbols[begin:]
-    positions, hashes, _ = fingerprints(rest, np.array([0, len(rest)]), k, window, robust=robust, carry=carry)
+    positions, hashes, _ = select_fingerprints(
+        rest, np.array([0, len(rest)]), k, window, robust=robust, carry=carry
+    )
     found += zip((positions + begin).tolist(), hashes.tolist(), strict=True)
-    positions, hashes, _ = fingerprints(symbols, np.array([0, len(symbols)]), k, window, robust=robust)
+    positions, hashes, _ = select_fingerprints(symbols, np.array([0, len(symbols)]), k, window, robust=robust)
     assert found == list(zip(positions.tolist(), hashes.tolist(), strict=True))
 
 
@@ -107,7 +109,7 @@ def test_hashes_too_great_for_a_key_are_refused():
 
 def test_one_repeated_symbol_costs_one_fingerprint_a_window_and_bounded_time():
     symbols = np.full(10_000_000, ord("0"), np.uint8)
-    positions, _, _ = fingerprints(symbols, np.array([0, len(symbols)]), 25, 26)
+    positions, _, _ = select_fingerprints(symbols, np.array([0, len(symbols)]), 25, 26)
     assert len(positions) == pytest.approx(len(symbols) / 26, abs=2)
 
 

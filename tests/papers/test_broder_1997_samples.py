@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from docindex.kernels.arrays import F64, I64, U64, starts_of
-from docindex.kernels.features import acceptance
+from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.samples import coarsen, l_i, min_s, mod_m
 from docindex.kernels.study.sample_estimators import (
     Estimate,
     containment_of_mod_m,
+    probability_within,
     resemblance_of_min_s,
     resemblance_of_mod_m,
-    within,
 )
 
 PAIRS = 1000
@@ -96,9 +96,9 @@ def test_no_pair_of_the_whole_web_below_half_is_likely_to_be_estimated_above_nin
 
 
 def test_one_hundred_samples_are_reasonable_and_two_hundred_more_than_enough():
-    assert within(100, 0.8, 0.1) > 0.99
-    assert within(200, 0.8, 0.1) > 0.999
-    assert within(100, 0.5, 0.1) < within(100, 0.8, 0.1)
+    assert probability_within(100, 0.8, 0.1) > 0.99
+    assert probability_within(200, 0.8, 0.1) > 0.999
+    assert probability_within(100, 0.5, 0.1) < probability_within(100, 0.8, 0.1)
 
 
 @pytest.mark.parametrize("size", [101, 150, 200, 201, 333, 400, 1000, 1601])

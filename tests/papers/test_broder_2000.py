@@ -4,7 +4,8 @@ from math import exp
 
 import pytest
 
-from docindex.kernels.features import acceptance, half_point, propose, steepest_group
+from docindex.kernels.feature_filter import acceptance, half_point, propose_filter
+from docindex.kernels.study.group_sizes import steepest_group
 
 
 def test_of_pairs_at_0_975_one_in_a_hundred_shares_fewer_than_two_features():
@@ -36,6 +37,6 @@ def test_groups_of_14_slots_are_steepest_at_0_931():
 
 
 def test_six_features_at_the_papers_threshold_lead_to_the_papers_filter():
-    exact, generous = (propose(0.975, error=error, most_features=6) for error in (0.01, 0.011))
+    exact, generous = (propose_filter(0.975, error=error, most_features=6) for error in (0.01, 0.011))
     assert (exact.k, exact.s, exact.r) == (6, 13, 2)
     assert (generous.k, generous.s, generous.r) == (6, 14, 2)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.hamming import Design, designs, fewest_tables
 from docindex.kernels.study.compressed import compress
+from docindex.kernels.table_design import TableDesign, fewest_tables, useful_designs
 
 # Example 3.1: blocks, tables, shortest and longest prefix, candidates among 2^34 fingerprints.
 EXAMPLES = [
@@ -26,7 +26,7 @@ EXAMPLES = [
 def test_the_four_designs_of_example_3_1_have_the_papers_numbers(
     blocks, tables, shortest, longest, candidates
 ):
-    design = Design(64, 3, blocks)
+    design = TableDesign(64, 3, blocks)
     prefixes = {layout.prefix for layout in design.layouts}
     assert design.tables == len(design.layouts) == tables
     assert (min(prefixes), max(prefixes)) == (shortest, longest)
@@ -37,7 +37,7 @@ def test_the_four_designs_of_example_3_1_have_the_papers_numbers(
 def test_blocks_of_unequal_width_are_the_papers():
     def widths(blocks: int) -> list[int]:
         # With distance 1 the tables' suspects are the blocks themselves, from the last to the first.
-        return [64 - layout.prefix for layout in Design(64, 1, (blocks,)).layouts][::-1]
+        return [64 - layout.prefix for layout in TableDesign(64, 1, (blocks,)).layouts][::-1]
 
     assert widths(6) == [11, 11, 11, 11, 10, 10]
     assert widths(5) == [13, 13, 13, 13, 12]
@@ -45,7 +45,7 @@ def test_blocks_of_unequal_width_are_the_papers():
 
 def test_a_single_table_would_need_41664_probes():
     # Flipping 3 chosen bits of the query is the design that cuts every bit off for itself.
-    assert Design(64, 3, (64,)).tables == comb(64, 3) == 41664
+    assert TableDesign(64, 3, (64,)).tables == comb(64, 3) == 41664
 
 
 def test_each_design_of_example_3_1_is_the_best_for_a_range_of_prefixes():
@@ -57,7 +57,7 @@ def test_each_design_of_example_3_1_is_the_best_for_a_range_of_prefixes():
 
 
 def test_the_designs_for_2_to_the_34_are_the_papers_and_a_scan_and_one_more():
-    assert [design.blocks for design in designs(64, 3, 34)] == [(), (4,), (5,), (4, 4), (6,), (7,)]
+    assert [design.blocks for design in useful_designs(64, 3, 34)] == [(), (4,), (5,), (4, 4), (6,), (7,)]
 
 
 def tables_of_the_paper(f: int, k: int, d: int, min_prefix: int, stops=operator.le) -> int:

@@ -5,15 +5,16 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.grams import grams
+from docindex.kernels.kgrams import grams
 from docindex.kernels.study.selections import (
     least_density,
     mod_p,
     mod_p_density,
     safe_mod_p,
     safe_mod_p_density,
+    winnow,
 )
-from docindex.kernels.winnow import HASH_BITS, density, fingerprints, winnow
+from docindex.kernels.winnowing import HASH_BITS, select_fingerprints, winnowing_density
 
 WHOLE = np.array([0, 17])
 FIGURE_2 = np.array([77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 17, 98], np.uint64)
@@ -60,10 +61,10 @@ def test_the_text_of_the_figures_has_17_grams_of_5_symbols_in_this_order():
 
 def test_8_mb_of_random_text_have_the_expected_density(eight_megabytes):
     starts = np.array([0, len(eight_megabytes)])
-    positions, _, _ = fingerprints(eight_megabytes, starts, 50, 100)
+    positions, _, _ = select_fingerprints(eight_megabytes, starts, 50, 100)
     hashes, _ = grams(eight_megabytes, starts, 50)
     assert len(positions) / len(hashes) == pytest.approx(2 / 101, rel=0.005)
-    assert density(100) == pytest.approx(0.019802, abs=1e-6)
+    assert winnowing_density(100) == pytest.approx(0.019802, abs=1e-6)
     assert len(mod_p(order(hashes), 50)) / len(hashes) == pytest.approx(0.02, rel=0.01)
     assert mod_p_density(50) == 0.02
 
@@ -81,11 +82,11 @@ def test_safe_zero_mod_p_at_its_best_needs_1_plus_ln_w_fingerprints_a_window(eig
     best_p = round(window / np.log(window))
     measured = len(safe_mod_p(order(hashes), starts, best_p, window)) / len(hashes)
     assert measured == pytest.approx(safe_mod_p_density(window), rel=0.02)
-    assert measured > 2.5 * density(window)
+    assert measured > 2.5 * winnowing_density(window)
 
 
 def test_winnowing_is_within_a_third_of_the_best_that_a_local_algorithm_can_be():
-    assert density(100) / least_density(100) == pytest.approx(4 / 3)
+    assert winnowing_density(100) / least_density(100) == pytest.approx(4 / 3)
 
 
 def test_a_gap_of_29900_symbols_without_a_fingerprint_is_possible_for_zero_mod_p_and_not_for_winnowing():
@@ -101,13 +102,15 @@ def test_a_gap_of_29900_symbols_without_a_fingerprint_is_possible_for_zero_mod_p
     else:
         pytest.fail("none of 100 pieces was free of hashes that are 0 mod 50; two in three should be")
     for robust in (False, True):
-        positions, _, _ = fingerprints(text, starts, k, window, robust=robust)
+        positions, _, _ = select_fingerprints(text, starts, k, window, robust=robust)
         assert np.diff(positions, prepend=-1, append=len(hashes)).max() <= window
 
 
 def test_of_one_repeated_character_robust_winnowing_keeps_one_hash_a_window_and_the_plain_rule_nearly_all():
     symbols = np.full(100_049, ord("0"), np.uint8)
     starts = np.array([0, len(symbols)])
-    robust, rightmost = (fingerprints(symbols, starts, 50, 100, robust=rule)[0] for rule in (True, False))
+    robust, rightmost = (
+        select_fingerprints(symbols, starts, 50, 100, robust=rule)[0] for rule in (True, False)
+    )
     assert len(robust) / 100_000 == pytest.approx(1 / 100, rel=0.001)
     assert len(rightmost) == 100_000 - 99

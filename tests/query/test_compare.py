@@ -6,7 +6,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.sketching.sketch import shingle_set
+from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 

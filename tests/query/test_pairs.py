@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.minhash import estimate
+from docindex.kernels.minhash import estimate_resemblance
 from docindex.query import candidates, overlap, pair_join
 from docindex.query.pairs import containments, pairs
 from docindex.storage import contents, documents, postings
@@ -363,13 +363,13 @@ def header_and_bodies(count, rng):
 
 def test_a_licence_that_all_begin_with_makes_few_meetings(monkeypatch):
     met = []
-    original = candidates.met
+    original = candidates.meeting_pairs
 
     def counting(early, late, begins, counts):
         met.append(int(counts.sum()))
         return original(early, late, begins, counts)
 
-    monkeypatch.setattr(candidates, "met", counting)
+    monkeypatch.setattr(candidates, "meeting_pairs", counting)
     with docindex.open(":memory:") as index:
         texts = [item for item in header_and_bodies(3000, random.Random(5)) if len(item[1]) > 1000]
         index.add_many(texts, workers=1)
@@ -416,7 +416,9 @@ def estimated(index, least, measure):
         if of_a[2] == of_b[2]:
             found[a, b] = (1.0, 0.0)
         elif of_a[1] and of_b[1]:
-            r, error = map(float, estimate(*(np.frombuffer(own[0], np.uint32) for own in (of_a, of_b))))
+            r, error = map(
+                float, estimate_resemblance(*(np.frombuffer(own[0], np.uint32) for own in (of_a, of_b)))
+            )
             both = min(r / (1 + r) * (of_a[1] + of_b[1]), of_a[1], of_b[1])
             score = r if measure == "resemblance" else both / min(of_a[1], of_b[1])
             if score >= least:

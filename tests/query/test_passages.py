@@ -92,14 +92,14 @@ def symbols_of(text):
     return bytes(symbol for symbol, _ in plain.symbols(text))
 
 
-@given(texts(), recipes, st.sampled_from([1, 3, slicing.PART]))
+@given(texts(), recipes, st.sampled_from([1, 3, slicing.PIECE_CHARACTERS]))
 @example(("东" * 9, "ผ" + "东" * 9), Recipe(k=3, window=2), 2)
 @example(("ﬁnal of", "an inal oﬁ"), Recipe(k=3, window=2), 2)
 @example(("ofﬁce\r\nhours", "in the of\u00adfi\u0301\nce hours"), Recipe(k=2, window=2), 3)
 @settings(max_examples=500)
 def test_passages_are_the_common_runs_of_whole_characters_where_they_stand_in_both_texts(pair, recipe, part):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
         found = passages(*pair, recipe)
     assert found == expected(*pair, recipe)
 
@@ -168,8 +168,14 @@ def test_no_accent_is_cut_off_and_no_separator_taken_in():
 
 
 def test_a_text_of_many_slices_has_its_passages_where_they_stand():
-    letters = np.random.default_rng(0).integers(97, 123, 3 * slicing.PART).astype(np.uint8).tobytes().decode()
-    quote = letters[2 * slicing.PART - 40 : 2 * slicing.PART + 60]
+    letters = (
+        np.random.default_rng(0)
+        .integers(97, 123, 3 * slicing.PIECE_CHARACTERS)
+        .astype(np.uint8)
+        .tobytes()
+        .decode()
+    )
+    quote = letters[2 * slicing.PIECE_CHARACTERS - 40 : 2 * slicing.PIECE_CHARACTERS + 60]
     (found,) = passages(f"é\r\n{quote}\r\n", letters.replace("q", "q\u0301"), Recipe())
     assert (found.query_start, found.query_end, found.length, found.query_line) == (3, 103, 100, 2)
 
@@ -182,7 +188,7 @@ def test_ends_and_borders_do_not_depend_on_where_a_long_text_is_cut(text, positi
     places = [offset for _, offset in plain.symbols(text)]
     wanted = [position for position in positions if position < len(places)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
         found = ends(text, np.array(wanted, np.int64))
         between = borders(text)
     assert found.tolist() == [end_of(text, places[position]) for position in wanted]

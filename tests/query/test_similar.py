@@ -4,7 +4,7 @@ import pytest
 
 import docindex
 from docindex.query import similar as room
-from docindex.sketching.sketch import shingle_set
+from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus
 
 LEAST = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)

@@ -122,13 +122,13 @@ def test_no_code_point_has_more_symbols_than_an_entry_can_count_and_reading_all_
 def test_offsets_do_not_depend_on_where_a_long_text_is_cut(text, part):
     expected = [offset for _, offset in plain.symbols(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
         assert offsets(text, np.arange(len(expected))).tolist() == expected
         assert "".join(slices(text)) == text
         assert all(len(piece) <= part for piece in slices(text))
 
 
-@given(st.text("ab\r\n\u2028é", max_size=20), st.sampled_from([1, 2, 3, slicing.PART]))
+@given(st.text("ab\r\n\u2028é", max_size=20), st.sampled_from([1, 2, 3, slicing.PIECE_CHARACTERS]))
 def test_lines_and_columns_are_those_an_editor_shows(text, part):
     expected, line, column = [], 1, 1
     for place, char in enumerate(text):
@@ -136,7 +136,7 @@ def test_lines_and_columns_are_those_an_editor_shows(text, part):
         ends_line = char == "\n" or (char == "\r" and text[place + 1 : place + 2] != "\n")
         line, column = (line + 1, 1) if ends_line else (line, column + 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
         lines, columns = lines_and_columns(text, np.arange(len(text)))
     assert list(zip(lines.tolist(), columns.tolist(), strict=True)) == expected
 
@@ -147,7 +147,7 @@ def test_lines_and_columns_are_those_an_editor_shows(text, part):
 def test_a_text_read_in_slices_has_the_symbols_words_and_lines_of_the_whole(text, part, lines):
     whole = read([text], lines=lines)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
         parts = list(readings(text, lines=lines))
     starts = np.cumsum([0, *(len(found.symbols) for found in parts)])
     assert b"".join(found.symbols.tobytes() for found in parts) == whole.symbols.tobytes()
@@ -157,7 +157,7 @@ def test_a_text_read_in_slices_has_the_symbols_words_and_lines_of_the_whole(text
 
 
 def test_a_unit_of_several_slices_is_parted_after_a_multiple_of_its_symbols(monkeypatch):
-    monkeypatch.setattr(slicing, "PART", 100)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 100)
     parts = list(readings("two " + 1000 * "x" + " end"))
     assert [len(found.symbols) for found in parts if len(found.symbols)] == [
         3,

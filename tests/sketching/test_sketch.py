@@ -1,5 +1,4 @@
 import dataclasses
-import importlib
 import itertools
 
 import numpy as np
@@ -12,11 +11,10 @@ from docindex import Recipe
 from docindex.kernels.arrays import mix
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
+from docindex.sketching import sketcher
+from docindex.sketching.single_text import shingle_set
+from docindex.sketching.tokens import words_of
 from tests import plain
-
-room = importlib.import_module(
-    "docindex.sketching.sketch"
-)  # in the package the function of this name hides the module
 
 WORDS = ["a", "rose", "is", "a", "rose", "which", "flower", "die", "Größe", "薔薇", "ばら", "don't", "42"]
 words = st.sampled_from(WORDS)
@@ -49,7 +47,7 @@ def differing(a, b):
 
 @given(st.lists(texts, max_size=6), recipes)
 def test_a_batch_has_the_sketches_its_texts_have_alone(batch, recipe):
-    together = [found[i] for found in room.sketch_batches(batch, recipe) for i in range(len(found))]
+    together = [found[i] for found in sketcher.sketch_batches(batch, recipe) for i in range(len(found))]
     assert len(together) == len(batch)
     for text, found in zip(batch, together, strict=True):
         assert differing(found, docindex.sketch(text, recipe)) == []
@@ -62,22 +60,22 @@ long_texts = texts | st.lists(words, min_size=20, max_size=80).map(lambda found:
 @settings(max_examples=300)
 def test_a_text_read_in_slices_has_the_sketch_of_the_whole(text, recipe, part):
     whole = docindex.sketch(text, recipe)
-    shingles = room.shingle_set(text, recipe)
+    shingles = shingle_set(text, recipe)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", part)
-        assert differing(room._sketch_long(text, recipe)[0], whole) == []
-        assert room.shingle_set(text, recipe).tolist() == shingles.tolist()
+        patch.setattr(slicing, "PIECE_CHARACTERS", part)
+        assert differing(sketcher._sketch_long(text, recipe)[0], whole) == []
+        assert shingle_set(text, recipe).tolist() == shingles.tolist()
 
 
 def test_a_text_longer_than_a_slice_is_sketched_slice_by_slice(monkeypatch):
-    monkeypatch.setattr(room, "_sketch_batch", None)
+    monkeypatch.setattr(sketcher, "_sketch_short", None)
     assert docindex.sketch("word " * 250_000).shingles == 1
 
 
 @given(texts, recipes)
 def test_a_sketch_counts_the_shingles_of_the_text_and_samples_them(text, recipe):
     sketch = docindex.sketch(text, recipe)
-    shingles = room.shingle_set(text, recipe)
+    shingles = shingle_set(text, recipe)
     assert sketch.shingles == len(shingles)
     assert len(sketch.min_s) == min(recipe.min_s, len(shingles))
     assert sketch.symbols == len(plain.symbols(text))
@@ -86,7 +84,7 @@ def test_a_sketch_counts_the_shingles_of_the_text_and_samples_them(text, recipe)
 @given(st.lists(st.sampled_from(["a", "rose", "is"]), max_size=12), st.integers(1, 4), st.booleans())
 def test_shingle_sets_are_as_large_as_the_definition_says(tokens, q, bag):
     expected = plain.shingles(tokens, q, bag=bag)
-    assert len(room.shingle_set(" ".join(tokens), Recipe(shingle=q, bag=bag))) == len(expected)
+    assert len(shingle_set(" ".join(tokens), Recipe(shingle=q, bag=bag))) == len(expected)
 
 
 def test_simhash_is_that_of_all_words_and_pairs_of_words():
@@ -94,12 +92,12 @@ def test_simhash_is_that_of_all_words_and_pairs_of_words():
 
     def hash_of(text):
         recipe = Recipe(shingle=len(text.split()))
-        return hashes.setdefault(text, int(room.shingle_set(text, recipe)[0]))
+        return hashes.setdefault(text, int(shingle_set(text, recipe)[0]))
 
     # A shingle's hash is mixed once more than a word's; undone by asking words as simhash sees them.
     one_word = docindex.simhash("rose")
     reading = symbol_reader("text/1").read(["rose"])
-    assert one_word == int(room._words(reading, Recipe())[2][0])
+    assert one_word == int(words_of(reading, Recipe())[2][0])
     assert int(mix(np.array([0], np.uint64))[0]) == 0
     tokens = ["a", "rose", "is", "a", "rose"]
     singles = [docindex.simhash(token) for token in tokens]
@@ -117,20 +115,20 @@ def test_the_number_of_shingles_is_estimated_well_when_there_are_too_many_to_kee
     recipe = Recipe(shingle=1)
     text = " ".join(map(str, range(30_000)))
     monkeypatch.setattr("docindex.sketching.incremental._COUNTED", 10_000)
-    monkeypatch.setattr(slicing, "PART", 10_000)
-    assert room._sketch_long(text, recipe)[0].shingles == pytest.approx(30_000, rel=0.03)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 10_000)
+    assert sketcher._sketch_long(text, recipe)[0].shingles == pytest.approx(30_000, rel=0.03)
 
 
 def test_a_batch_has_no_sketch_beyond_its_last():
-    (batch,) = room.sketch_batches(["a", "b"], Recipe())
+    (batch,) = sketcher.sketch_batches(["a", "b"], Recipe())
     assert [sketch.symbols for sketch in batch] == [1, 1]
     with pytest.raises(IndexError, match="batch of 2 sketches"):
         batch[2]
 
 
 def test_batches_keep_the_order_and_take_no_more_than_they_should(monkeypatch):
-    monkeypatch.setattr(slicing, "PART", 10)
-    weighed = room.batches(["abc", "de", "", "fghijklmnop", "q"], lambda text: 1 + len(text))
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 10)
+    weighed = sketcher.batched_by_weight(["abc", "de", "", "fghijklmnop", "q"], lambda text: 1 + len(text))
     assert list(weighed) == [
         ["abc", "de", ""],
         ["fghijklmnop"],

@@ -1,5 +1,4 @@
 import dataclasses
-import importlib
 
 import numpy as np
 import pytest
@@ -7,11 +6,11 @@ import pytest
 import docindex
 from docindex import DocIndexError, Recipe
 from docindex.reading import slicing
-from docindex.sketching import workers as room
+from docindex.sketching import workers
+from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.text_parts import parts_of
-from docindex.sketching.workers import Sketchers
+from docindex.sketching.workers import SketchWorkers
 
-sketching = importlib.import_module("docindex.sketching.sketch")
 TEXTS = ["one text", "", "Größe 漢字 \ud800 lone", "word " * 500]
 RECIPE = Recipe(k=5, window=4, shingle=2, min_s=8, mod_m=3, level=8)
 
@@ -26,8 +25,8 @@ def same(a, b):
 
 
 def test_a_worker_makes_the_sketches_that_this_process_makes():
-    (expected,) = sketching.sketch_batches(TEXTS, RECIPE)
-    with Sketchers(RECIPE, 2) as sketchers:
+    (expected,) = sketch_batches(TEXTS, RECIPE)
+    with SketchWorkers(RECIPE, 2) as sketchers:
         found = [sketchers.submit(TEXTS, keep=bool(number % 2)) for number in range(5)]
         assert all(same(made.result().sketches, expected) for made in found)
         assert found[0].result().parts == []
@@ -38,7 +37,7 @@ def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, 
     (tmp_path / "docindex").mkdir()
     (tmp_path / "docindex" / "__init__.py").write_text("raise RuntimeError('another one')")
     monkeypatch.chdir(tmp_path)
-    with Sketchers(RECIPE, 2) as sketchers:
+    with SketchWorkers(RECIPE, 2) as sketchers:
         assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
 
 
@@ -51,11 +50,11 @@ def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):
             yield str(number), f"text {number} " * 20_000
 
     started = []
-    start = room._start
+    start = workers._start
     with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
-        patch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        patch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
         with pytest.raises(
-            DocIndexError, match=r"worker process ended with code -?\d+; what was committed stays"
+            DocIndexError, match=r"worker process ended with code -?\d+\. Committed documents are kept"
         ):
             index.add_many(items(), workers=2)
         assert index.check() == []
@@ -65,9 +64,9 @@ def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):
 
 def test_no_worker_outlives_its_batch(tmp_path):
     started = []
-    start = room._start
+    start = workers._start
     with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
-        patch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        patch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
         index.add_many([("a", "text"), ("b", "another")], workers=2)
         with pytest.raises(ZeroDivisionError):
             index.add_many((("c", "third" * (1 // number)) for number in (1, 0)), workers=2)
@@ -76,12 +75,12 @@ def test_no_worker_outlives_its_batch(tmp_path):
 
 
 def test_without_being_told_workers_start_when_there_is_enough_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr("docindex.index.writer.ENOUGH", 1000)
+    monkeypatch.setattr("docindex.index.writer.ENOUGH_FOR_WORKERS", 1000)
     monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
-    monkeypatch.setattr(slicing, "PART", 500)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 500)
     started = []
-    start = room._start
-    monkeypatch.setattr(room, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+    start = workers._start
+    monkeypatch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
     with docindex.open(tmp_path / "index") as index:
         index.add_many((str(number), f"some text {number} " * 20) for number in range(3))
         assert started == []

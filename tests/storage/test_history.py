@@ -167,7 +167,7 @@ def with_one_worker(index):
 
 def with_two_workers(index):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slicing, "PART", 30_000)  # several batches
+        patch.setattr(slicing, "PIECE_CHARACTERS", 30_000)  # several batches
         index.add_many(documents(), workers=2)
 
 

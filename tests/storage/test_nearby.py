@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import docindex
-from docindex.kernels.hamming import Design
+from docindex.kernels.table_design import TableDesign
 from docindex.storage import simhash_index
 from docindex.storage.connection import Store
 from docindex.storage.migrations import _scripts
@@ -100,7 +100,7 @@ def test_comparing_with_all_finds_what_the_definition_says(tables, at_once, fami
         patch.setattr(simhash_index, "_QUERY", 0)
         patch.setattr(simhash_index, "_IN_TABLES", at_once)
         patch.setattr(simhash_index, "_AT_ONCE", at_once)
-        assert isinstance(simhash_index._design(1, 1000, distance), Design if tables else type(None))
+        assert isinstance(simhash_index._design(1, 1000, distance), TableDesign if tables else type(None))
         db, resolve = filled(simhashes), np.array(queries, np.uint64)
         found = in_order(simhash_index._compared(db, resolve, distance, count=1000))
     assert found == [

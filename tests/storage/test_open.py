@@ -619,7 +619,7 @@ def test_removing_or_renaming_what_is_not_there_is_a_key_error(made):
 
 
 def test_progress_is_told_after_each_batch_and_ends_with_everything(path, monkeypatch):
-    monkeypatch.setattr(slicing, "PART", 1000)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     rng, told = random.Random(1), []
     items = [(str(number), prose(rng, 60)) for number in range(30)]
     with docindex.open(path) as index:
@@ -631,7 +631,7 @@ def test_progress_is_told_after_each_batch_and_ends_with_everything(path, monkey
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_of_the_callers_leaves_in_what_was_committed_before(workers, path, monkeypatch):
-    monkeypatch.setattr(slicing, "PART", 1000)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
     rng = random.Random(1)
@@ -660,7 +660,7 @@ def test_there_is_at_least_one_worker(workers, path):
 
 
 def test_cancelling_stops_a_bulk_and_keeps_what_was_committed(path, monkeypatch):
-    monkeypatch.setattr(slicing, "PART", 1000)
+    monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
     rng = random.Random(1)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from docindex.kernels.arrays import U64
-from docindex.kernels.features import binomial
+from docindex.kernels.feature_filter import binomial
 
 # How far s * (r + epsilon) may lie from the whole number it stands for: a thousand times
 # the rounding of doubles, and far below what anyone can ask for.
@@ -81,13 +81,13 @@ def containment_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
     return _share(shared, len(a), otherwise=0.0 if len(b) else 1.0, unseen=_unseen(m))
 
 
-def within(s: int, r: float, epsilon: float) -> float:
+def probability_within(s: int, r: float, epsilon: float) -> float:
     """p(s, r, epsilon): how probably s samples put a resemblance r no further than epsilon off.
 
     Binomial, which takes the document for much larger than the sample. Both ends count, also where
     s*(r + epsilon) is a whole number that doubles miss.
 
-    >>> round(within(100, 0.5, 0.1), 3), round(within(200, 0.5, 0.1), 3)
+    >>> round(probability_within(100, 0.5, 0.1), 3), round(probability_within(200, 0.5, 0.1), 3)
     (0.965, 0.996)
     """
     if s < 1 or not 0 <= r <= 1 or epsilon < 0:

@@ -1,7 +1,8 @@
-"""The selections that winnowing is compared with, and the densities to expect of all of them.
+"""Winnowing of given hashes, the selections it is compared with, and the densities to expect of them.
 
-In: the hashes of all k-grams. Out: the places of those selected. For study: an index is built
-by winnowing alone. Must never promise what winnowing does: 0 mod p finds no copy for sure.
+In: the hashes of all k-grams. Out: the places of those selected. For study: an index selects fingerprints
+with `select_fingerprints` only. The other selections must never be said to guarantee what winnowing does: 0
+mod p may miss any copy.
 """
 
 import math
@@ -9,6 +10,27 @@ import math
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, owners
+from docindex.kernels.winnowing import HASH_BITS, NO_CARRY, POSITION_BITS, select_minima
+
+
+def winnow(hashes: U64, starts: I64, window: int, *, robust: bool = True) -> I64:
+    """The places of the hashes that winnowing selects, in ascending order.
+
+    `ValueError` unless all hashes are below 2^47 (`HASH_BITS`): the rest of a key holds the position.
+
+    >>> winnow(np.array([5, 2, 9, 2, 8, 7], np.uint64), np.array([0, 6]), 3).tolist()
+    [1, 3]
+    """
+    if len(hashes) and int(hashes.max()) >> HASH_BITS:
+        raise ValueError(
+            f"winnow takes hashes of {HASH_BITS} bits; found {int(hashes.max()):#x}. Shift them right first"
+        )
+
+    def fill(begin: int, end: int, keys: U64) -> None:
+        np.left_shift(hashes[begin:end], np.uint64(POSITION_BITS), out=keys)
+
+    positions, _, _ = select_minima(fill, starts, 0, window, robust, NO_CARRY, closed=True)
+    return positions
 
 
 def mod_p(hashes: U64, p: int) -> I64:
@@ -21,9 +43,9 @@ def mod_p(hashes: U64, p: int) -> I64:
 
 
 def safe_mod_p(hashes: U64, starts: I64, p: int, window: int) -> I64:
-    """The places of the hashes that are 0 mod p, and of all that end a window without one.
+    """The places of the hashes that are 0 mod p, and of all hashes that end a window without one.
 
-    So every window has one, as in winnowing, but there are more of them.
+    So every window has a selected hash, as in winnowing, but more hashes are selected.
 
     >>> safe_mod_p(np.array([4, 1, 1, 1, 8], np.uint64), np.array([0, 5]), 4, 3).tolist()
     [0, 3, 4]
@@ -36,13 +58,13 @@ def safe_mod_p(hashes: U64, starts: I64, p: int, window: int) -> I64:
 
 
 def n_smallest(hashes: U64, starts: I64, n: int) -> I64:
-    """The places of each document's n smallest different hashes (Heintze), the last place of each.
+    """The places of each document's n smallest different hashes (Heintze); of equal hashes the last place.
 
     >>> n_smallest(np.array([7, 3, 9, 3], np.uint64), np.array([0, 4]), 2).tolist()
     [0, 3]
     """
     document = owners(starts)
-    order = np.lexsort((hashes, document))  # stable: equal hashes in the order of their places
+    order = np.lexsort((hashes, document))  # stable: equal hashes stay in the order of their places
     ordered = hashes[order]
     last = np.ones(len(order), bool)
     last[:-1] = (ordered[1:] != ordered[:-1]) | (document[1:] != document[:-1])
@@ -62,7 +84,7 @@ def mod_p_density(p: int) -> float:
 
 
 def safe_mod_p_density(window: int) -> float:
-    """The least share that safe 0 mod p selects of random hashes, (1 + ln w) / w, with p = w / ln w.
+    """The smallest share of random hashes that safe 0 mod p selects: (1 + ln w) / w, with p = w / ln w.
 
     >>> round(safe_mod_p_density(100), 3)
     0.056
@@ -71,10 +93,10 @@ def safe_mod_p_density(window: int) -> float:
 
 
 def least_density(window: int) -> float:
-    """No local algorithm selects a smaller share: 1.5 / (w + 1).
+    """The smallest share that any local algorithm can select: 1.5 / (w + 1).
 
-    >>> from docindex.kernels.winnow import density
-    >>> round(least_density(100) / density(100), 2)
+    >>> from docindex.kernels.winnowing import winnowing_density
+    >>> round(least_density(100) / winnowing_density(100), 2)
     0.75
     """
     return 1.5 / (window + 1)

@@ -11,7 +11,7 @@ Must never know how a text is parted into tokens.
 import numpy as np
 
 from docindex.kernels.arrays import I64, U8, U64, mix, owners, ranges, starts_of
-from docindex.kernels.grams import grams, spans
+from docindex.kernels.kgrams import grams, span_hashes
 
 _LABEL = np.uint64(0xD1342543DE82EF95)
 
@@ -40,7 +40,7 @@ def token_hashes(symbols: U8, begins: I64, ends: I64) -> U64:
     >>> len(set(hashes.tolist()))
     2
     """
-    return mix(spans(symbols, begins, ends))
+    return mix(span_hashes(symbols, begins, ends))
 
 
 def shingles(tokens: U8 | U64, starts: I64, q: int) -> tuple[U64, I64]:
@@ -64,13 +64,13 @@ def shingles(tokens: U8 | U64, starts: I64, q: int) -> tuple[U64, I64]:
     return mix(hashes), starts_of(counts)
 
 
-def labelled(hashes: U64, starts: I64) -> U64:
+def labelled_bag(hashes: U64, starts: I64) -> U64:
     """Option A: the hashes with their occurrence numbers mixed in.
 
     Each document's come in the ascending order of the plain ones. The first occurrence keeps its
     hash, so that a bag without repeats is the set.
 
-    >>> bag = labelled(np.array([5, 6, 5], np.uint64), np.array([0, 3]))
+    >>> bag = labelled_bag(np.array([5, 6, 5], np.uint64), np.array([0, 3]))
     >>> bag[[0, 2]].tolist(), len(set(bag.tolist()))
     ([5, 6], 3)
     """
@@ -83,10 +83,10 @@ def labelled(hashes: U64, starts: I64) -> U64:
     return np.where(occurrence > 0, mix(ordered + occurrence * _LABEL), ordered)
 
 
-def distinct(hashes: U64, starts: I64) -> I64:
+def distinct_counts(hashes: U64, starts: I64) -> I64:
     """How many different hashes each document has.
 
-    >>> distinct(np.array([9, 4, 9, 4], np.uint64), np.array([0, 3, 3, 4])).tolist()
+    >>> distinct_counts(np.array([9, 4, 9, 4], np.uint64), np.array([0, 3, 3, 4])).tolist()
     [2, 0, 1]
     """
     # Sorted, each document still takes up the places it had.
@@ -114,4 +114,4 @@ def _run_hashes(tokens: U8 | U64, begins: I64, lengths: I64) -> U64:
     """The hash of each of some non-empty runs of tokens, as `grams` gives it for the whole run."""
     own = tokens[ranges(begins, lengths)]
     starts = starts_of(lengths)
-    return spans(own, starts[:-1], starts[1:])
+    return span_hashes(own, starts[:-1], starts[1:])

@@ -44,10 +44,10 @@ def powers(base: int, length: int) -> U64:
     return _powers(base, max(16, (length - 1).bit_length()))
 
 
-def prefix(symbols: U8 | U64, out: U64 | None = None) -> U64:
+def prefix_sums(symbols: U8 | U64, out: U64 | None = None) -> U64:
     """The prefix sums P of some symbols, one more than there are symbols.
 
-    >>> sums = prefix(np.frombuffer(b"aa", np.uint8))
+    >>> sums = prefix_sums(np.frombuffer(b"aa", np.uint8))
     >>> len(sums), int(sums[0])
     (3, 0)
     """
@@ -60,10 +60,10 @@ def prefix(symbols: U8 | U64, out: U64 | None = None) -> U64:
     return sums
 
 
-def rolling(sums: U64, k: int, out: U64 | None = None) -> U64:
+def rolling_hashes(sums: U64, k: int, out: U64 | None = None) -> U64:
     """The hash of every k-gram under some prefix sums, one per place where a k-gram fits.
 
-    >>> hashes = rolling(prefix(np.frombuffer(b"abcabc", np.uint8)), 3)
+    >>> hashes = rolling_hashes(prefix_sums(np.frombuffer(b"abcabc", np.uint8)), 3)
     >>> len(hashes), len(set(hashes.tolist())), bool(hashes[0] == hashes[3])
     (4, 3, True)
     """
@@ -73,8 +73,8 @@ def rolling(sums: U64, k: int, out: U64 | None = None) -> U64:
         np.subtract(sums[k:], sums[:count], out=hashes)
         hashes *= powers(_INVERSE, count)[:count]
         return hashes
-    whole = mix(rolling(sums, _BLOCK))
-    hashes[:] = rolling(sums, k % _BLOCK)[-count:] if k % _BLOCK else 0
+    whole = mix(rolling_hashes(sums, _BLOCK))
+    hashes[:] = rolling_hashes(sums, k % _BLOCK)[-count:] if k % _BLOCK else 0
     for begin in range(0, k - _BLOCK + 1, _BLOCK):
         hashes += whole[begin : begin + count]
         hashes[:] = mix(hashes)
@@ -95,7 +95,7 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
     everywhere = np.empty(places, np.uint64)
     for begin in range(0, places, CHUNK):
         end = min(begin + CHUNK, places)
-        rolling(prefix(symbols[begin : end + k - 1]), k, out=everywhere[begin:end])
+        rolling_hashes(prefix_sums(symbols[begin : end + k - 1]), k, out=everywhere[begin:end])
     if len(starts) == 2:
         return everywhere, starts_of(counts)
     # The k-grams that cross from one document into the next are the last k-1 places of each.
@@ -107,13 +107,13 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
     return everywhere[inside[:-1].view(bool)], starts_of(counts)
 
 
-def spans(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
+def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
     """The hash of each of many runs of symbols, which stand in ascending order.
 
     Cost: a few operations a run, however long it is, and one pass over the symbols. For runs of at
     most 128 symbols: longer ones could be made to collide.
 
-    >>> hashes = spans(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
+    >>> hashes = span_hashes(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
     >>> len(set(hashes.tolist())), bool(hashes[0] == hashes[2])
     (2, True)
     """
@@ -123,7 +123,7 @@ def spans(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
         # As many runs as begin within one chunk; the prefix sums reach to the last one's end.
         offset = begins[first]
         last = int(np.searchsorted(begins, offset + CHUNK))
-        sums = prefix(symbols[offset : ends[last - 1]])
+        sums = prefix_sums(symbols[offset : ends[last - 1]])
         here = begins[first:last] - offset
         part = sums[ends[first:last] - offset]
         part -= sums[here]

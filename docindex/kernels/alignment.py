@@ -17,11 +17,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from docindex.kernels.arrays import CHUNK, I64, U8, U32, U64, Bool, ranges, starts_of
-from docindex.kernels.winnow import fingerprints
+from docindex.kernels.winnowing import select_fingerprints
 
-PAIRS = 1 << 18
+MOST_SEEDS = 1 << 18
 """Up to so many seeds all are followed: that takes up to a tenth of a second, and nobody reads more runs."""
-PAIRS_A_HASH = 16
+SEEDS_A_HASH = 16
 """Or up to so many for each shared hash: two long texts with four copies of one text each."""
 
 # Symbols that are fingerprinted at a time: of one text only what the other shares is kept.
@@ -42,7 +42,7 @@ _GROWTH = 8
 _LIMIT_BITS = 31
 
 
-def runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
+def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     """Where maximal common runs begin in `a` and in `b`, and their lengths; by the first, then the second.
 
     All of at least ``k + window - 1`` symbols; of the shorter ones those with a seed; none shorter than k.
@@ -60,7 +60,7 @@ def runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     the shorter text, and 8 for each of the longer that it shares.
 
     >>> text, other = (np.frombuffer(text, np.uint8) for text in (b"xxadorunrunyy", b"adorunrunadorunz"))
-    >>> [array.tolist() for array in runs(text, other, 5, 2)]
+    >>> [array.tolist() for array in maximal_runs(text, other, 5, 2)]
     [[2, 2], [0, 9], [9, 6]]
     """
     if max(len(a), len(b)) >> _LIMIT_BITS:
@@ -68,7 +68,7 @@ def runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
             f"texts of {len(a)} and {len(b)} symbols are too long to align; each must have fewer than 2^31"
         )
     if len(a) < len(b):
-        j, i, length = runs(b, a, k, window)
+        j, i, length = maximal_runs(b, a, k, window)
         order = np.lexsort((j, i))
         return i[order], j[order], length[order]
     places = _places(a, b, k, window)
@@ -137,7 +137,7 @@ def _selected(symbols: U8, k: int, window: int) -> Iterator[tuple[U32, U64, U64]
     last = -1
     for begin in range(0, max(1, len(symbols) - (k + window - 2)), _SLICE):
         part = symbols[begin : begin + _SLICE + k + window - 2]
-        positions, hashes, _ = fingerprints(part, np.array([0, len(part)]), k, window, robust=False)
+        positions, hashes, _ = select_fingerprints(part, np.array([0, len(part)]), k, window, robust=False)
         positions += begin
         new = int(np.searchsorted(positions, last, "right"))  # the windows before may have selected it
         last = int(positions[-1]) if len(positions) else last
@@ -163,7 +163,7 @@ def _joined(places: _Places) -> Bool:
     pairs = np.where(places.dense, 0, places.pairs())
     order = np.argsort(pairs, kind="stable")
     joined = np.empty(len(pairs), bool)
-    joined[order] = np.cumsum(pairs[order]) <= max(PAIRS, PAIRS_A_HASH * int(np.count_nonzero(pairs)))
+    joined[order] = np.cumsum(pairs[order]) <= max(MOST_SEEDS, SEEDS_A_HASH * int(np.count_nonzero(pairs)))
     return joined & ~places.dense
 
 
@@ -256,15 +256,15 @@ def _united(size: int, parts: list[I64]) -> I64:
     """Runs that overlap or touch on a diagonal, as one."""
     i, j, length = np.concatenate([np.empty((3, 0), np.int64), *parts], axis=1)
     keys = _keys(size, i, j)
-    begins, ends = merged(keys, keys + length)
+    begins, ends = merged_ranges(keys, keys + length)
     diagonals, i = _coordinates(begins)
     return np.array([i, i + diagonals - size, ends - begins])
 
 
-def merged(begins: I64, ends: I64) -> tuple[I64, I64]:
+def merged_ranges(begins: I64, ends: I64) -> tuple[I64, I64]:
     """Half-open ranges in any order, those that overlap or touch as one; ascending.
 
-    >>> [array.tolist() for array in merged(np.array([5, 0, 2, 9]), np.array([8, 3, 5, 10]))]
+    >>> [array.tolist() for array in merged_ranges(np.array([5, 0, 2, 9]), np.array([8, 3, 5, 10]))]
     [[0, 9], [8, 10]]
     """
     order = np.argsort(begins)

@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 
 from docindex.kernels.arrays import CHUNK, I64, U8, U64
-from docindex.kernels.grams import prefix, rolling
+from docindex.kernels.kgrams import prefix_sums, rolling_hashes
 
 # A key of 64 bits holds the position within a chunk, which must reach over the chunk and
 # the greatest window (2 * 65,536 places), and what is left is the hash: 47 bits.
@@ -49,35 +49,17 @@ class Carry:
         return dataclasses.replace(self, positions=self.positions - places)
 
 
-NOTHING = Carry(np.empty(0, np.int64), np.empty(0, np.uint64))
+NO_CARRY = Carry(np.empty(0, np.int64), np.empty(0, np.uint64))
 
 
-def winnow(hashes: U64, starts: I64, window: int, *, robust: bool = True) -> I64:
-    """The places of the hashes that winnowing selects, in ascending order.
-
-    Hashes below 2^47 (`HASH_BITS`), or `ValueError`: the rest of the key is the position.
-
-    >>> winnow(np.array([5, 2, 9, 2, 8, 7], np.uint64), np.array([0, 6]), 3).tolist()
-    [1, 3]
-    """
-    if len(hashes) and int(hashes.max()) >> HASH_BITS:
-        raise ValueError(f"winnow takes hashes of {HASH_BITS} bits, not {int(hashes.max()):#x}; shift them")
-
-    def fill(begin: int, end: int, keys: U64) -> None:
-        np.left_shift(hashes[begin:end], _SHIFT, out=keys)
-
-    positions, _, _ = _select(fill, starts, 0, window, robust, NOTHING, closed=True)
-    return positions
-
-
-def fingerprints(
+def select_fingerprints(
     symbols: U8,
     starts: I64,
     k: int,
     window: int,
     *,
     robust: bool = True,
-    carry: Carry = NOTHING,
+    carry: Carry = NO_CARRY,
     closed: bool = True,
 ) -> tuple[I64, U64, Carry]:
     """Where the selected k-grams of some documents stand, their 47-bit hashes, and what is left open.
@@ -89,23 +71,23 @@ def fingerprints(
     twice, and the parts give what the whole gives.
 
     >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
-    >>> positions, hashes, _ = fingerprints(text, np.array([0, 21]), 5, 4)
+    >>> positions, hashes, _ = select_fingerprints(text, np.array([0, 21]), 5, 4)
     >>> len(positions) == len(hashes) > 3
     True
     """
     sums = np.empty(min(_chunk(window), len(symbols)) + window + k, np.uint64)
 
     def fill(begin: int, end: int, keys: U64) -> None:
-        rolling(prefix(symbols[begin : end + k - 1], out=sums), k, out=keys)
+        rolling_hashes(prefix_sums(symbols[begin : end + k - 1], out=sums), k, out=keys)
         keys &= ~_POSITION
 
-    return _select(fill, starts, k - 1, window, robust, carry, closed=closed)
+    return select_minima(fill, starts, k - 1, window, robust, carry, closed=closed)
 
 
-def density(window: int) -> float:
+def winnowing_density(window: int) -> float:
     """The share of hashes that winnowing selects of random ones: 2 / (w + 1).
 
-    >>> round(density(100), 6)
+    >>> round(winnowing_density(100), 6)
     0.019802
     """
     return 2 / (window + 1)
@@ -116,7 +98,7 @@ def _chunk(window: int) -> int:
     return CHUNK if window <= CHUNK // 2 else (1 << POSITION_BITS) - window
 
 
-def _select(
+def select_minima(
     fill: Fill, starts: I64, tail: int, window: int, robust: bool, carry: Carry, *, closed: bool
 ) -> tuple[I64, U64, Carry]:
     """The selection over places that hold hashes, but for the last `tail` places of each document."""
@@ -132,7 +114,7 @@ def _select(
 
     chunk = max(1, min(_chunk(window), size))
     keys, spare = np.empty(chunk + window, np.uint64), np.empty(chunk + window, np.uint64)
-    found = [(NOTHING.positions, NOTHING.hashes)]
+    found = [(NO_CARRY.positions, NO_CARRY.hashes)]
     for begin in range(0, size, chunk):
         windows = min(chunk, size - begin)
         end = min(begin + windows + window - 1, size)
@@ -184,7 +166,7 @@ def _sliding_minimum(keys: U64, spare: U64, windows: int, window: int) -> U64:
 def _smallest(keys: U64, begins: I64, ends: I64) -> U64:
     """The smallest key of each of some non-empty ranges that follow one another."""
     if not len(begins):
-        return NOTHING.hashes
+        return NO_CARRY.hashes
     # `reduceat` also reduces what lies between one range and the next; every other result is ours.
     borders = np.stack([begins, ends], axis=1).ravel()
     return np.minimum.reduceat(keys[: ends[-1] + 1], borders)[::2]

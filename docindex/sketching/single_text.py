@@ -1,0 +1,71 @@
+"""What queries need of one text: its shingle set, its fingerprints, and the hash of its symbols.
+
+In: a text of any length and a recipe. Out: arrays or bytes. Each function computes only what it returns,
+which is cheaper than a whole sketch. Long texts are read in slices; the result must never depend on them.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import xxhash
+
+from docindex.kernels.arrays import I64, U64, mix, starts_of, union
+from docindex.kernels.shingling import labelled_bag
+from docindex.kernels.winnowing import select_fingerprints
+from docindex.reading import slicing
+from docindex.reading.registry import symbol_reader
+from docindex.recipe import Recipe
+from docindex.sketching.incremental import GrowingArray, Winnower, shingle_hashes
+
+
+def shingle_set(text: str, recipe: Recipe) -> U64:
+    """The different shingles of a text as sorted hashes; resemblance and containment compare these sets.
+
+    >>> len(shingle_set("a rose is a rose is a rose", Recipe(shingle=4)))
+    3
+    """
+    found = GrowingArray(np.uint64)
+    for hashes in shingle_hashes(text, recipe):
+        found.extend(hashes)
+    hashes = found.taken()
+    return union(labelled_bag(hashes, starts_of(np.array([len(hashes)]))) if recipe.bag else hashes)
+
+
+def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
+    """The fingerprints of one text: their hashes, spread evenly over 64 bits, and positions in symbols.
+
+    >>> hashes, positions = text_fingerprints("abcdefgh", Recipe(k=3, window=2))
+    >>> len(hashes) == len(positions) >= 3
+    True
+    """
+    winnower = Winnower(recipe)
+    reader = symbol_reader(recipe.reading)
+    for piece in slicing.slices(text):
+        winnower.add(reader.read([piece]).symbols)
+    hashes, gaps = winnower.end()
+    return hashes, np.cumsum(gaps, dtype=np.int64)
+
+
+def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64]:
+    """For each window size, the hashes of the fingerprints that winnowing selects from one text."""
+    if len(text) > slicing.PIECE_CHARACTERS:
+        return [text_fingerprints(text, dataclasses.replace(recipe, window=window))[0] for window in windows]
+    # A short text is read once for all windows and winnowed in one piece: half the time of slices.
+    symbols = symbol_reader(recipe.reading).read([text]).symbols
+    starts, robust = starts_of(np.array([len(symbols)])), recipe.selector == "robust"
+    return [
+        mix(select_fingerprints(symbols, starts, recipe.k, window, robust=robust)[1]) for window in windows
+    ]
+
+
+def symbols_hash(text: str, recipe: Recipe) -> bytes:
+    """The xxh3-128 of a text's symbols.
+
+    >>> symbols_hash("Ada's Éclair", Recipe()) == symbols_hash("adas eclair", Recipe())
+    True
+    """
+    hasher, reader = xxhash.xxh3_128(), symbol_reader(recipe.reading)
+    for piece in slicing.slices(text):
+        hasher.update(reader.read([piece]).symbols.data)
+    return hasher.digest()

@@ -1,0 +1,170 @@
+"""Sketch texts: fingerprints, slots, features, simhash and samples of any number of texts, in batches.
+
+In: texts and a recipe. Out: `Sketches`, one for each batch. Short texts are sketched together, long ones in
+slices, so that neither their number nor their length determines how much memory is used. The result must
+never depend on how the texts were batched or cut, and no text may be kept.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+import xxhash
+
+from docindex.kernels import minhash, samples
+from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
+from docindex.kernels.feature_hashes import features
+from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
+from docindex.kernels.simhash_bits import simhashes_of
+from docindex.kernels.winnowing import select_fingerprints
+from docindex.reading import slicing
+from docindex.reading.registry import symbol_reader
+from docindex.recipe import Recipe
+from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnower, shingle_hashes
+from docindex.sketching.sketches import HASH_SHIFT, Sketches
+from docindex.sketching.tokens import shingle_tokens, simhash_balance, simhash_words, words_of
+
+_Item = TypeVar("_Item")
+
+# The hashes of a text with more fingerprints than this are counted in sixteen parts: sorting all of them at
+# once would double the memory they take.
+_SORTED = 1 << 16
+
+
+def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
+    """The sketches of any number of texts, in their order, as many at a time as fit in a batch.
+
+    >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
+    [3]
+    """
+    for batch in batched_by_weight(texts, lambda text: len(text) + recipe.slots):
+        long = len(batch[0]) > slicing.PIECE_CHARACTERS
+        yield _sketch_long(batch[0], recipe) if long else _sketch_short(batch, recipe)
+
+
+def sketch_batch(texts: Sequence[str], recipe: Recipe) -> Sketches:
+    """The sketches of texts that together fit in one batch."""
+    (batch,) = sketch_batches(texts, recipe)
+    return batch
+
+
+def batched_by_weight(items: Iterable[_Item], weight: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """The items in their order, in lists that weigh at most `PIECE_CHARACTERS`; a heavier item alone.
+
+    The weight of a text is its characters plus its slots, because both become arrays in memory.
+    """
+    batch: list[_Item] = []
+    size = 0
+    for item in items:
+        if batch and size + weight(item) > slicing.PIECE_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += weight(item)
+    if batch:
+        yield batch
+
+
+def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
+    """The sketches of a batch of short texts, all at once."""
+    reading = symbol_reader(recipe.reading).read(texts, lines=recipe.token == "line")
+    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
+    words = words_of(reading, recipe)
+    found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
+    if recipe.bag:
+        found = labelled_bag(found, found_starts)
+    slots = minhash.stored_slots(minhash.slot_keys(found, found_starts, recipe.slots))
+    empty = np.empty(0, np.uint64), np.zeros_like(reading.starts)
+    return Sketches(
+        recipe=recipe,
+        symbols=np.diff(reading.starts),
+        hashes=hashes,
+        gaps=gaps,
+        starts=starts,
+        different=_different(hashes, starts),
+        shingles=distinct_counts(found, found_starts),
+        slots=slots,
+        features=features(slots, *recipe.features[:2]),
+        simhashes=simhashes_of(simhash_balance(*simhash_words(reading, recipe, words), before=empty[0])),
+        symbols_hashes=[
+            xxhash.xxh3_128_digest(reading.symbols[begin:end].data)
+            for begin, end in itertools.pairwise(reading.starts.tolist())
+        ],
+        min_s=samples.min_s(found, found_starts, recipe.min_s) if recipe.min_s else empty,
+        mod_m=samples.mod_m(found, found_starts, recipe.mod_m) if recipe.mod_m else empty,
+        level=samples.l_i(found, found_starts, recipe.level)[:2] if recipe.level else empty,
+    )
+
+
+def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
+    """The hashes and gaps of the fingerprints of a batch, and where each text's begin."""
+    positions, hashes, _ = select_fingerprints(
+        symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
+    )
+    starts = np.searchsorted(positions, symbol_starts)
+    gaps = np.diff(positions, prepend=0)
+    filled = np.diff(starts) > 0
+    first = starts[:-1][filled]
+    gaps[first] = positions[first] - symbol_starts[:-1][filled]
+    return mix(hashes), gaps.astype(np.uint16), starts
+
+
+def _sketch_long(text: str, recipe: Recipe) -> Sketches:
+    """The sketch of one long text, slice by slice: the same as a batch of this text would give."""
+    winnower = Winnower(recipe)
+    symbols, hasher = 0, xxhash.xxh3_128()
+    balance, last_word = np.zeros((1, 64), np.int64), np.empty(0, np.uint64)
+    for reading in symbol_reader(recipe.reading).readings(text):
+        symbols += len(reading.symbols)
+        hasher.update(reading.symbols.data)
+        winnower.add(reading.symbols)
+        words, _ = simhash_words(reading, recipe, words_of(reading, recipe))
+        balance += simhash_balance(words, starts_of(np.array([len(words)])), last_word)
+        last_word = words[-1:] if len(words) else last_word
+
+    # The text is read a second time for its shingles, because they may consist of lines.
+    counter = ShingleCounter(recipe)
+    for found in _bag_of(text, recipe) if recipe.bag else shingle_hashes(text, recipe):
+        counter.add(found)
+    hashes, gaps = winnower.end()
+    slots = minhash.stored_slots(counter.keys)
+    return Sketches(
+        recipe=recipe,
+        symbols=np.array([symbols]),
+        hashes=hashes,
+        gaps=gaps,
+        starts=starts_of(np.array([len(hashes)])),
+        different=_different(hashes, starts_of(np.array([len(hashes)]))),
+        shingles=np.array([counter.size]),
+        slots=slots,
+        features=features(slots, *recipe.features[:2]),
+        simhashes=simhashes_of(balance),
+        symbols_hashes=[hasher.digest()],
+        min_s=_batch_of_one(counter.min_s),
+        mod_m=_batch_of_one(counter.mod_m),
+        level=_batch_of_one(counter.level),
+    )
+
+
+def _bag_of(text: str, recipe: Recipe) -> list[U64]:
+    """All shingles of a long text, each with its occurrence number: 64 bytes of memory for each.
+
+    They cannot come slice by slice: only the whole text shows how often a shingle occurs.
+    """
+    bag = GrowingArray(np.uint64)
+    for found in shingle_hashes(text, recipe):
+        bag.extend(found)
+    return [labelled_bag(*_batch_of_one(bag.taken()))]
+
+
+def _batch_of_one(values: U64) -> tuple[U64, I64]:
+    return values, starts_of(np.array([len(values)]))
+
+
+def _different(hashes: U64, starts: I64) -> I64:
+    """The number of different hashes of each text, counting only the bits that are stored."""
+    if len(starts) > 2 or len(hashes) <= _SORTED:
+        return distinct_counts(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)), starts)
+    sixteenths = (hashes >> np.uint64(60)).astype(np.uint8)
+    return np.array([sum(len(union(hashes[sixteenths == n] >> HASH_SHIFT)) for n in range(16))])

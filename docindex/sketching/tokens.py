@@ -1,0 +1,77 @@
+"""Turn a reading into tokens for shingles, and into words for simhash.
+
+In: the reading of a batch or of one slice of a text, and the recipe. Out: token hashes and where each text's
+tokens begin. Must never read a text itself: that is done by the reading that the recipe names.
+
+A reading keeps words and lines of up to `longest_unit` symbols together. Words are cut at half of that:
+no word of a natural language is so long, and a line of base64 is not one word. Lines are cut at the whole,
+which is as long a run as `span_hashes` hashes well.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+
+from docindex.kernels.arrays import I64, U8, U64, mix
+from docindex.kernels.kgrams import grams
+from docindex.kernels.shingling import token_hashes, token_spans
+from docindex.kernels.simhash_bits import bit_counts
+from docindex.reading.english import STOP_WORDS, stemmed
+from docindex.reading.protocol import Reading
+from docindex.reading.registry import symbol_reader
+from docindex.recipe import Recipe
+
+WordSpans = tuple[I64, I64, U64]
+"""Where words begin and end among the symbols, and their hashes."""
+
+
+def words_of(reading: Reading, recipe: Recipe) -> WordSpans:
+    """The words of a reading, with overlong ones cut into pieces."""
+    longest = symbol_reader(recipe.reading).longest_unit // 2
+    begins, ends = token_spans(reading.words, len(reading.symbols), longest)
+    return begins, ends, token_hashes(reading.symbols, begins, ends)
+
+
+def shingle_tokens(reading: Reading, recipe: Recipe, words: WordSpans | None = None) -> tuple[U8 | U64, I64]:
+    """The tokens that shingles consist of, and where each text's tokens begin.
+
+    `words` saves computing the words again if the caller has them.
+    """
+    if recipe.token == "letter":
+        return reading.symbols, reading.starts
+    if recipe.token == "line":
+        longest = symbol_reader(recipe.reading).longest_unit
+        begins, ends = token_spans(reading.lines, len(reading.symbols), longest)
+        return token_hashes(reading.symbols, begins, ends), np.searchsorted(begins, reading.starts)
+    begins, _, hashes = words or words_of(reading, recipe)
+    return hashes, np.searchsorted(begins, reading.starts)
+
+
+def simhash_words(reading: Reading, recipe: Recipe, words: WordSpans) -> tuple[U64, I64]:
+    """The hashes of the words that simhash uses, and where each text's words begin."""
+    begins, ends, hashes = words
+    if recipe.stop_words == "english":
+        kept = ~np.isin(hashes, _stop_word_hashes(recipe))
+        begins, ends, hashes = begins[kept], ends[kept], hashes[kept]
+    if recipe.stemming == "english":
+        hashes = token_hashes(reading.symbols, begins, stemmed(reading.symbols, begins, ends))
+    return hashes, np.searchsorted(begins, reading.starts)
+
+
+@lru_cache(maxsize=4)
+def _stop_word_hashes(recipe: Recipe) -> U64:
+    return words_of(symbol_reader(recipe.reading).read([" ".join(STOP_WORDS)]), recipe)[2]
+
+
+def simhash_balance(words: U64, starts: I64, before: U64) -> I64:
+    """For each text and bit, the number of features with the bit minus the number without it.
+
+    The features are the words and the pairs of neighbouring words, as often as they occur. `before` holds
+    the word before the first text if that text continues an earlier slice; otherwise it is empty.
+    """
+    paired_starts = np.append(0, starts[1:] + len(before))
+    pairs, pair_starts = grams(np.concatenate([before, words]), paired_starts, 2)
+    counts: I64 = np.diff(starts) + np.diff(pair_starts)
+    having: I64 = bit_counts(words, starts) + bit_counts(mix(pairs), pair_starts)
+    balance: I64 = 2 * having - counts[:, None]
+    return balance
