@@ -3,6 +3,7 @@
     DocIndexError           something about an index or a recipe, not about the call
       RecipeError           a stored recipe cannot be read (also a ValueError)
       RecipeMismatch        the index was built with another recipe than the one asked for
+      UnsupportedPlatform   the action is not implemented on this operating system
       FileError             an error about one file, which `path` names:
         UnreadableFile      it cannot be opened, or is no text where a text is due
         NotAnIndex          it is something else
@@ -36,6 +37,10 @@ class RecipeMismatch(DocIndexError):
         super().__init__(message)
         self.stored = stored
         self.wanted = wanted
+
+
+class UnsupportedPlatform(DocIndexError):
+    """The action is not implemented on this operating system; nothing was changed."""
 
 
 class FileError(DocIndexError):

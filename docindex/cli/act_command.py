@@ -6,14 +6,10 @@ from typing import Any
 
 import click
 
+from docindex import folders
 from docindex.cli.options import Command, form_options, one_of
 from docindex.cli.output import NOTHING_FOUND, remark, show
 from docindex.cli.wording import several, shown, size
-from docindex.folders import journal as journals
-from docindex.folders.act import HOW, Done
-from docindex.folders.act import act as act_on
-from docindex.folders.plan import from_json
-from docindex.folders.undo import undo as undo_steps
 
 
 @click.command(cls=Command)
@@ -42,18 +38,16 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
       docindex act plan.json --trash --no-dry-run
     """
     if how is None:
-        raise click.UsageError(f"say what to do: {', '.join(f'--{name}' for name in HOW)}")
+        raise click.UsageError(f"say what to do: {', '.join(f'--{name}' for name in folders.HOW)}")
     plan = sys.stdin.buffer.read() if plan_path == "-" else Path(plan_path).read_bytes()
-    groups = from_json(plan)
-    with journals.Journal(None if dry_run else journal or journals.own()) as written:
-        done: list[Done] = []
-        try:
-            done.extend(act_on(groups, how, dry_run=dry_run, journal=written))
-        except KeyboardInterrupt:
-            remark(_acted(done, how, dry_run=dry_run))
-            raise
+    done: list[folders.FileOutcome] = []
+    try:
+        folders.act(folders.Plan.from_json(plan), how, dry_run=dry_run, journal=journal, on_file=done.append)
+    except KeyboardInterrupt:
+        remark(_acted(done, how, dry_run=dry_run))
+        raise
     records = [
-        {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.why, "size": one.size,
+        {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.reason, "size": one.size,
          "trashed": one.trashed}
         for one in done
     ]  # fmt: skip
@@ -77,9 +71,9 @@ def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
       docindex undo
       docindex undo --no-dry-run
     """
-    done = list(undo_steps(journal or journals.own(), dry_run=dry_run))
-    records = [{"key": one.key, "outcome": one.outcome, "why": one.why} for one in done]
-    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
+    done = folders.undo(journal, dry_run=dry_run).files
+    records = [{"key": one.key, "outcome": one.outcome, "why": one.reason} for one in done]
+    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.reason})" if one.reason else "") for one in done]
     if dry_run and done:
         lines.append("nothing was done; say --no-dry-run to do it")
     return show(records, form, lambda: "\n".join(lines) or "nothing to undo")
@@ -93,8 +87,8 @@ _WHAT = {
 }
 
 
-def _acted(done: list[Done], how: str, *, dry_run: bool) -> str:
-    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.why})" if one.why else "") for one in done]
+def _acted(done: list[folders.FileOutcome], how: str, *, dry_run: bool) -> str:
+    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.reason})" if one.reason else "") for one in done]
     acted = [one for one in done if one.outcome in ("done", "would be done")]
     left = sum(one.outcome == "left" for one in done)
     lines.append(

@@ -9,14 +9,13 @@ from docindex.cli.options import Command, common_option, form_options, index_opt
 from docindex.cli.output import existing, progress, remark, remark_on_common, show
 from docindex.cli.scan_command import options_of, scanned, text_of, walk_options
 from docindex.cli.wording import given, percent, several, shown, size
-from docindex.folders.copies import copies
-from docindex.folders.likeness import KINDS, LikenessGroup, likenesses
+from docindex.folders.findings import KINDS, find
+from docindex.folders.likeness import LikenessGroup
 from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.plan import KEEP, CopyGroup, plan, to_json
-from docindex.folders.walk import Skipped
+from docindex.folders.plan import KEEP, CopyGroup
 from docindex.opening import open as open_index
 
-_KINDS = {kind.replace(" ", "-"): kind for kind in ("exact", *KINDS)}
+_KINDS = {kind.replace(" ", "-"): kind for kind in KINDS}
 
 
 @click.command(cls=Command)
@@ -73,45 +72,35 @@ def dups(
     isolated = [key_of(given(path)) for path in paths or (".",)]
     references = [key_of(given(folder)) for folder in reference]
     roots = list(dict.fromkeys([*isolated, *references]))
-    wanted = {_KINDS[kind] for kind in kinds or _KINDS}
     report = None
     if no_scan:
         existing(index_path).close()  # for its error
     with open_index(index_path) as index:
         if not no_scan:
             report = scanned(index, [path_of(root) for root in roots], options_of(wishes))
-        skipped, among = (report.skipped, report.seen) if report else (Skipped(), None)
-        groups: list[CopyGroup] = []
-        if "exact" in wanted:
-            with progress("comparing", of_bytes=True) as check_cancelled:
-                found = copies(index, roots, skipped, check_cancelled, among=among)
-            groups = plan(
-                found,
-                keep,
-                reference=references,
-                isolate=isolated if isolate else (),
+        with progress("comparing", of_bytes=True) as advance:
+            found = find(
+                index,
+                map(path_of, isolated),
+                kinds=[_KINDS[kind] for kind in kinds or _KINDS],
+                keep=keep,
+                reference=map(path_of, references),
+                isolate=isolate,
+                min_resemblance=min_resemblance,
+                min_containment=min_containment,
+                ignore_above=ignore_above,
+                scan=report,
+                progress=advance,
             )
-        alike: list[LikenessGroup] = []
-        if wanted - {"exact"}:
-            within = min_containment if "contained" in wanted else None
-            with progress("comparing texts"):
-                found_alike = likenesses(
-                    index,
-                    roots,
-                    min_resemblance=min_resemblance,
-                    min_containment=within,
-                    ignore_above=ignore_above,
-                    among=among,
-                )
+        if set(kinds or _KINDS) - {"exact"}:
             remark_on_common(index, ignore_above)
-            alike = [group for group in found_alike if group.kind in wanted]
     if report is not None and form is None:
         remark(text_of(report, verbose=verbose))
-    elif skipped.failed:
-        remark(f"docindex: {several(len(skipped.failed), 'file')} could not be read, and may have copies")
-    records = [_exact(group) for group in groups] + [_like(group) for group in alike]
+    elif found.unreadable:
+        remark(f"docindex: {several(len(found.unreadable), 'file')} could not be read, and may have copies")
+    records = [_exact(group) for group in found.copies] + [_like(group) for group in found.likenesses]
     records.sort(key=lambda record: -record["reclaimable"])
-    whole = {**json.loads(to_json(groups)), "alike": [_like(group) for group in alike]}
+    whole = {**json.loads(found.plan().to_json()), "alike": [_like(group) for group in found.likenesses]}
     return show(records, form, lambda: _text(records), whole)
 
 

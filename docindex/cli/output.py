@@ -19,7 +19,7 @@ import click
 from docindex import errors
 from docindex.cli.options import is_quiet
 from docindex.cli.wording import CONTROLS, several
-from docindex.folders.likeness import too_common
+from docindex.folders.likeness import count_common_fingerprints
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 
@@ -112,7 +112,7 @@ def remark(line: str) -> None:
 
 def remark_on_common(index: Index, ignore_above: int) -> None:
     """Say what did not count, if anything did not."""
-    if aside := too_common(index, ignore_above):
+    if aside := count_common_fingerprints(index, ignore_above):
         remark(
             f"docindex: {several(aside, 'fingerprint')} that more than {ignore_above:,} texts have did not "
             "count; --ignore-common sets how common one may be"

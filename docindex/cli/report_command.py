@@ -10,13 +10,12 @@ from docindex.cli.dups_command import HEADS
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.output import NOTHING_FOUND, emit, existing, progress, remark, remark_on_common, show
 from docindex.cli.wording import given, percent, several, shown, size
-from docindex.folders.copies import copies
-from docindex.folders.likeness import likenesses
-from docindex.folders.path_keys import key_of, under
-from docindex.folders.walk import Skipped
+from docindex.folders.findings import find
+from docindex.folders.path_keys import key_of, path_of
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.report.page import ReportFile, ReportGroup, counted, html
+from docindex.storage.key_ranges import under_roots
 
 _COUNTED = 100_000
 """Pairs, the most alike ones, that the overview counts."""
@@ -58,7 +57,7 @@ def report(
       docindex report --under ~/Essays --limit 1000 -o essays.html
     """
     root = key_of(given(folder))
-    where = under([root])
+    where = under_roots([root])
     with existing(index_path) as index:  # for its error
         if output != "-" and Path(output).exists() and Path(output).samefile(index.path):
             raise click.UsageError(f"{output} is the index; name another file for the page")
@@ -97,13 +96,14 @@ def report(
 
 def _groups(index: Index, root: str, ignore_above: int) -> list[ReportGroup]:
     """The groups of a page, those that take the most first."""
+    found = find(index, [path_of(root)], ignore_above=ignore_above)
     groups = [
         ReportGroup(
-            "exact copies", [ReportFile(file.key, one.size, "") for file in one.files], one.reclaimable
+            "exact copies", [ReportFile(file.key, file.size, "") for file in one.files], one.reclaimable
         )
-        for one in copies(index, [root], Skipped())
+        for one in found.copies
     ]
-    for likeness in likenesses(index, [root], ignore_above=ignore_above):
+    for likeness in found.likenesses:
         of = "of it is in the first" if likeness.kind == "contained" else "alike"
         files = [
             ReportFile(file.key, file.size, f"{percent(file.share)} {of}" if file.like else "")

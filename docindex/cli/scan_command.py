@@ -10,9 +10,8 @@ from docindex.cli.options import Command, F, form_options, index_option, is_quie
 from docindex.cli.output import progress, remark, show
 from docindex.cli.wording import given, several, shown, size
 from docindex.errors import UnreadableFile
-from docindex.folders.path_keys import key_of
-from docindex.folders.scan import Report
-from docindex.folders.scan import scan as scan_folders
+from docindex.folders.scanner import Scan
+from docindex.folders.scanner import scan as scan_folders
 from docindex.folders.walk import WalkOptions
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
@@ -105,14 +104,14 @@ def _watch(
     if form in ("json", "csv"):
         raise click.UsageError("--watch prints one report after the other; of the forms it knows --jsonl")
     try:
-        from docindex.folders.watch import changes
+        from docindex.folders.watch import changed_roots
     except ModuleNotFoundError as error:
         raise click.UsageError(
             "--watch needs watchdog; install it with pip install 'docindex[watch]'"
         ) from error
     first = True
     with contextlib.suppress(KeyboardInterrupt):
-        for some in changes(roots, hidden=options.hidden, but=index.path):
+        for some in changed_roots(roots, hidden=options.hidden, but=index.path):
             if not some:
                 continue
             try:
@@ -122,34 +121,34 @@ def _watch(
                     raise
                 remark(f"docindex: {error}")
                 continue
-            if first or report.news:
+            if first or report.changes:
                 _show(report, form, verbose=verbose)
             first = False
 
 
-def _show(report: Report, form: str | None, *, verbose: bool) -> None:
+def _show(report: Scan, form: str | None, *, verbose: bool) -> None:
     record = record_of(report)
     if form or not is_quiet():  # so that cron has nothing to mail
         show([record], form, lambda: text_of(report, verbose=verbose), record)
 
 
-def scanned(index: Index, roots: list[bytes], options: WalkOptions) -> Report:
+def scanned(index: Index, roots: list[bytes], options: WalkOptions) -> Scan:
     """Scan with a bar on the terminal."""
     with progress("scanning") as check_cancelled:
-        return scan_folders(index, roots, options, progress=check_cancelled)
+        return scan_folders(index, roots, options=options, progress=check_cancelled)
 
 
-def record_of(report: Report) -> dict[str, Any]:
+def record_of(report: Scan) -> dict[str, Any]:
     """A report for programs."""
     numbers = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
     return {
         **{name: getattr(report, name) for name in numbers},
-        "skipped": dict(sorted(report.skipped.counts.items())),
-        "failed": [{"path": key_of(path), "why": why} for path, why in report.skipped.failed],
+        "skipped": dict(sorted(report.skipped.items())),
+        "failed": [{"path": file.key, "why": file.reason} for file in report.failed],
     }
 
 
-def text_of(report: Report, *, verbose: bool) -> str:
+def text_of(report: Scan, *, verbose: bool) -> str:
     """A report for people."""
     lines = [
         f"{several(report.files, 'file')}, {size(report.bytes)}: "
@@ -157,11 +156,11 @@ def text_of(report: Report, *, verbose: bool) -> str:
         f"{report.added:,} new, {report.changed:,} changed, {report.moved:,} moved, {report.removed:,} gone, "
         f"{report.unchanged:,} as before",
     ]
-    if report.skipped.counts:
-        skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(report.skipped.counts.items()))
+    if report.skipped:
+        skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(report.skipped.items()))
         lines.append(f"left out: {skipped}")
     if verbose:
-        lines += [f"  {shown(key_of(path))}: {why}" for path, why in report.skipped.failed]
-    elif report.skipped.failed:
+        lines += [f"  {shown(file.key)}: {file.reason}" for file in report.failed]
+    elif report.failed:
         lines.append("say --verbose to see which could not be read, and why; the next scan tries them again")
     return "\n".join(lines)

@@ -11,11 +11,12 @@ from docindex.cli.options import Command, common_option, form_options, index_opt
 from docindex.cli.output import existing, progress, remark, remark_on_common, show
 from docindex.cli.wording import given, percent, shown
 from docindex.errors import UnreadableFile
-from docindex.folders.file_reader import NotReadable, read
-from docindex.folders.path_keys import key_of, under
+from docindex.folders.file_reader import NotReadable, read_file
+from docindex.folders.path_keys import key_of
 from docindex.frontends.text import decode
 from docindex.query.resolve import Text
 from docindex.query.search import Match
+from docindex.storage.key_ranges import under_roots
 
 _EXCERPT = 60
 """Characters of a passage that are shown in a list."""
@@ -122,7 +123,7 @@ def pairs(
     """
     if min_resemblance is None and min_containment is None:
         min_resemblance = 0.5
-    where = None if folder is None else under([key_of(given(folder))])
+    where = None if folder is None else under_roots([key_of(given(folder))])
     with existing(index_path) as index, progress("comparing"):
         found = index.pairs(
             min_resemblance=min_resemblance,
@@ -150,7 +151,7 @@ def pairs(
 def _asked_with(file: str) -> str:
     """The text of a file, read as scans do, or what comes from a pipe; `UnreadableFile` if it is none."""
     try:
-        text = _piped_text() if file == "-" else read(given(file), follow_symlinks=True).text
+        text = _piped_text() if file == "-" else read_file(given(file), follow_symlinks=True).text
     except NotReadable as error:
         raise UnreadableFile(f"{file} cannot be read: {error}", file) from error
     if text is None:

@@ -1,1 +1,57 @@
-"""Folders on disk: walking them, keeping an index of them, and tidying them up."""
+"""Find copies among the files of folders and remove them safely: scan, find, plan, act, undo.
+
+    with docindex.open() as index:
+        seen = folders.scan(index, ["~/Documents"])
+        findings = folders.find(index, ["~/Documents"], keep="newest", scan=seen)
+        plan = findings.plan()                      # plan.to_json() for a person to edit
+        outcome = folders.act(plan, "trash")        # or dry_run=True
+        folders.undo(outcome.journal)
+
+Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` is the home folder. Results name files by
+their keys, which are text: `key_of` and `path_of` convert between the two. Progress callbacks are called with
+how much is done, and how much there is in all or None. Errors are those of `docindex`, or `ValueError`.
+
+Scanning needs the package pathspec, which ``pip install 'docindex[cli]'`` installs. It works on Linux, macOS and
+Windows; `act` and `undo` work on Linux only, their dry runs everywhere.
+"""
+
+from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo
+from docindex.folders.findings import KINDS, FindingKind, Findings, find
+from docindex.folders.likeness import LikeFile, LikenessGroup, LikenessKind
+from docindex.folders.path_keys import key_of, path_of
+from docindex.folders.plan import KEEP, CopyGroup, KeepRule, Plan, PlannedFile
+from docindex.folders.removal import HOW, FileOutcome, How
+from docindex.folders.restore import UndoneFile
+from docindex.folders.scanner import Scan, scan
+from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
+
+__all__ = [
+    "HOW",
+    "KEEP",
+    "KINDS",
+    "CancelFlag",
+    "CopyGroup",
+    "FailedFile",
+    "FileOutcome",
+    "FindingKind",
+    "Findings",
+    "FolderProgress",
+    "How",
+    "KeepRule",
+    "LikeFile",
+    "LikenessGroup",
+    "LikenessKind",
+    "Outcome",
+    "Plan",
+    "PlannedFile",
+    "Scan",
+    "UndoOutcome",
+    "UndoneFile",
+    "WalkOptions",
+    "act",
+    "find",
+    "key_of",
+    "path_of",
+    "scan",
+    "undo",
+]

@@ -1,6 +1,8 @@
-"""A file in, its text out, or why there are none. Opens regular files alone, and waits for none.
+"""Read files safely: the text of a file, the digest of its bytes, its last or its first bytes.
 
-Must never trust what a path named a moment ago: what is opened is looked at once more, before and after.
+Opens regular files only, and waits for none. A file that cannot be read, or changes while it is read, is
+`NotReadable`. Must never trust the status that a path had a moment ago: the open file is checked before and
+after it is read.
 """
 
 import contextlib
@@ -12,76 +14,103 @@ from collections.abc import Iterator
 
 import xxhash
 
-from docindex.folders.system import open_file
+from docindex.folders.system import NO_FOLLOW, READ_FLAGS, open_file
 from docindex.frontends.text import decode, looks_binary
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _HEAD = 1 << 14
-_AT_ONCE = 1 << 20
+"""Bytes that are read to tell whether a file is binary."""
+
+_PIECE = 1 << 20
+"""Bytes that are read at a time."""
 
 TAIL = 1 << 14
-"""How many bytes at the end tell most files apart: heads are often alike, in photographs as in archives."""
+"""Bytes at the end of a file that are compared first: the ends of different files of one size rarely agree,
+while photographs and archives of one kind begin alike."""
 
 LARGEST_TEXT = 256_000_000
-"""Bytes; a file beyond it is taken for a binary one: as a document it would fill the memory."""
+"""Bytes. A larger file is treated as binary: as a document it would fill the memory."""
 
 
 class NotReadable(Exception):
-    """A file that cannot be read now; the message says why."""
+    """A file cannot be read or used; the message is the reason."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Content:
-    """What is in a file."""
+class FileContent:
+    """What was read of a file."""
 
     status: os.stat_result
     text: str | None
-    """None for what is no text."""
+    """None for a binary file."""
     digest: bytes | None
-    """xxh3-128 of its bytes; None where they were not all read."""
+    """The xxh3-128 of its bytes; None if only its head was read."""
+    encoding: str | None = None
+    """The encoding of the text; None for a binary file."""
+    guessed: bool = False
+    """Whether nothing in the file confirms that encoding, and the caller did not force it."""
 
 
-def read(path: bytes, *, follow_symlinks: bool = False) -> Content:
-    """The text of a file; of a binary one only its head is read. `NotReadable` for what is none any more."""
-    flags = _FLAGS | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
+def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | None = None) -> FileContent:
+    """The text of a file. Of a file that is binary by its first bytes no more than these are read.
+
+    With `encoding` the file is read in that encoding, otherwise as `docindex.frontends.text.decode` finds.
+    `NotReadable` if it cannot be opened, changes, is not a regular file, or is not valid in `encoding`.
+    """
+    flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:
         with os.fdopen(open_file(path, flags), "rb") as file:
-            before = _regular(file.fileno())
+            before = _regular_status(file.fileno())
             data = file.read(_HEAD)
-            if looks_binary(data) or before.st_size > LARGEST_TEXT:
-                return Content(before, None, None)
+            if before.st_size > LARGEST_TEXT or looks_binary(data, encoding):
+                return FileContent(before, None, None)
             data += file.read()
             _refuse_changed(before, os.fstat(file.fileno()), len(data))
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
-    decoded = decode(data)
-    return Content(before, decoded.text if decoded else None, xxhash.xxh3_128_digest(data))
+    digest = xxhash.xxh3_128_digest(data)
+    try:
+        decoded = decode(data, encoding)
+    except ValueError as error:
+        raise NotReadable(str(error)) from error
+    if decoded is None:
+        return FileContent(before, None, digest)
+    return FileContent(before, decoded.text, digest, decoded.encoding, decoded.guessed)
 
 
 def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """The xxh3-128 of the bytes of a file that is as it was; `NotReadable` if it is not."""
-    with _opened_as_it_was(path, size, mtime_ns) as file:
+    """The xxh3-128 of a file with this size and time; `NotReadable` if it has changed."""
+    with _opened_unchanged(path, size, mtime_ns) as file:
         hasher = xxhash.xxh3_128()
-        buffer = memoryview(bytearray(min(size, _AT_ONCE)))
+        buffer = memoryview(bytearray(min(size, _PIECE)))
         while count := file.readinto(buffer):
             hasher.update(buffer[:count])
     return hasher.digest()
 
 
 def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """The last bytes of a file that is as it was; `NotReadable` if it is not."""
-    with _opened_as_it_was(path, size, mtime_ns) as file:
+    """The last `TAIL` bytes of a file with this size and time; `NotReadable` if it has changed."""
+    with _opened_unchanged(path, size, mtime_ns) as file:
         file.seek(max(0, size - TAIL))
         return file.read(TAIL)
 
 
-@contextlib.contextmanager
-def _opened_as_it_was(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
-    """A file that has this size, and was changed then (or whenever, for -1), before it is read and after."""
+def beginning_of(path: bytes) -> bytes:
+    """The first megabyte of a file; `NotReadable` if it cannot be read."""
     try:
-        descriptor = open_file(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+        with io.FileIO(open_file(path, READ_FLAGS)) as file:
+            _regular_status(file.fileno())
+            return file.read(_PIECE)
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+
+
+@contextlib.contextmanager
+def _opened_unchanged(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
+    """An open file that has this size and time before and after it is read; a time of -1 is not compared."""
+    try:
+        descriptor = open_file(path, READ_FLAGS | NO_FOLLOW)
         with io.FileIO(descriptor) as file:
-            before = _regular(descriptor)
+            before = _regular_status(descriptor)
             if before.st_size != size or mtime_ns not in (-1, before.st_mtime_ns):
                 raise NotReadable("it was changed since it was scanned")
             yield file
@@ -90,20 +119,10 @@ def _opened_as_it_was(path: bytes, size: int, mtime_ns: int) -> Iterator[io.File
         raise NotReadable(error.strerror or str(error)) from error
 
 
-def beginning_of(path: bytes) -> bytes:
-    """The first megabyte of a file."""
-    try:
-        with io.FileIO(open_file(path, _FLAGS)) as file:
-            _regular(file.fileno())
-            return file.read(_AT_ONCE)
-    except OSError as error:
-        raise NotReadable(error.strerror or str(error)) from error
-
-
-def _regular(descriptor: int) -> os.stat_result:
+def _regular_status(descriptor: int) -> os.stat_result:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise NotReadable("it is no regular file any more")
+        raise NotReadable("it is not a regular file any more")
     return status
 
 

@@ -1,6 +1,6 @@
-"""Rules of what to leave out: patterns of the caller's, and ``.gitignore`` files where they lie.
+"""Decide which paths a walk leaves out: by the caller's patterns and by the ``.gitignore`` files it meets.
 
-Must never stop a walk: a file of rules that cannot be read has none, and a line that is no pattern says none.
+Must never stop a walk: an unreadable ``.gitignore`` has no rules, and a line that is not a pattern is ignored.
 """
 
 import fnmatch
@@ -13,38 +13,38 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from docindex.folders.file_reader import NotReadable, beginning_of
 
-IGNORING = b".gitignore"
+IGNORE_FILE = b".gitignore"
 
 
-class Rules:
-    """What is left out below one root."""
+class IgnoreRules:
+    """The rules below one root."""
 
     def __init__(self, root: bytes, exclude: Sequence[str]) -> None:
         self._root = root
         self._exclude = [os.fsencode(pattern) for pattern in exclude]
-        self._of: dict[bytes, list[GitIgnoreSpecPattern]] = {}
+        self._patterns: dict[bytes, list[GitIgnoreSpecPattern]] = {}
 
     def read(self, folder: bytes) -> None:
-        """Take in the file of rules that lies in a folder."""
+        """Add the rules of the ``.gitignore`` in a folder."""
         try:
-            lines = beginning_of(os.path.join(folder, IGNORING)).decode("utf-8-sig", "surrogateescape")
+            lines = beginning_of(os.path.join(folder, IGNORE_FILE)).decode("utf-8-sig", "surrogateescape")
         except NotReadable:
             return
-        # The last line that says anything about a path decides.
-        self._of[folder] = list(_patterns(lines))[::-1]
+        # The last pattern that matches a path decides.
+        self._patterns[folder] = list(_patterns(lines))[::-1]
 
     def refused(self, path: bytes, *, is_folder: bool) -> str | None:
-        """Why a path is left out, or None."""
-        if not self._exclude and not self._of:
+        """Why a path is left out ("excluded" or "ignored"), or None."""
+        if not self._exclude and not self._patterns:
             return None
         name, below = os.path.basename(path), path[len(self._root) :].lstrip(b"/")
-        if any(fnmatch.fnmatchcase(some, pattern) for pattern in self._exclude for some in (name, below)):
+        if any(fnmatch.fnmatchcase(text, pattern) for pattern in self._exclude for text in (name, below)):
             return "excluded"
         folder = os.path.dirname(path)
-        while self._of and len(folder) >= len(self._root):
-            # The rules nearest to it come first.
+        while self._patterns and len(folder) >= len(self._root):
+            # The rules of the nearest folder come first.
             inside = os.fsdecode(path[len(folder) :]).lstrip("/") + ("/" if is_folder else "")
-            for pattern in self._of.get(folder, ()):
+            for pattern in self._patterns.get(folder, ()):
                 if _matches(pattern, inside):
                     return "ignored" if pattern.include else None
             if folder == os.path.dirname(folder):
@@ -54,7 +54,7 @@ class Rules:
 
 
 def _matches(pattern: GitIgnoreSpecPattern, inside: str) -> bool:
-    """Whether a pattern is about this very entry, and not only about a folder that it lies in."""
+    """Whether a pattern matches this entry itself, not only a folder above it."""
     found = pattern.regex.finditer(inside) if pattern.regex else ()
     return any(one.groupdict().get("ps_d") is None or one.end("ps_d") == len(inside) for one in found)
 
@@ -63,7 +63,7 @@ def _patterns(lines: str) -> Iterator[GitIgnoreSpecPattern]:
     for line in lines.split("\n"):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # of `re`, on what looks like a set in a set
+                warnings.simplefilter("ignore", FutureWarning)  # from `re`, about a possible nested set
                 pattern = GitIgnoreSpecPattern(line.removesuffix("\r"))
         except (ValueError, re.error):
             continue

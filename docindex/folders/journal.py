@@ -1,6 +1,6 @@
-"""What is done to a person's files, written down: a line of JSON for what was begun, and for what was done.
+"""The journal of what `act` does to files: one line of JSON when a step begins, one when it is done or undone.
 
-Each line is on the disk before the next step is made. Must never forget a line that is there.
+Each line is on the disk before the next change is made. Must never lose a line that was written.
 """
 
 import contextlib
@@ -13,9 +13,12 @@ from typing import Any, Self
 
 import platformdirs
 
+from docindex.errors import Busy, UnreadableFile
+from docindex.folders.system import BINARY_FLAG, exclusive_lock
+
 
 class Journal:
-    """A journal to be added to; without a path nothing is written."""
+    """A journal to append to. Without a path nothing is written."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = path
@@ -29,15 +32,15 @@ class Journal:
             os.close(self._descriptor)
 
     def write(self, **entry: object) -> None:
-        """One more line, whole or not at all."""
+        """Append a line, whole or not at all, and wait until it is on the disk."""
         if self.path is None:
             return
         if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY_FLAG, 0o600)
         line = json.dumps({"at": time.time(), **entry}).encode() + b"\n"
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
-        if end and os.pread(self._descriptor, 1, end - 1) != b"\n":
-            line = b"\n" + line  # what was cut short, as by a power failure, must not swallow this
+        if end and not self._ends_in_newline(end):
+            line = b"\n" + line  # a line that was cut short, as by a power failure, must not swallow this one
         try:
             while line:
                 line = line[os.write(self._descriptor, line) :]
@@ -46,25 +49,27 @@ class Journal:
             os.ftruncate(self._descriptor, end)
             raise
 
+    def _ends_in_newline(self, end: int) -> bool:
+        """Whether the last byte is a newline; leaves the position at the end."""
+        assert self._descriptor is not None
+        os.lseek(self._descriptor, end - 1, os.SEEK_SET)
+        return os.read(self._descriptor, 1) == b"\n"
 
-def own() -> Path:
-    """The journal of the person who runs this."""
+
+def own_journal() -> Path:
+    """The path of the journal of the person who runs this."""
     return platformdirs.user_state_path("docindex", ensure_exists=True) / "journal.jsonl"
 
 
-def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """What is known of each step that was begun and not undone, in their order; `done` if it ended.
+def open_steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """The steps of a journal that were begun and not undone, in their order; `done` tells whether they ended.
 
-    A line that is no JSON was cut short: what it was about to say of was not begun, or can be seen.
-    `ValueError` for a file without a single line of a journal.
+    A line that is not JSON was cut short: the step it would have begun did not begin, and whether a step ended
+    can be seen from the files. `ValueError` for a file without any line of a journal, `UnreadableFile` for one
+    that cannot be read. No steps if the file does not exist.
     """
-    found: dict[str, dict[str, Any]] = {}
-    if Path(path).exists() and not Path(path).is_file():
-        raise ValueError(f"{os.fspath(path)} is no regular file; name a journal that act wrote")
-    try:
-        lines = Path(path).read_text("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return {}  # nothing was ever done
+    steps: dict[str, dict[str, Any]] = {}
+    lines = _lines(path)
     understood = 0
     for number, line in enumerate(lines, 1):
         try:
@@ -72,48 +77,72 @@ def steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
         except ValueError:
             continue
         try:
-            if "begun" in entry:
-                _refuse_strange(entry)
-                found[entry["step"]] = {**entry, "done": False}
-            elif "done" in entry:
-                if entry["step"] in found:
-                    found[entry["step"]] |= {"trashed": entry["trashed"], "done": True}
-            else:
-                found.pop(entry["undone"], None)
+            _follow(entry, steps)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"line {number} is not one that act wrote to its journal: {line[:60]!r}"
+                f"line {number} is not one that act wrote to a journal: {line[:60]!r}"
             ) from error
         understood += 1
     if lines and not understood:
         raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
-    return found
+    return steps
 
 
-_FACTS = {"step": str, "begun": str, "key": str, "kept": str, "digest": str, "aside": str, "mtime_ns": int,
-          "mode": int, "owner": list, "attributes": dict}  # fmt: skip
+def _lines(path: str | os.PathLike[str]) -> list[str]:
+    name = os.fspath(path)
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{name} is not a regular file; name a journal that act wrote")
+    try:
+        return Path(path).read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return []  # act was never run
+    except OSError as error:
+        raise UnreadableFile(f"the journal {name} cannot be read: {error.strerror}", name) from error
 
 
-def _refuse_strange(entry: dict[str, Any]) -> None:
-    """`TypeError` or `KeyError` for a line that does not say what one that begins a step says."""
-    if any(type(entry[name]) is not kind for name, kind in _FACTS.items()):
-        raise TypeError("a fact of another type")
+def _follow(entry: dict[str, Any], steps: dict[str, dict[str, Any]]) -> None:
+    """Take one line of a journal into account."""
+    if "begun" in entry:
+        _check_begun(entry)
+        steps[entry["step"]] = {**entry, "done": False}
+    elif "done" in entry:
+        if entry["step"] in steps:
+            steps[entry["step"]] |= {"trashed": entry["trashed"], "done": True}
+    else:
+        steps.pop(entry["undone"], None)
+
+
+_BEGUN_FIELDS = {
+    "step": str,
+    "begun": str,
+    "key": str,
+    "kept": str,
+    "digest": str,
+    "aside": str,
+    "mtime_ns": int,
+    "mode": int,
+    "owner": list,
+    "attributes": dict,
+}
+
+
+def _check_begun(entry: dict[str, Any]) -> None:
+    """`TypeError` or `KeyError` unless a line has the fields of one that begins a step."""
+    if any(type(entry[name]) is not kind for name, kind in _BEGUN_FIELDS.items()):
+        raise TypeError("a field of another type")
     texts = [*entry["attributes"].values(), *entry["attributes"]]
-    if [type(one) for one in entry["owner"]] != [int, int] or any(type(one) is not str for one in texts):
+    if [type(number) for number in entry["owner"]] != [int, int] or any(
+        type(text) is not str for text in texts
+    ):
         raise TypeError("an owner or attributes of another type")
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[None]:
-    """Within, no other process of this person acts or undoes; `BlockingIOError` if one is at it."""
-    with (platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock").open("a") as lock:
-        try:
-            import fcntl
-        except ImportError:  # Windows refuses by itself to remove what somebody has open
+def act_lock() -> Iterator[None]:
+    """Keep all other processes of this person from `act` and `undo`; `Busy` if one of them is at work."""
+    path = platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock"
+    try:
+        with exclusive_lock(path):
             yield
-            return
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise BlockingIOError("another docindex act or undo is at work; wait for its end") from error
-        yield
+    except BlockingIOError as error:
+        raise Busy("another docindex act or undo is at work; wait until it ends", str(path)) from error

@@ -1,105 +1,159 @@
-"""An index in, groups of text files that are alike without being copies out: for a person to look at.
+"""Find text files that are alike without having the same bytes: the same text, near copies, contained texts.
 
-Must never be acted upon: what is alike is not the same.
+The groups are for a person to look at. They must never be acted upon: alike is not the same.
 """
 
 import bisect
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from docindex.folders.path_keys import under
 from docindex.index.writer import Index
+from docindex.query.clusters import Cluster
 from docindex.query.pairs import Pair
+from docindex.storage.file_rows import Tracked
+from docindex.storage.key_ranges import under_roots
 
-Kind = Literal["same text", "near", "contained"]
-KINDS: tuple[Kind, ...] = ("same text", "near", "contained")
+LikenessKind = Literal["same text", "near", "contained"]
+"""Same text: the same letters and digits, as of one text in two encodings. Near: resemblance of at least
+`min_resemblance`. Contained: at least `min_containment` of a text is in another one."""
+
+LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same text", "near", "contained")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikeFile:
-    """A file in such a group."""
+    """A file of a `LikenessGroup`."""
 
     key: str
     share: float
-    """How much it resembles the one it is like; of a contained one, how much of it is in the first."""
+    """Its resemblance to the file that `like` names; of a contained file, its containment in that file."""
     like: str | None
-    """The key of that one; None for the first of the group."""
+    """The key of another file of the group; None for the first file."""
     size: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikenessGroup:
-    """Files that are alike, the first one before those that are like it."""
+    """Text files that are alike. The first file comes before those that are like it."""
 
-    kind: Kind
+    kind: LikenessKind
     files: tuple[LikeFile, ...]
 
     @property
     def reclaimable(self) -> int:
-        """How many bytes all but the largest have: what could be given back if one is enough."""
+        """The bytes of all files but the largest: what keeping only that one would give back."""
         sizes = [file.size for file in self.files]
         return sum(sizes) - max(sizes)
 
 
-def likenesses(
-    index: Index,
-    roots: Sequence[str],
-    *,
-    min_resemblance: float = 0.8,
-    min_containment: float | None = 0.8,
-    ignore_above: int | None = None,
-    among: AbstractSet[str] | None = None,
+@dataclasses.dataclass(frozen=True, slots=True)
+class LikenessLimits:
+    """What counts as alike, and which files are compared."""
+
+    min_resemblance: float = 0.8
+    min_containment: float | None = 0.8
+    """None to leave contained texts out."""
+    ignore_above: int | None = None
+    """Ignore fingerprints that more than this many texts have; None for no limit. Where a program wrote a
+    hundred thousand similar files, listing each pair of them would fill any memory."""
+    among: AbstractSet[str] | None = None
+    """The keys of the files that are compared; None for all."""
+
+
+def find_likenesses(
+    index: Index, roots: Sequence[str], limits: LikenessLimits | None = None
 ) -> list[LikenessGroup]:
-    """Groups of texts under some folders: of the same letters and digits, near ones, one inside another.
+    """The groups of text files under some roots that are alike, the largest reclaimable size first.
 
-    Exact copies count once, by the first of their keys; so do, where one is inside another, all of a group;
-    and each text is shown inside one only.
-    What more than `ignore_above` texts have does not count: where a hundred thousand are alike, because one
-    program wrote them, to name each pair would fill any memory.
+    Exact copies are shown once, by the first of their keys. Of a group of near copies only the first is
+    compared for containment, and each text is shown as contained in one other text only.
     """
-    files = {file.key: file for root in roots for file in index.files.under(root)}
-
-    def like(key: str, share: float, other: str | None) -> LikeFile:
-        return LikeFile(key, share, other, files[key].size if key in files else 0)
-
-    where = under(roots)
-    found: list[LikenessGroup] = []
-    stood_for: list[str] = []
-    for cluster in index.clusters(min_resemblance, where=where, ignore_above=ignore_above):
-        there = [member for member in cluster.members if among is None or member.key in among]
-        stood_for += [member.key for member in there[1:]]
-        members, bytes_of = [], set()
-        for member in there:
-            # One text may be written in several ways, as UTF-8 and as UTF-16.
-            digest = files[member.key].digest if member.key in files else None
-            if member.why != "exact copy" or (digest is not None and digest not in bytes_of):
-                members.append(member)
-            bytes_of.add(digest)
-        if len(members) > 1:
-            kind: Kind = "near" if any(member.why == "near" for member in members) else "same text"
-            found.append(LikenessGroup(kind, tuple(like(m.key, m.resemblance, m.like) for m in members)))
-    if min_containment is not None:
-        condition, bindings = where
-        # The first of each group stands for it: a hundred drafts in a hundred finals are ten thousand pairs.
-        firsts = f"({condition}) and key not in (select value from json_each(?))"
+    limits = limits or LikenessLimits()
+    sizes = _Files({file.key: file for root in roots for file in index.files.under(root)})
+    groups: list[LikenessGroup] = []
+    represented: list[str] = []
+    clusters = index.clusters(
+        limits.min_resemblance, where=under_roots(roots), ignore_above=limits.ignore_above
+    )
+    for cluster in clusters:
+        group, others = _near_group(cluster, sizes, limits.among)
+        groups += group
+        represented += others
+    if limits.min_containment is not None:
+        # The first file represents its group: a hundred drafts in a hundred finals are ten thousand pairs.
         pairs = index.containments(
-            min_containment, where=(firsts, [*bindings, json.dumps(stood_for)]), ignore_above=ignore_above
+            limits.min_containment,
+            where=under_roots(roots, without=represented),
+            ignore_above=limits.ignore_above,
         )
-        meant = (pair for pair in pairs if among is None or {pair.a, pair.b} <= among)
-        inside: dict[str, list[LikeFile]] = {}
-        for pair in _closest(meant, lambda key: like(key, 1.0, None).size):
-            inside.setdefault(pair.b, []).append(like(pair.a, pair.containment, pair.b))
-        found += [LikenessGroup("contained", (like(key, 1.0, None), *parts)) for key, parts in inside.items()]
-    return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
+        among = limits.among
+        groups += _containment_groups(
+            (pair for pair in pairs if among is None or {pair.a, pair.b} <= among), sizes
+        )
+    return sorted(groups, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def count_common_fingerprints(index: Index, ignore_above: int) -> int:
+    """How many different fingerprints more than `ignore_above` texts have: those that `find` ignores."""
+    if len(index) <= ignore_above:
+        return 0
+    return bisect.bisect_left(index.document_frequencies(), -ignore_above, key=lambda count: -count)
+
+
+class _Files:
+    """The files that scans know, by key."""
+
+    def __init__(self, known: dict[str, Tracked]) -> None:
+        self._known = known
+
+    def digest(self, key: str) -> bytes | None:
+        return self._known[key].digest if key in self._known else None
+
+    def size(self, key: str) -> int:
+        return self._known[key].size if key in self._known else 0
+
+    def like(self, key: str, share: float, other: str | None) -> LikeFile:
+        return LikeFile(key, share, other, self.size(key))
+
+
+def _near_group(
+    cluster: Cluster, files: _Files, among: AbstractSet[str] | None
+) -> tuple[list[LikenessGroup], list[str]]:
+    """The group that a cluster makes, if it makes one; and the keys that its first member represents."""
+    found = [member for member in cluster.members if among is None or member.key in among]
+    members, digests = [], set()
+    for member in found:
+        # One text may be written in several ways, as UTF-8 and as UTF-16.
+        digest = files.digest(member.key)
+        if member.why != "exact copy" or (digest is not None and digest not in digests):
+            members.append(member)
+        digests.add(digest)
+    represented = [member.key for member in found[1:]]
+    if len(members) < 2:
+        return [], represented
+    kind: LikenessKind = "near" if any(member.why == "near" for member in members) else "same text"
+    group = LikenessGroup(
+        kind, tuple(files.like(member.key, member.resemblance, member.like) for member in members)
+    )
+    return [group], represented
+
+
+def _containment_groups(pairs: Iterable[Pair], files: _Files) -> list[LikenessGroup]:
+    """The texts that contain others, each with those that it contains."""
+    contained: dict[str, list[LikeFile]] = {}
+    for pair in _closest(pairs, files.size):
+        contained.setdefault(pair.b, []).append(files.like(pair.a, pair.containment, pair.b))
+    return [
+        LikenessGroup("contained", (files.like(key, 1.0, None), *parts)) for key, parts in contained.items()
+    ]
 
 
 def _closest(pairs: Iterable[Pair], size: Callable[[str], int]) -> list[Pair]:
-    """Of each text the pair with the one that has the most of it, of several such the smallest.
+    """For each text, the pair with the text that contains most of it; the smallest among equals.
 
-    Of two that are inside each other the one that is more so.
+    Of two texts that contain each other, only the one that is contained more.
     """
     best: dict[str, Pair] = {}
     for pair in pairs:
@@ -107,17 +161,10 @@ def _closest(pairs: Iterable[Pair], size: Callable[[str], int]) -> list[Pair]:
         if other is None or (-pair.containment, size(pair.b)) < (-other.containment, size(other.b)):
             best[pair.a] = pair
 
-    def stays(pair: Pair) -> bool:
+    def is_kept(pair: Pair) -> bool:
         back = best.get(pair.b)
         if back is None or back.b != pair.a:
             return True
         return (-pair.containment, pair.a) < (-back.containment, back.a)
 
-    return [pair for pair in best.values() if stays(pair)]
-
-
-def too_common(index: Index, ignore_above: int) -> int:
-    """How many different fingerprints more than so many texts have."""
-    if len(index) <= ignore_above:
-        return 0
-    return bisect.bisect_left(index.document_frequencies(), -ignore_above, key=lambda count: -count)
+    return [pair for pair in best.values() if is_kept(pair)]

@@ -1,7 +1,8 @@
-r"""Paths in, keys out, and back: a key is text, a path on Unix any bytes but NUL.
+r"""Convert file paths to document keys and back: a key is text, a path on Unix is any bytes but NUL.
 
-Bytes that are no UTF-8 become ``\xNN``, and the backslash of a name that looks like that becomes ``\x5c``: so
-two paths never have one key, and what was printed can be read again.
+Bytes that are not UTF-8 become ``\xNN``, and a backslash that already looks like the start of ``\xNN`` becomes
+``\x5c``. So two paths never have the same key, and a printed key can be read back. On Windows a key has forward
+slashes. Must never open or change a file.
 """
 
 import os
@@ -11,6 +12,9 @@ from collections.abc import Iterable
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
 _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
+Root = str | bytes | os.PathLike[str]
+"""A file or a folder as a caller names it; a leading ``~`` is the home folder."""
+
 
 def key_of(path: bytes) -> str:
     r"""The key of a path.
@@ -18,34 +22,58 @@ def key_of(path: bytes) -> str:
     >>> key_of(b"/home/ada/caf\xc3\xa9"), key_of(b"/home/ada/caf\xe9"), key_of(rb"/a\x41")
     ('/home/ada/café', '/home/ada/caf\\xe9', '/a\\x5cx41')
     """
-    # As bytes: what is broken must be escaped after what is whole.
+    # The backslashes are escaped as bytes, before the bytes that are not UTF-8 are.
     literal = _LOOKS_ESCAPED.sub(rb"\\x5c", path) if b"\\x" in path else path
     return literal.decode("utf-8", "backslashreplace")
 
 
 def path_of(key: str) -> bytes:
-    r"""The opposite.
+    r"""The path of a key: the inverse of `key_of`.
 
     >>> path_of(key_of(b"/home/ada/caf\xe9")), path_of(key_of(rb"/a\x41"))
     (b'/home/ada/caf\xe9', b'/a\\x41')
     """
-    whole = key.encode("utf-8", "surrogateescape")
-    return _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), whole)
+    literal = key.encode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), literal)
 
 
-def root_of(path: str | bytes | os.PathLike[str]) -> bytes:
-    """A path as a person wrote it, absolute, without going through links."""
+def root_of(path: Root) -> bytes:
+    """The absolute form of a path that a person wrote; symbolic links in it stay. Does not expand ``~``."""
     if not path:
-        raise ValueError("a path is empty; name a file or a folder, or . for this one")
-    absolute = os.path.abspath(os.fsencode(path))
-    return absolute[1:] if absolute.startswith(b"//") else absolute
+        raise ValueError("a path is empty; name a file or a folder, or . for the current folder")
+    absolute = with_slashes(os.path.abspath(os.fsencode(path)))
+    return absolute[1:] if absolute.startswith(b"//") and os.sep == "/" else absolute
 
 
-def under(roots: Iterable[str]) -> tuple[str, list[str]]:
-    """The condition in SQL that a document's key is that of one of some roots, or of what is below."""
-    conditions, bindings = [], []
-    for root in roots:
-        below = root if root.endswith("/") else f"{root}/"
-        conditions.append("key = ? or (key >= ? and key < ?)")
-        bindings += [root, below, f"{below[:-1]}0"]
-    return " or ".join(conditions) or "1", bindings
+def roots_of(roots: Iterable[Root]) -> list[bytes]:
+    """The absolute form of each root, each once. Expands ``~``; a link to a file becomes that file.
+
+    `TypeError` for a single path in place of a list.
+
+    >>> roots_of(["/home/ada", b"/home/ada/", "/home/ada/letters"])
+    [b'/home/ada', b'/home/ada/letters']
+    """
+    if isinstance(roots, (str, bytes, os.PathLike)):
+        raise TypeError(f"roots must be a list of paths, not the single path {roots!r}; put it in a list")
+    paths = (root_of(os.path.expanduser(os.fsencode(root))) for root in roots)
+    return list(dict.fromkeys(_without_link(path) for path in paths))
+
+
+def is_under(key: str, root: str) -> bool:
+    """Whether a key is the root, or below it.
+
+    >>> is_under("/a/b", "/a"), is_under("/ab", "/a"), is_under("/a", "/")
+    (True, False, True)
+    """
+    return key == root or key.startswith(root if root.endswith("/") else f"{root}/")
+
+
+def with_slashes(path: bytes) -> bytes:
+    """A path with forward slashes: the same path, except on Windows."""
+    return path if os.sep == "/" else path.replace(os.fsencode(os.sep), b"/")
+
+
+def _without_link(path: bytes) -> bytes:
+    if os.path.islink(path) and os.path.isfile(path):
+        return with_slashes(os.path.realpath(path))
+    return path

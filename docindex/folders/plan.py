@@ -1,6 +1,6 @@
-"""Groups of copies in, a plan out: which of them are kept. And plans as JSON, to be read and edited.
+"""Plan which files of each group of exact copies are kept; write plans as JSON and read them.
 
-Must never plan to remove a file from a reference folder, nor the last one of a group.
+Must never plan to remove a file from a reference folder, nor the last file of a group.
 """
 
 import contextlib
@@ -9,13 +9,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from docindex.folders.copies import Copies
-from docindex.folders.path_keys import path_of
+from docindex.folders.exact_copies import ExactCopies
+from docindex.folders.path_keys import is_under, path_of
 from docindex.storage.file_rows import Tracked
 
-Keep = Literal["newest", "oldest", "shortest-path", "first"]
+KeepRule = Literal["newest", "oldest", "shortest-path", "first"]
+"""Which file of a group is kept. First is the first path in alphabetical order, which also decides ties."""
 
 _BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
     "newest": lambda file: (-_time_of(file), file.key),
@@ -30,12 +31,13 @@ _FORMAT = 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file in a plan."""
+    """A file of a plan. `ValueError` for a key that is not an absolute path."""
 
     key: str
     keep: bool
     size: int
     mtime_ns: int
+    """When it was changed; -1 if that was too recent to trust."""
 
     def __post_init__(self) -> None:
         path = path_of(self.key)
@@ -51,38 +53,88 @@ class CopyGroup:
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
     reclaimable: int
-    """How many bytes removing the others would give back."""
+    """The bytes that removing the others gives back."""
+
+    @property
+    def kind(self) -> Literal["exact"]:
+        """The kind of the group, as that of a `LikenessGroup`."""
+        return "exact"
 
     @property
     def kept(self) -> list[PlannedFile]:
-        """Those that stay."""
+        """The files that stay."""
         return [file for file in self.files if file.keep]
 
     @property
     def others(self) -> list[PlannedFile]:
-        """Those that may go."""
+        """The files that `act` removes or links."""
         return [file for file in self.files if not file.keep]
 
 
-def plan(
-    groups: Iterable[Copies],
-    keep: Keep = "first",
-    *,
-    reference: Sequence[str] = (),
-    isolate: Sequence[str] = (),
-) -> list[CopyGroup]:
-    """What to keep of each group: the best one, and all that lie under a reference folder.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Plan:
+    """Groups of exact copies, with the files to keep. Made by `Findings.plan` or read from JSON.
 
-    Files under one of the folders to `isolate` are no copies of each other: of a group that has some under
-    several of them, those under the folder of the best one are kept, and a group within one is left out.
+    >>> Plan.from_json(Plan(()).to_json()) == Plan(())
+    True
     """
-    if keep not in _BEST:
-        raise ValueError(f"keep must be one of {', '.join(KEEP)}, not {keep!r}")
-    planned, protected = [], _Protected(reference)
+
+    groups: tuple[CopyGroup, ...]
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that `act` gives back."""
+        return sum(group.reclaimable for group in self.groups)
+
+    def to_json(self) -> str:
+        """The plan as JSON, for people to edit and for `from_json` to read."""
+        groups = [dataclasses.asdict(group) for group in self.groups]
+        return json.dumps({"docindex-plan": _FORMAT, "groups": groups}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The plan in some JSON.
+
+        `ValueError` if it is not a plan, or would keep no file of a group.
+        """
+        try:
+            found = json.loads(text)
+            if found["docindex-plan"] != _FORMAT:
+                raise ValueError(f"its format is {found['docindex-plan']!r}, expected {_FORMAT}")
+            groups = tuple(_group(group) for group in found["groups"])
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"this is not a plan that dups --json wrote: {_reason(error)}") from error
+        for group in groups:
+            if not group.kept:
+                keys = [file.key for file in group.files]
+                raise ValueError(f"the plan keeps none of {keys}; keep at least one of them")
+        return cls(groups)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KeepPolicy:
+    """How the files to keep are chosen."""
+
+    keep: KeepRule = "first"
+    reference: Sequence[str] = ()
+    """Folders, by their keys, whose files are always kept."""
+    isolate: Sequence[str] = ()
+    """Folders, by their keys, whose files are not copies of files in the same folder."""
+
+
+def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
+    """The files to keep of each group: the best one by the rule, and all in reference folders.
+
+    Of a group with files under several of the folders to isolate, all files under the folder of the best
+    one are kept; a group within one such folder is left out. The largest reclaimable size comes first.
+    """
+    policy = policy or KeepPolicy()
+    check_keep(policy.keep)
+    planned, references = [], _References(policy.reference)
     for group in groups:
-        files = sorted(group.files, key=_BEST[keep])
-        kept = {file.key for file in files if protected.covers(path_of(file.key))}
-        kept = _isolated(files, kept or {files[0].key}, isolate)
+        files = sorted(group.files, key=_BEST[policy.keep])
+        kept = {file.key for file in files if references.cover(path_of(file.key))}
+        kept = _with_isolated(files, kept or {files[0].key}, policy.isolate)
         staying = {(file.device, file.inode) for file in files if file.key in kept}
         going = {(file.device, file.inode) for file in files} - staying
         if going:
@@ -93,59 +145,48 @@ def plan(
     return sorted(planned, key=lambda group: (-group.reclaimable, group.files[0].key))
 
 
-def to_json(groups: Iterable[CopyGroup]) -> str:
-    """Groups as JSON that `from_json` reads."""
-    return json.dumps(
-        {"docindex-plan": _FORMAT, "groups": [dataclasses.asdict(group) for group in groups]}, indent=1
-    )
+def check_keep(keep: str) -> None:
+    """`ValueError` unless this is a `KeepRule`."""
+    if keep not in _BEST:
+        raise ValueError(f"keep must be one of {', '.join(KEEP)}, not {keep!r}")
 
 
-def from_json(text: str | bytes) -> list[CopyGroup]:
-    """The groups of a plan; `ValueError` for what is none, or would keep nothing of a group."""
-    try:
-        found = json.loads(text)
-        if found["docindex-plan"] != _FORMAT:
-            raise ValueError(f"format {found['docindex-plan']!r}, where {_FORMAT} is known")
-        groups = [_group(group) for group in found["groups"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        kinds = (json.JSONDecodeError, UnicodeDecodeError)
-        why = "it is not JSON" if isinstance(error, kinds) else "something is missing, or not as it must be"
-        if type(error) is ValueError:
-            why = str(error)
-        raise ValueError(f"this is not a plan that dups --json wrote: {why}") from error
-    for group in groups:
-        if not group.kept:
-            raise ValueError(f"the plan keeps none of {[file.key for file in group.files]}; keep one of them")
-    return groups
+def _reason(error: Exception) -> str:
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+        return "it is not JSON"
+    return str(error) if type(error) is ValueError else "a field is missing or has the wrong type"
 
 
 def _group(found: dict[str, Any]) -> CopyGroup:
     files = tuple(
         PlannedFile(
-            _of(file, "key", str), _of(file, "keep", bool), _of(file, "size", int), _of(file, "mtime_ns", int)
+            _field(file, "key", str),
+            _field(file, "keep", bool),
+            _field(file, "size", int),
+            _field(file, "mtime_ns", int),
         )
         for file in found["files"]
     )
-    digest = _of(found, "digest", str)
+    digest = _field(found, "digest", str)
     if not re.fullmatch("[0-9a-f]{32}", digest):
-        raise ValueError(f"a digest {digest!r}")
-    return CopyGroup(files, digest, _of(found, "reclaimable", int))
+        raise ValueError(f"the digest {digest!r} is not 32 hexadecimal digits")
+    return CopyGroup(files, digest, _field(found, "reclaimable", int))
 
 
-def _of(found: dict[str, Any], name: str, kind: type) -> Any:
+def _field(found: dict[str, Any], name: str, kind: type) -> Any:
     if type(found[name]) is not kind:
         raise TypeError(f"{name} = {found[name]!r}")
     return found[name]
 
 
-def _isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
-    """Those that are kept, with all that lie under the same folder as one of them."""
-    together = [root for root in roots if any(_is_under(key, root) for key in kept)]
-    return kept | {file.key for file in files if any(_is_under(file.key, root) for root in together)}
+def _with_isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
+    """The kept keys, and those under the same isolated folder as one of them."""
+    together = [root for root in roots if any(is_under(key, root) for key in kept)]
+    return kept | {file.key for file in files if any(is_under(file.key, root) for root in together)}
 
 
-class _Protected:
-    """Folders of which no file may go, by whatever way it is reached; nor what links in them lead to."""
+class _References:
+    """Reference folders, and what symbolic links in them lead to. No file in them may be removed."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._identities: set[tuple[int, int]] = set()
@@ -158,12 +199,12 @@ class _Protected:
                         self._add(path)
 
     def _add(self, path: bytes) -> None:
-        with contextlib.suppress(OSError):  # as a link that leads nowhere
+        with contextlib.suppress(OSError):  # a link may lead nowhere
             status = os.stat(path)
             self._identities.add((status.st_dev, status.st_ino))
 
-    def covers(self, path: bytes) -> bool:
-        """Whether a path, or a folder above it, is one of these, seen literally or through its links."""
+    def cover(self, path: bytes) -> bool:
+        """Whether a path is in a reference folder, taken literally or through its links."""
         if not self._identities:
             return False
         return self._is_below(path) or self._is_below(os.path.realpath(path))
@@ -181,14 +222,10 @@ class _Protected:
 
 
 def _time_of(file: Tracked) -> int:
-    """When a file was changed; of one that was too new for the index what the system says now."""
+    """When a file was changed. If that was too recent for the index, the file is asked now."""
     if file.mtime_ns != -1:
         return file.mtime_ns
     try:
         return os.stat(path_of(file.key)).st_mtime_ns
     except OSError:
         return -1
-
-
-def _is_under(key: str, root: str) -> bool:
-    return key == root or key.startswith(root if root.endswith("/") else f"{root}/")

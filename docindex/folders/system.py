@@ -1,26 +1,53 @@
-"""Paths of any length in, descriptors out; and other names for files, without replacing any."""
+"""The calls that differ between operating systems: open, rename, attributes, locks, shared storage.
 
+The only module of the package that may use what only Linux or Unix has. Importing it, and what a scan needs of
+it, works everywhere; what removes files is implemented for Linux alone, see `require_linux`. Works on open
+files where it can: by the time of a call a path may name another file. Must never replace a file, nor give
+anyone more rights to one.
+"""
+
+import base64
+import contextlib
 import ctypes
 import errno
 import os
+import stat
+import struct
+import sys
+from collections.abc import Iterator
+from typing import Any
 
-LONGEST = 1000
-"""Longer paths are opened piece by piece: the system takes 4,096 bytes at a time, less on some."""
+from docindex.errors import UnsupportedPlatform
+
+LONGEST_PATH = 1000
+"""Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes at a time, other systems less."""
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+BINARY_FLAG = getattr(os, "O_BINARY", 0)
+NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
+"""To read a file; opening a pipe does not wait for a writer."""
+
+
+def require_linux(action: str) -> None:
+    """`UnsupportedPlatform` unless this is Linux, where moving files without ever losing one is tested."""
+    if sys.platform != "linux":
+        raise UnsupportedPlatform(
+            f"{action} works on Linux only, not on {sys.platform}; a dry run shows what it would do"
+        )
 
 
 def open_file(path: bytes, flags: int) -> int:
     """A descriptor for a path of any length."""
     flags |= getattr(os, "O_CLOEXEC", 0)
-    if len(path) < LONGEST:
+    if len(path) < LONGEST_PATH or os.open not in os.supports_dir_fd:
         return os.open(path, flags)
     *folders, name = path.split(b"/")
     at = os.open(b"/", FOLDER)
     try:
         while folders:
             step = [folders.pop(0)]
-            while folders and sum(map(len, step)) < LONGEST // 2:
+            while folders and sum(map(len, step)) < LONGEST_PATH // 2:
                 step.append(folders.pop(0))
             below = os.open(b"/".join(filter(None, step)) or b".", FOLDER, dir_fd=at)
             os.close(at)
@@ -30,38 +57,127 @@ def open_file(path: bytes, flags: int) -> int:
         os.close(at)
 
 
+def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:
+    """The status of an entry of a folder, with its device and its inode."""
+    if os.name == "nt":  # where the entry itself does not know them
+        return os.stat(entry.path, follow_symlinks=follow)
+    return entry.stat(follow_symlinks=follow)
+
+
 _RENAME_NOREPLACE = 1
 _AT_FDCWD = -100
-_NOT_KNOWN = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
+_NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
-def rename_no_replace(now: bytes, wanted: bytes) -> None:
-    """Give a file another name; `FileExistsError`, and nothing done, if that is taken."""
+def rename_no_replace(old: bytes, new: bytes) -> None:
+    """Rename a file. If the new name is taken: `FileExistsError`, and nothing is changed."""
     try:
-        _rename_new(now, wanted)
+        _rename_in_one_step(old, new)
         return
     except OSError as error:
-        if error.errno not in _NOT_KNOWN:
+        if error.errno not in _NOT_SUPPORTED:
             raise
-    # Two steps, where the system, or this file system, knows no single one.
+    # Two steps, where the kernel or this file system cannot do it in one.
     try:
-        os.link(now, wanted, follow_symlinks=False)
+        os.link(old, new, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # there are file systems without links, and files of others that must not be linked
-        os.close(os.open(wanted, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        os.rename(now, wanted)
+    except OSError:  # some file systems have no links, and some files of other users must not be linked
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.rename(old, new)
     else:
-        os.unlink(now)
+        os.unlink(old)
 
 
-def _rename_new(now: bytes, wanted: bytes) -> None:
-    """Rename without replacing anything: Linux can, but Python does not offer it."""
+def _rename_in_one_step(old: bytes, new: bytes) -> None:
+    """Call Linux's renameat2, which Python does not offer."""
     if _renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if _renameat2(_AT_FDCWD, now, _AT_FDCWD, wanted, _RENAME_NOREPLACE):
+    if _renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), wanted)
+        raise OSError(number, os.strerror(number), new)
 
 
-_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if os.name == "posix" else None
+def _load_renameat2() -> Any:
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
+
+_renameat2 = _load_renameat2()
+
+
+def extended_attributes(descriptor: int) -> dict[str, bytes]:
+    """The extended attributes of a file, including access control lists; empty where there are none."""
+    try:
+        return {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
+    except (OSError, AttributeError):
+        return {}
+
+
+def file_facts(descriptor: int) -> dict[str, Any]:
+    """The owner, mode, time and attributes of a file, as JSON can hold them."""
+    status = os.fstat(descriptor)
+    attributes = extended_attributes(descriptor)
+    return {
+        "mtime_ns": status.st_mtime_ns,
+        "mode": stat.S_IMODE(status.st_mode),
+        "owner": [status.st_uid, status.st_gid],
+        "attributes": {name: base64.b64encode(value).decode() for name, value in attributes.items()},
+    }
+
+
+def apply_facts(descriptor: int, facts: dict[str, Any]) -> None:
+    """Give a new file the facts of another one, as far as this user is allowed to."""
+    mode, owner, status = facts["mode"], tuple(facts["owner"]), os.fstat(descriptor)
+    if owner != (status.st_uid, status.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, *owner)
+    for name, value in facts["attributes"].items():
+        with contextlib.suppress(OSError):  # the kernel keeps some to itself
+            os.setxattr(descriptor, name, base64.b64decode(value))
+    status = os.fstat(descriptor)
+    if owner != (status.st_uid, status.st_gid):
+        mode &= 0o777  # a set-user-ID program of another user must not become one of this user
+    os.fchmod(descriptor, mode)
+    os.utime(descriptor, ns=(facts["mtime_ns"], facts["mtime_ns"]))
+
+
+@contextlib.contextmanager
+def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold a lock file; `BlockingIOError` if another process holds it."""
+    import fcntl  # Unix only
+
+    with open(path, "a", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def user_number() -> int:
+    """The number of the user who runs this."""
+    return os.getuid()
+
+
+# From Linux's <linux/fs.h>: struct file_dedupe_range with one struct file_dedupe_range_info.
+_FIDEDUPERANGE = 0xC0189436
+_RANGE = struct.Struct("=QQHHIqQQiI")
+_SHARED_AT_ONCE = 16 << 20
+"""Bytes in one call: some file systems take no more."""
+
+
+def share_storage(kept: int, other: int, size: int) -> bool:
+    """Let two open files with the same bytes share their storage; False if their bytes differ.
+
+    The kernel compares the bytes itself and changes none. `OSError` where the file system cannot share.
+    """
+    import fcntl  # Unix only
+
+    for start in range(0, size, _SHARED_AT_ONCE):
+        length = min(_SHARED_AT_ONCE, size - start)
+        request = _RANGE.pack(start, length, 1, 0, 0, other, start, 0, 0, 0)
+        *_, shared, status, _ = _RANGE.unpack(fcntl.ioctl(kept, _FIDEDUPERANGE, request))
+        if status < 0:
+            raise OSError(-status, os.strerror(-status))
+        if status or shared != length:
+            return False
+    return True

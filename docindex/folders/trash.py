@@ -1,7 +1,7 @@
-"""A path in, the file in the person's trash out, and back: as the desktops of Linux keep it.
+"""Move files to the person's trash and back, as the desktops of Linux do.
 
-After https://specifications.freedesktop.org/trash-spec: a folder of the person's, or one on the same file
-system. Must never copy: a file goes by being renamed, whole or not at all.
+Follows https://specifications.freedesktop.org/trash-spec: the trash in the person's home, or one on the same
+file system. Must never copy: a file is renamed, so it moves whole or not at all.
 """
 
 import contextlib
@@ -11,23 +11,23 @@ import re
 import urllib.parse
 
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.system import rename_no_replace
+from docindex.folders.system import rename_no_replace, user_number
 
-# A person's own, also another person's; and one on a disk, for all or for one of them.
+# The trash in a home, of this person or another; and the trash of a disk, shared or for one person.
 _TRASH = re.compile(rb"/(Trash|\.Trash(-\d+|/\d+)?)/files/")
 
 
 def is_in_trash(path: bytes) -> bool:
-    """Whether a path leads into a trash: what lies there may be gone tomorrow."""
+    """Whether a path leads into a trash, where a file may be deleted at any time."""
     return _TRASH.search(os.path.realpath(path)) is not None
 
 
 def to_trash(path: bytes, shown: bytes) -> bytes:
-    """Move a file to the trash, which will show it as one from another path; gives its new path.
+    """Move a file to the trash and return its new path. The trash shows it as a file from the path `shown`.
 
-    `NotReadable` where there is no trash for it.
+    `NotReadable` if there is no trash for it.
     """
-    trash, noted = _folder(path, shown)
+    trash, original = _folder(path, shown)
     for folder in (b"files", b"info"):
         os.makedirs(os.path.join(trash, folder), mode=0o700, exist_ok=True)
     base, number = os.path.basename(shown)[: 255 - 30], 0
@@ -44,7 +44,7 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
             continue
         now = dt.datetime.now().astimezone().strftime("%Y-%m-%dT%H:%M:%S")
         with os.fdopen(handle, "wb") as file:
-            file.write(f"[Trash Info]\nPath={urllib.parse.quote(noted)}\nDeletionDate={now}\n".encode())
+            file.write(f"[Trash Info]\nPath={urllib.parse.quote(original)}\nDeletionDate={now}\n".encode())
         try:
             os.rename(path, target)
         except BaseException:
@@ -55,7 +55,7 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
 
 
 def from_trash(trashed: bytes, path: bytes) -> None:
-    """Move a file back; `FileExistsError` if another has its place by now."""
+    """Move a file back from the trash; `FileExistsError` if another file has its path by now."""
     rename_no_replace(trashed, path)
     name = os.path.basename(trashed) + b".trashinfo"
     with contextlib.suppress(FileNotFoundError):
@@ -63,15 +63,15 @@ def from_trash(trashed: bytes, path: bytes) -> None:
 
 
 def _home() -> bytes:
-    """The person's own trash."""
-    data = os.environb.get(b"XDG_DATA_HOME", b"")
-    if not os.path.isabs(data):  # as the specification wants it
+    """The trash in the person's home."""
+    data = os.fsencode(os.environ.get("XDG_DATA_HOME", ""))
+    if not os.path.isabs(data):  # the specification says to ignore relative paths
         data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")
     return os.path.join(data, b"Trash")
 
 
 def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
-    """The trash for a file, and the path that it is noted with there."""
+    """The trash for a file, and the original path to write down there."""
     device, home = os.lstat(path).st_dev, _home()
     os.makedirs(home, mode=0o700, exist_ok=True)
     if os.stat(home).st_dev == device:
@@ -80,13 +80,13 @@ def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
     top = real
     while not os.path.ismount(top):
         top = os.path.dirname(top)
-    trash = os.path.join(top, b".Trash-%d" % os.getuid())
+    trash = os.path.join(top, b".Trash-%d" % user_number())
     try:
         if os.stat(top).st_dev != device:
             raise NotReadable("there is no trash on its file system")
         os.makedirs(trash, mode=0o700, exist_ok=True)
         if os.path.islink(trash):
-            raise NotReadable("the trash on its file system is a link, which cannot be trusted")
+            raise NotReadable("the trash on its file system is a link, which is not safe to use")
     except OSError as error:
         raise NotReadable(f"there is no trash on its file system ({error.strerror})") from error
     return trash, os.path.relpath(os.path.join(real, os.path.basename(shown)), top)

@@ -1,140 +1,199 @@
-"""Folders in, the regular files in them out, with what the system says of each; and why others are not.
+"""Walk folders: list the regular files below a root with their status, and count what is left out and why.
 
-Never opens a file, but those with rules of what to ignore. Must never fail for one entry: what cannot be read
-is counted, and the rest of the walk goes on.
+Opens no file except ``.gitignore``. Must never fail because of one entry: an entry that cannot be read is
+counted, and the walk goes on.
 """
 
 import collections
 import dataclasses
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from docindex.folders.gitignore import IGNORING, Rules
-from docindex.folders.system import FOLDER, LONGEST, open_file
+from docindex.folders.gitignore import IGNORE_FILE, IgnoreRules
+from docindex.folders.path_keys import key_of, with_slashes
+from docindex.folders.system import FOLDER, LONGEST_PATH, entry_status, open_file
+
+FolderProgress = Callable[[int, int | None], object]
+"""Called with how much is done, and how much there is in all, or None while that is not known.
+
+The unit is that of the function that is called: files, or bytes.
+"""
+
+
+def no_progress(_done: int, _total: int | None) -> None:
+    """A progress callback that does nothing."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """Which files are walked to."""
+    """Which files a scan takes.
+
+    >>> WalkOptions(hidden=True, exclude=["*.bak"]).exclude
+    ['*.bak']
+    """
 
     hidden: bool = False
+    """Take files and folders whose names begin with a dot."""
     ignore: bool = True
-    """Whether what ``.gitignore`` names is left out."""
+    """Leave out what ``.gitignore`` files name."""
     exclude: Sequence[str] = ()
-    """Patterns of names, or of paths below the root, that are left out."""
+    """Leave out what matches one of these shell patterns, by its name or by its path below the root."""
     follow_symlinks: bool = False
+    """Follow symbolic links that lead out of the root."""
     one_file_system: bool = False
+    """Stay on the file system of each root."""
     min_size: int = 0
+    """Leave out smaller files; in bytes."""
     max_size: int | None = None
+    """Leave out larger files; in bytes, None for no limit."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FailedFile:
+    """A file or a folder that could not be read."""
+
+    key: str
+    reason: str
 
 
 @dataclasses.dataclass(slots=True)
 class Skipped:
-    """What was not walked to: how many entries for which reason, and those that could not be read."""
+    """The entries that a walk left out: their number by reason, and those that could not be read."""
 
     counts: "collections.Counter[str]" = dataclasses.field(default_factory=collections.Counter)
     failed: list[tuple[bytes, str]] = dataclasses.field(default_factory=list)
-    """Paths, and what the system said of them."""
+    """The path and the reason of each entry that could not be read."""
 
-    def fail(self, path: bytes, error: OSError) -> None:
-        """One more that could not be read."""
+    def fail(self, path: bytes, reason: str) -> None:
+        """Count an entry that could not be read."""
         self.counts["unreadable"] += 1
-        self.failed.append((path, error.strerror or str(error)))
+        self.failed.append((path, reason))
+
+    def failures(self) -> tuple[FailedFile, ...]:
+        """The entries that could not be read, by their keys."""
+        return tuple(FailedFile(key_of(path), reason) for path, reason in self.failed)
 
 
-class WalkedFile(NamedTuple):  # made for every file: a frozen dataclass costs three times as much
-    """A regular file."""
+class WalkedFile(NamedTuple):  # made once per file: a frozen dataclass takes three times as long to make
+    """A regular file and its status."""
 
     path: bytes
     status: os.stat_result
 
 
-def walk(root: bytes, options: WalkOptions, skipped: Skipped) -> Iterator[WalkedFile]:
-    """The regular files under a folder, or the one that it is, in the order of their names.
+def walk_files(root: bytes, options: WalkOptions, skipped: Skipped) -> Iterator[WalkedFile]:
+    """Yield the regular files below a folder in the order of their names; or the root, if it is a file.
 
-    `OSError` if there is nothing at the root at all.
+    Adds what is left out to `skipped`. `OSError` if nothing exists at the root.
     """
     at_root = os.stat(root)
     if not stat.S_ISDIR(at_root.st_mode):
-        reason = _refused(at_root, options, at_root.st_dev)
+        reason = _excluded_by_status(at_root, options, at_root.st_dev)
         if reason is None:
             yield WalkedFile(root, at_root)
         else:
             skipped.counts[reason] += 1
         return
-    rules = Rules(root, options.exclude)
-    been = {(at_root.st_dev, at_root.st_ino)}
-    waiting = [root]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            entries = _entries(folder, follow=options.follow_symlinks)
-        except OSError as error:
-            skipped.fail(folder, error)
-            continue
-        if options.ignore and any(entry.name == IGNORING for entry in entries):
-            rules.read(folder)
-        below = []
-        for name, path, status, is_link in entries:
-            if not options.hidden and name.startswith(b"."):
-                skipped.counts["hidden"] += 1
-            elif isinstance(status, OSError):
-                if isinstance(status, FileNotFoundError):
-                    skipped.counts["vanished"] += 1
-                else:
-                    skipped.fail(path, status)
-            else:
-                is_folder = stat.S_ISDIR(status.st_mode)
-                reason = rules.refused(path, is_folder=is_folder) or _refused(status, options, at_root.st_dev)
-                if reason is None and is_link and _is_below(os.path.realpath(path), root):
-                    reason = "loop" if is_folder else "symlink"  # each file has one name: its own
-                if reason is None and is_folder and (status.st_dev, status.st_ino) in been:
-                    reason = "loop"
-                if reason is not None:
-                    skipped.counts[reason] += 1
-                elif is_folder:
-                    been.add((status.st_dev, status.st_ino))
-                    below.append(path)
-                else:
-                    yield WalkedFile(path, status)
-        waiting += reversed(below)
+    yield from _Walk(root, at_root, options, skipped).files()
 
 
 class _Entry(NamedTuple):
     name: bytes
     path: bytes
     status: os.stat_result | OSError
-    """What the system says of it, or why it does not."""
+    """The status, or why there is none."""
     is_link: bool
-    """Whether it is a link that is to be followed."""
+    """Whether it is a symbolic link to be followed."""
+
+
+class _Walk:
+    """The walk of one folder."""
+
+    def __init__(self, root: bytes, at_root: os.stat_result, options: WalkOptions, skipped: Skipped) -> None:
+        self._root = root
+        self._device = at_root.st_dev
+        self._options = options
+        self._skipped = skipped
+        self._rules = IgnoreRules(root, options.exclude)
+        self._visited = {(at_root.st_dev, at_root.st_ino)}
+
+    def files(self) -> Iterator[WalkedFile]:
+        """The regular files, folder by folder."""
+        waiting = [self._root]
+        while waiting:
+            below = []
+            for name, path, status, is_link in self._entries_of(waiting.pop()):
+                if not self._options.hidden and name.startswith(b"."):
+                    self._skipped.counts["hidden"] += 1
+                elif isinstance(status, OSError):
+                    self._count_error(path, status)
+                elif (reason := self._reason_to_skip(path, status, is_link)) is not None:
+                    self._skipped.counts[reason] += 1
+                elif stat.S_ISDIR(status.st_mode):
+                    self._visited.add((status.st_dev, status.st_ino))
+                    below.append(path)
+                else:
+                    yield WalkedFile(path, status)
+            waiting += reversed(below)
+
+    def _entries_of(self, folder: bytes) -> list[_Entry]:
+        """The entries of a folder, once its rules are read; none if it cannot be read."""
+        try:
+            entries = _entries(folder, follow=self._options.follow_symlinks)
+        except OSError as error:
+            self._skipped.fail(folder, error.strerror or str(error))
+            return []
+        if self._options.ignore and any(entry.name == IGNORE_FILE for entry in entries):
+            self._rules.read(folder)
+        return entries
+
+    def _count_error(self, path: bytes, error: OSError) -> None:
+        if isinstance(error, FileNotFoundError):
+            self._skipped.counts["vanished"] += 1
+        else:
+            self._skipped.fail(path, error.strerror or str(error))
+
+    def _reason_to_skip(self, path: bytes, status: os.stat_result, is_link: bool) -> str | None:
+        is_folder = stat.S_ISDIR(status.st_mode)
+        reason = self._rules.refused(path, is_folder=is_folder) or _excluded_by_status(
+            status, self._options, self._device
+        )
+        if reason is not None:
+            return reason
+        if is_link and _is_below(os.path.realpath(path), self._root):
+            return "loop" if is_folder else "symlink"  # a file has one key: that of its own path
+        return "loop" if is_folder and (status.st_dev, status.st_ino) in self._visited else None
 
 
 def _entries(folder: bytes, *, follow: bool) -> list[_Entry]:
-    """What is in a folder, by name."""
-    if len(folder) < LONGEST:
+    """The entries of a folder, sorted by name."""
+    if len(folder) < LONGEST_PATH:
         with os.scandir(folder) as entries:
-            found = [_Entry(one.name, one.path, *_looked_at(one, follow=follow)) for one in entries]
+            found = [
+                _Entry(entry.name, with_slashes(entry.path), *_status(entry, follow=follow))
+                for entry in entries
+            ]
     else:
         descriptor = open_file(folder, FOLDER)
         try:
-            with os.scandir(descriptor) as names:
+            with os.scandir(descriptor) as entries_of_descriptor:
                 found = [
-                    _Entry(name, os.path.join(folder, name), *_looked_at(one, follow=follow))
-                    for one in names
-                    for name in [os.fsencode(one.name)]
+                    _Entry(name, os.path.join(folder, name), *_status(entry, follow=follow))
+                    for entry in entries_of_descriptor
+                    for name in [os.fsencode(entry.name)]
                 ]
         finally:
             os.close(descriptor)
     return sorted(found)
 
 
-def _looked_at(
+def _status(
     entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool
 ) -> tuple[os.stat_result | OSError, bool]:
     try:
-        return entry.stat(follow_symlinks=follow), follow and entry.is_symlink()
+        return entry_status(entry, follow=follow), follow and entry.is_symlink()
     except OSError as error:
         return error, False
 
@@ -144,8 +203,8 @@ def _is_below(path: bytes, root: bytes) -> bool:
     return path == real or path.startswith(real + b"/")
 
 
-def _refused(status: os.stat_result, options: WalkOptions, device: int) -> str | None:
-    """Why something is not walked to, as far as the system says what it is; None if it is."""
+def _excluded_by_status(status: os.stat_result, options: WalkOptions, device: int) -> str | None:
+    """Why an entry is left out, as far as its status tells; None if it is not."""
     mode = status.st_mode
     if stat.S_ISREG(mode):
         if status.st_size < options.min_size:

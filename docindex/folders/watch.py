@@ -17,7 +17,7 @@ from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from docindex.errors import UnreadableFile
-from docindex.folders.gitignore import IGNORING
+from docindex.folders.gitignore import IGNORE_FILE
 from docindex.folders.path_keys import key_of
 
 _SETTLED_S = 1.0
@@ -37,7 +37,7 @@ _RESTING = 9
 _CHANGES = {"created", "modified", "moved", "deleted", "closed"}
 
 
-def changes(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[bytes]]:
+def changed_roots(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[bytes]]:
     """All roots at once, and then whenever something has changed those where it has; never ends.
 
     Hidden files do not matter, unless they are wanted or say what to ignore; nor do the files of the index at
@@ -161,4 +161,4 @@ class _Handler(FileSystemEventHandler):
         if path in self._own or not (path + b"/").startswith(self._real + b"/"):
             return False
         below = path[len(self._real) :]
-        return self._hidden or b"/." not in below.removesuffix(b"/" + IGNORING)
+        return self._hidden or b"/." not in below.removesuffix(b"/" + IGNORE_FILE)

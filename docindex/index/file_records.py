@@ -3,7 +3,8 @@
 The host's view of it: names and facts in, names and facts out. Must never look at a file itself.
 """
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
 from docindex.storage import contents, documents, file_rows
@@ -50,6 +51,10 @@ class FileRecords:
                     file_rows.put(db, [file])
                     done.add(old)
         return done
+
+    def cancel_check(self) -> Callable[[], None]:
+        """A function that raises `Cancelled` once `Index.cancel` was called after this."""
+        return functools.partial(self._store.refuse_cancelled, self._store.cancels())
 
     def stored(self, texts: dict[str, bytes]) -> set[str]:
         """Those of some keys whose document has the text with the hash that is given."""

@@ -36,7 +36,7 @@ def first_has(**expected):
 # arguments that are wrong, the exit code they give, and how the sentence on them goes.
 CASES = {
     "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other\n9 new", lambda found: found["texts"] == 6,
-             ["nothing"], 3, "cannot be looked at: No such file"),
+             ["nothing"], 3, "cannot be read: No such file"),
     "dups": ([], ["home"], "exact copies: 2 files of 627 B, 627 B reclaimable\n  keep ",
              lambda found: len(found["groups"]) == len(found["alike"]) == 2,
              ["--keep", "best", "home"], 2, "'best' is not one of 'newest', 'oldest'"),

@@ -47,7 +47,7 @@ def test_a_scan_says_what_it_did(home, capsys):
     }  # fmt: skip
     code, _, err = run(capsys, "scan", home / "nothing")
     assert (code, err.count("\n")) == (3, 1)
-    assert "cannot be looked at: No such file or directory" in err
+    assert "cannot be read: No such file or directory" in err
 
 
 def test_sizes_are_written_as_people_do(home, capsys):

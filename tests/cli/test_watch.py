@@ -100,7 +100,7 @@ def test_a_root_that_is_a_link_or_is_made_again_is_watched(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nothing"], 3, "nothing cannot be looked at: No such file or directory"),
+        (["nothing"], 3, "nothing cannot be read: No such file or directory"),
         (["--json", "."], 2, "--watch prints one report after the other; of the forms it knows --jsonl"),
     ],
 )

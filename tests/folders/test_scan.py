@@ -108,7 +108,7 @@ def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeyp
     report = scan(index, [root_of(folder)])
     assert report.removed == 0
     assert set(index) == {str(folder / "sub" / "a.txt"), str(folder / "b.txt")}
-    with pytest.raises(docindex.UnreadableFile, match="cannot be looked at: No such file"):
+    with pytest.raises(docindex.UnreadableFile, match="cannot be read: No such file"):
         scan(index, [root_of(folder / "nothing")])
     assert len(index) == 2
 
@@ -344,7 +344,7 @@ def test_files_that_were_never_read_are_copies_of_nothing(index, folder, monkeyp
 
 def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folder):
     (folder / "a.txt").write_text("some text")
-    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be looked at"):
+    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read"):
         scan(index, [root_of(folder / "nothing"), root_of(folder)])
     assert list(index) == [str(folder / "a.txt")]
 

@@ -1,0 +1,139 @@
+"""Find files with the same bytes among those that a scan has seen.
+
+A file is read only if another file has its size, and then its end first. The digests are stored in the index
+for the next time. Must never report files as copies unless all their bytes were read.
+"""
+
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from docindex.folders.file_reader import TAIL, NotReadable, digest_of, tail_of
+from docindex.folders.path_keys import path_of
+from docindex.folders.walk import FolderProgress, Skipped, no_progress
+from docindex.index.writer import Index
+from docindex.storage.file_rows import Tracked
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ExactCopies:
+    """Two or more files with the same bytes."""
+
+    size: int
+    digest: bytes
+    files: tuple[Tracked, ...]
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that keeping one file gives back; hard links to one file take their space once."""
+        return self.size * (len({(file.device, file.inode) for file in self.files}) - 1)
+
+
+def find_copies(
+    index: Index,
+    roots: Sequence[str],
+    skipped: Skipped,
+    progress: FolderProgress = no_progress,
+    *,
+    among: AbstractSet[str] | None = None,
+) -> list[ExactCopies]:
+    """The groups of files under some roots that have the same bytes, the largest reclaimable size first.
+
+    Leaves out empty files, and files that are only hard links to each other. Files that cannot be read, or
+    have changed since they were scanned, are added to `skipped`. With `among`, only files with these keys
+    are compared. `progress` is called with bytes. `Cancelled` after `Index.cancel`.
+    """
+    known = {
+        file.key: file
+        for root in roots
+        for file in index.files.under(root)
+        # A file without an inode was announced by a scan that was stopped before it read the file.
+        if file.size and file.inode and (among is None or file.key in among)
+    }
+    candidates = _groups(known.values(), lambda file: file.size)
+    total = sum(file.size for same_size in candidates for file in same_size)
+    check_cancelled = index.files.cancel_check()
+    compared = accounted = 0
+
+    def add(size: int) -> None:
+        nonlocal compared
+        compared += size
+        check_cancelled()
+        progress(compared, total)
+
+    comparison = _Comparison(skipped, add)
+    found: list[ExactCopies] = []
+    try:
+        for same_size in candidates:
+            found += comparison.copies_among(same_size)
+            accounted += same_size[0].size * len(same_size)
+            add(accounted - compared)  # most files need not be read to their end
+    finally:
+        index.files.put(comparison.digested)
+    return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
+
+
+def _groups(files: Iterable[Tracked], fact: Callable[[Tracked], Hashable]) -> list[list[Tracked]]:
+    """Groups of two or more files for which `fact` is the same."""
+    groups: dict[Hashable, list[Tracked]] = {}
+    for file in files:
+        groups.setdefault(fact(file), []).append(file)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+class _Comparison:
+    """Compares files of one size."""
+
+    def __init__(self, skipped: Skipped, progress: Callable[[int], object]) -> None:
+        self.digested: list[Tracked] = []
+        """Files with a digest that the index does not have yet."""
+        self._skipped = skipped
+        self._progress = progress
+
+    def copies_among(self, files: list[Tracked]) -> Iterator[ExactCopies]:
+        """The groups with the same bytes among files of one size."""
+        links: dict[tuple[int, int], list[Tracked]] = {}
+        for file in files:
+            links.setdefault((file.device, file.inode), []).append(file)
+        different = [names[0] for names in links.values()]  # a file with several names is read once
+        if len(different) < 2:
+            return
+        for same_tail in self._same_tail(different):
+            for same in _groups(self._with_digests(same_tail), lambda file: file.digest):
+                members = [link for file in same for link in links[file.device, file.inode]]
+                digest = same[0].digest or b""
+                yield ExactCopies(same[0].size, digest, tuple(sorted(members, key=lambda file: file.key)))
+
+    def _same_tail(self, files: list[Tracked]) -> list[list[Tracked]]:
+        """Files of one size in groups with the same end; one group if reading them whole costs no more."""
+        if files[0].size <= TAIL or all(file.digest for file in files):
+            return [files]
+        tails = {}
+        for file in files:
+            tail = self._read(file, tail_of)
+            if tail is not None:
+                tails[file.key] = tail
+        return _groups([file for file in files if file.key in tails], lambda file: tails[file.key])
+
+    def _with_digests(self, files: list[Tracked]) -> Iterator[Tracked]:
+        """The readable files among some, with their digests."""
+        for file in files:
+            if file.digest:
+                yield file
+                continue
+            digest = self._read(file, digest_of)
+            if digest is not None:
+                known = file._replace(digest=digest)
+                self.digested.append(known)
+                yield known
+
+    def _read(self, file: Tracked, reader: Callable[[bytes, int, int], bytes]) -> bytes | None:
+        path = path_of(file.key)
+        try:
+            found = reader(path, file.size, file.mtime_ns)
+        except NotReadable as error:
+            self._skipped.fail(path, str(error))
+            return None
+        if reader is digest_of:
+            self._progress(file.size)
+        return found

@@ -1,0 +1,99 @@
+"""Decide whether a known file that a walk did not meet is gone, or only out of sight.
+
+Out of sight is a file on a disk that is not mounted, in a folder that could not be read, or one that the
+options left out. In doubt a file exists. Must never open a file.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
+from docindex.errors import UnreadableFile
+from docindex.folders.path_keys import key_of, path_of, with_slashes
+from docindex.storage.file_rows import Tracked
+
+
+class FilePresence:
+    """Answers for the files below one root."""
+
+    def __init__(self, root: bytes, *, follow_symlinks: bool) -> None:
+        self._root = root
+        self._follow_symlinks = follow_symlinks
+
+    def exists(self, file: Tracked) -> bool:
+        """Whether a regular file exists at a path, or may exist because the system does not say.
+
+        False for one that is only reached through a symbolic link below the root: it is known by its own path.
+        """
+        path = path_of(file.key)
+        try:
+            if not stat.S_ISREG(os.lstat(path).st_mode):
+                return False
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+        below_root = path[len(self._root) :].lstrip(b"/")
+        own = os.path.join(os.path.realpath(self._root), below_root)
+        folder = os.path.realpath(os.path.dirname(path))
+        return (
+            self._follow_symlinks
+            or path == self._root
+            or with_slashes(folder) == with_slashes(os.path.dirname(own))
+        )
+
+    @staticmethod
+    def without_hidden(
+        gone: Mapping[str, Tracked], known: Mapping[str, Tracked], failed: AbstractSet[bytes]
+    ) -> tuple[dict[str, Tracked], int]:
+        """The files that are gone, without those below a failed path; and how many are on unmounted disks.
+
+        `known` are all files that were known below the root. A disk is taken to be mounted if a known file
+        on it was met, or if it holds the nearest existing folder above the file.
+        """
+        really = {key: file for key, file in gone.items() if not (failed and _is_in(path_of(key), failed))}
+        mounted = {file.device for key, file in known.items() if key not in really}
+        devices: dict[bytes, int] = {}
+        away = [
+            key
+            for key, file in really.items()
+            if file.inode
+            and file.device not in mounted
+            and _device_above(path_of(key), devices) != file.device
+        ]
+        for key in away:
+            del really[key]
+        return really, len(away)
+
+
+def check_mounted(root: bytes, known: Iterable[Tracked]) -> None:
+    """`UnreadableFile` if none of the known files was on the device that the root is on now."""
+    devices = {file.device for file in known if file.inode}
+    if devices and not devices & {os.stat(root).st_dev, 0}:
+        name = key_of(root)
+        raise UnreadableFile(
+            f"{name} is empty and on another device than at the last scan; mount its disk and scan again",
+            name,
+        )
+
+
+def _device_above(path: bytes, devices: dict[bytes, int]) -> int:
+    """The device of the nearest existing folder above a path; `devices` are those found before."""
+    folder = os.path.dirname(path)
+    if folder not in devices:
+        try:
+            devices[folder] = os.stat(folder).st_dev
+        except OSError:
+            devices[folder] = _device_above(folder, devices) if folder != path else 0
+    return devices[folder]
+
+
+def _is_in(path: bytes, folders: AbstractSet[bytes]) -> bool:
+    """Whether a path, or a folder above it, is one of some."""
+    while path not in folders:
+        above = os.path.dirname(path)
+        if above == path:
+            return False
+        path = above
+    return True

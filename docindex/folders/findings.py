@@ -1,0 +1,122 @@
+"""Find every kind of copy among the files of folders: exact copies, the same text, near copies, contained texts.
+
+Reads files and the index, and stores digests in the index for the next time. Must never change a file.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Literal
+
+from docindex.folders.exact_copies import find_copies
+from docindex.folders.likeness import (
+    LIKENESS_KINDS,
+    LikenessGroup,
+    LikenessKind,
+    LikenessLimits,
+    count_common_fingerprints,
+    find_likenesses,
+)
+from docindex.folders.path_keys import Root, key_of, roots_of
+from docindex.folders.plan import CopyGroup, KeepPolicy, KeepRule, Plan, check_keep, plan_groups
+from docindex.folders.scanner import Scan
+from docindex.folders.walk import FailedFile, FolderProgress, Skipped, no_progress
+from docindex.index.writer import Index
+from docindex.query.argument_checks import share
+
+FindingKind = Literal["exact"] | LikenessKind
+"""Exact: files with the same bytes. The others are explained at `LikenessKind`."""
+
+KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """The groups of files that `find` found."""
+
+    copies: tuple[CopyGroup, ...]
+    """Groups of exact copies, with the files to keep; the largest reclaimable size first."""
+    likenesses: tuple[LikenessGroup, ...]
+    """Groups of text files that are alike; the largest reclaimable size first."""
+    unreadable: tuple[FailedFile, ...]
+    """Files that could not be read, in the scan or in the comparison; they may have copies."""
+    ignored: int
+    """How many fingerprints were ignored because more than `ignore_above` texts have them."""
+
+    @property
+    def groups(self) -> list[CopyGroup | LikenessGroup]:
+        """All groups, the largest reclaimable size first."""
+        return sorted((*self.copies, *self.likenesses), key=lambda group: -group.reclaimable)
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that removing the exact copies gives back."""
+        return sum(group.reclaimable for group in self.copies)
+
+    def plan(self) -> Plan:
+        """The plan to remove the exact copies. Files that are only alike are never part of it."""
+        return Plan(self.copies)
+
+
+def find(
+    index: Index,
+    roots: Iterable[Root],
+    *,
+    kinds: Iterable[FindingKind] = KINDS,
+    keep: KeepRule = "shortest-path",
+    reference: Iterable[Root] = (),
+    isolate: bool = False,
+    min_resemblance: float = 0.8,
+    min_containment: float = 0.8,
+    ignore_above: int | None = 1000,
+    scan: Scan | None = None,
+    progress: FolderProgress = no_progress,
+) -> Findings:
+    """Find copies among the files under some roots and reference folders, as scans know them.
+
+    `kinds` are the kinds of groups to look for. `keep` is the rule that chooses the file to keep of a group of
+    exact copies. Files in `reference` folders are compared with the others, and always kept. With `isolate`
+    the files under one root are not exact copies of each other. With `scan`, the result of a scan of the
+    same folders, only files that it saw are compared; without it, all that the index knows. `ignore_above`
+    ignores fingerprints that more texts have. `progress` is called with the bytes of files to compare.
+
+    `ValueError` for a parameter out of its range; `Cancelled` after `Index.cancel`.
+
+    >>> import docindex, pathlib, tempfile
+    >>> from docindex import folders
+    >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:
+    ...     for name in ("a.bin", "b.bin"):
+    ...         _ = pathlib.Path(folder, name).write_bytes(bytes(100))
+    ...     found = folders.find(index, [folder], scan=folders.scan(index, [folder]))
+    >>> [(group.kind, len(group.files), group.reclaimable) for group in found.groups]
+    [('exact', 2, 100)]
+    """
+    wanted = _checked_kinds(kinds)
+    check_keep(keep)
+    share("min_resemblance", min_resemblance, above_zero=True)
+    share("min_containment", min_containment, above_zero=True)
+    own = [key_of(root) for root in roots_of(roots)]
+    references = [key_of(root) for root in roots_of(reference)]
+    everywhere = list(dict.fromkeys([*own, *references]))
+    among = None if scan is None else scan.seen
+    skipped, copies, ignored = Skipped(), [], 0
+    likenesses: list[LikenessGroup] = []
+    if "exact" in wanted:
+        found = find_copies(index, everywhere, skipped, progress, among=among)
+        copies = plan_groups(found, KeepPolicy(keep, references, own if isolate else ()))
+    if wanted - {"exact"}:
+        limits = LikenessLimits(
+            min_resemblance, min_containment if "contained" in wanted else None, ignore_above, among
+        )
+        likenesses = [group for group in find_likenesses(index, everywhere, limits) if group.kind in wanted]
+        ignored = 0 if ignore_above is None else count_common_fingerprints(index, ignore_above)
+    failed = (*(scan.failed if scan else ()), *skipped.failures())
+    return Findings(tuple(copies), tuple(likenesses), tuple(dict.fromkeys(failed)), ignored)
+
+
+def _checked_kinds(kinds: Iterable[str]) -> set[str]:
+    wanted = {kinds} if isinstance(kinds, str) else set(kinds)
+    if unknown := wanted - set(KINDS):
+        raise ValueError(f"kinds must be some of {', '.join(KINDS)}, not {', '.join(sorted(unknown))}")
+    if not wanted:
+        raise ValueError(f"kinds is empty; give some of {', '.join(KINDS)}")
+    return wanted

@@ -1,0 +1,24 @@
+"""SQL conditions on document keys that are paths. Text and bindings out; runs no statement."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+
+def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[str, list[str]]:
+    """The condition that a document's key is one of some roots or below it, and its bindings.
+
+    Keys in `without` are excluded. Without any root, every key fulfils the condition.
+
+    >>> under_roots(["/home/ada"])
+    ('(key = ? or (key >= ? and key < ?))', ['/home/ada', '/home/ada/', '/home/ada0'])
+    """
+    conditions, bindings = [], []
+    for root in roots:
+        below = root if root.endswith("/") else f"{root}/"
+        conditions.append("key = ? or (key >= ? and key < ?)")
+        bindings += [root, below, f"{below[:-1]}0"]  # "0" is the character after "/"
+    condition = f"({' or '.join(conditions) or '1'})"
+    if without:
+        condition += " and key not in (select value from json_each(?))"
+        bindings.append(json.dumps(list(without)))
+    return condition, bindings
