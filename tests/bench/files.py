@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 
 import docindex
-from docindex.folders.copies import copies
+from docindex.folders.exact_copies import find_copies
 from docindex.folders.file_reader import read
 from docindex.folders.path_keys import key_of, root_of
-from docindex.folders.scan import scan
+from docindex.folders.scanner import scan
 from docindex.folders.walk import Skipped
 from tests.bench.corpus import distinct_files
 
@@ -117,7 +117,7 @@ def binaries(folder, rounds):
 def found(folder):
     with docindex.open(":memory:") as index:
         scan(index, [root_of(folder)])
-        groups = copies(index, [key_of(root_of(folder))], Skipped())
+        groups = find_copies(index, [key_of(root_of(folder))], Skipped())
         return len(groups), sum(group.reclaimable for group in groups)
 
 
