@@ -1,11 +1,13 @@
-"""Imports point one way: a room may import only from the rooms above it (and from its own)."""
+"""Imports point one way: a package imports only from packages below it, and a module only from modules below it."""
 
 import ast
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parent.parent / "docindex"
 
-# From the ground up: each line may import from the lines above it, and a package from itself.
+# From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"errors", "version"},
     {"kernels"},
@@ -25,22 +27,23 @@ ORDER = [
     {"cli"},
     {"__main__"},
 ]
-# Inside kernels: what any may use, then the others in the order in which they build on each other.
-KERNELS = [
-    {"arrays"},
-    {"grams", "minhash", "simhash", "features", "packing", "tally"},
-    {"winnow", "shingles", "samples", "hamming", "joins"},
-    {"align"},
-    {"study"},
-]
-OUTSIDE = {"kernels": {"numpy"}}
-STANDARD = {
-    "kernels": {"collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"}
+# The same for the modules inside a package.
+INSIDE = {
+    "kernels": [
+        {"arrays"},
+        {"grams", "minhash", "simhash", "features", "packing", "tally"},
+        {"winnow", "shingles", "samples", "hamming", "joins"},
+        {"align"},
+        {"study"},
+    ],
+}
+STANDARD_FOR_KERNELS = {
+    *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),
 }
 
 
 def imports(path):
-    """The dotted names a module imports."""
+    """The dotted names that a module imports."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -49,39 +52,68 @@ def imports(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def rooms():
+def own_imports(path):
+    """The parts of the names that a module imports from docindex, without "docindex" itself."""
+    for name in imports(path):
+        if name == "docindex" or name.startswith("docindex."):
+            yield name, name.split(".")[1:] or ["__init__"]
+
+
+def modules():
+    """Every module: its path, and its dotted name as parts."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(PACKAGE).with_suffix("").parts
-        yield path, parts
+        yield path, path.relative_to(PACKAGE).with_suffix("").parts
 
 
-def level(order, room):
-    return next(number for number, names in enumerate(order) if room in names)
+def level(order, name):
+    return next(number for number, names in enumerate(order) if name in names)
 
 
-def test_every_room_has_its_place_in_the_order():
-    assert {parts[0] for _, parts in rooms()} == set().union(*ORDER)
-    assert {parts[1] for _, parts in rooms() if parts[0] == "kernels"} - {"__init__"} == set().union(*KERNELS)
+def test_every_package_has_its_place_in_the_order():
+    assert {parts[0] for _, parts in modules()} == set().union(*ORDER)
 
 
-def test_a_room_imports_only_from_rooms_above_it():
-    for path, parts in rooms():
-        for name in imports(path):
-            if name != "docindex" and not name.startswith("docindex."):
-                continue
-            room = [*name.split("."), "__init__"][1]
-            if not (PACKAGE / room).exists() and not (PACKAGE / f"{room}.py").exists():
-                room = "__init__"  # a name of the package itself
-            if room == parts[0] != "kernels":
-                continue
-            if room == parts[0] == "kernels":
-                assert level(KERNELS, name.split(".")[2]) < level(KERNELS, parts[1]), f"{path} imports {name}"
-            else:
-                assert level(ORDER, room) < level(ORDER, parts[0]), f"{path} imports {name}"
+@pytest.mark.parametrize("package", INSIDE)
+def test_every_module_has_its_place_in_the_order_of_its_package(package):
+    there = {parts[1] for _, parts in modules() if parts[0] == package}
+    assert there - {"__init__"} == set().union(*INSIDE[package])
 
 
-def test_kernels_know_numpy_and_arithmetic_alone():
-    for path, parts in rooms():
+def test_a_package_imports_only_from_packages_below_it():
+    for path, parts in modules():
+        for name, imported in own_imports(path):
+            package = imported[0]
+            if not (PACKAGE / package).exists() and not (PACKAGE / f"{package}.py").exists():
+                package = "__init__"  # a name of docindex itself
+            if package != parts[0]:
+                assert level(ORDER, package) < level(ORDER, parts[0]), f"{path} imports {name}"
+
+
+@pytest.mark.parametrize("package", INSIDE)
+def test_a_module_imports_only_from_modules_below_it(package):
+    for path, parts in modules():
+        if parts[0] != package or parts[1] == "__init__":
+            continue
+        for name, imported in own_imports(path):
+            if imported[0] == package and imported[1] != parts[1]:
+                assert level(INSIDE[package], imported[1]) < level(INSIDE[package], parts[1]), (
+                    f"{path} imports {name}"
+                )
+
+
+def test_kernels_import_numpy_and_arithmetic_only():
+    for path, parts in modules():
         if parts[0] == "kernels":
             outside = {name.split(".")[0] for name in imports(path)} - {"docindex"}
-            assert outside <= OUTSIDE["kernels"] | STANDARD["kernels"], path
+            assert outside <= {"numpy"} | STANDARD_FOR_KERNELS, path
+
+
+def test_commands_do_not_import_each_other():
+    for path, parts in modules():
+        if parts[0] == "cli" and parts[-1].endswith("_command"):
+            others = [
+                name
+                for name, imported in own_imports(path)
+                if len(imported) > 1 and imported[1].endswith("_command")
+            ]
+            assert others == [], path

@@ -1,0 +1,105 @@
+"""The house rules that a program can check: names, where SQL text stands, how long an argument list is."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent / "docindex"
+
+# Hook functions: the host program gives them their names.
+HOOKS = {"prepare_connection"}
+
+SQL = re.compile(
+    r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|rollback|"
+    r"savepoint|release|vacuum|analyze|reindex|explain)\s|\sfrom main\.|\bwhere\s.*\?",
+    re.IGNORECASE | re.DOTALL,
+)
+# What SQLite asks of a virtual table is its declaration as SQL; a plugin is a host that speaks SQL to its
+# own connection.
+SPEAKS_SQL = ("storage/", "sql/virtual_tables.py", "plugins/")
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text("utf-8"))
+
+
+def is_alias(node):
+    """Whether a statement gives a type another name: ``Name = ...`` or ``Name: TypeAlias = ...``."""
+    return (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and re.fullmatch(r"[A-Z][a-z]\w*", node.targets[0].id) is not None
+    )
+
+
+def public_names(tree):
+    """The public classes, functions and type aliases that a module defines."""
+    for node in tree.body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif is_alias(node):
+            yield node.targets[0].id
+
+
+def repeated(owners):
+    return {name: places for name, places in owners.items() if len(places) > 1}
+
+
+def test_a_public_name_means_one_thing_in_the_whole_package():
+    owners = defaultdict(set)
+    for path, tree in modules():
+        for name in public_names(tree):
+            if not name.startswith("_") and name not in HOOKS:
+                owners[name].add(path)
+    assert repeated(owners) == {}
+
+
+def test_no_two_modules_or_packages_have_one_name():
+    owners = defaultdict(set)
+    for path, _ in modules():
+        *folders, name = path.removesuffix(".py").split("/")
+        owners[folders[-1] if name == "__init__" and folders else name].add(path)
+    assert repeated(owners) == {}
+
+
+def docstrings(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            for statement in node.body:
+                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                    yield id(statement.value)
+
+
+def test_sql_text_stands_in_storage_only():
+    found = []
+    for path, tree in modules():
+        if path.startswith(SPEAKS_SQL):
+            continue
+        skipped = set(docstrings(tree))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+                if SQL.search(node.value):
+                    found.append(f"{path}:{node.lineno}: {node.value[:60]!r}")
+    assert found == []
+
+
+# Functions that people call with many named choices: the public surface, and the commands.
+MANY_PARAMETERS = re.compile(
+    r"cli/\w+_command\.py|opening\.py|index/(reader|writer)\.py|folders/__init__\.py"
+)
+
+
+def test_no_function_takes_more_than_seven_parameters():
+    found = []
+    for path, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                arguments = node.args
+                names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+                count = len([name for name in names if name not in ("self", "cls")])
+                if count > 7 and not MANY_PARAMETERS.fullmatch(path):
+                    found.append(f"{path}:{node.lineno} {node.name} takes {count}")
+    assert found == []
