@@ -1,12 +1,12 @@
-"""The parameters a file is built with, checked once and never changed.
+"""The recipe: the parameters that a file is built with, checked once and never changed.
 
-In: the caller's wishes. Out: a frozen `Recipe`, its canonical JSON and its id.
-Must never be passed on as loose integers.
+Gives a frozen `Recipe`, its canonical JSON and its id. Parameters must never be passed on as loose integers.
 """
 
 import dataclasses
 import json
 import operator
+from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args, get_origin
 
 import xxhash
@@ -15,9 +15,9 @@ from docindex.errors import RecipeError
 
 
 def _whole(value: object) -> int | None:
-    """A whole number of whatever type as an int; None for what is none, a bool too."""
+    """A whole number of any type as an int; None for anything else, also for a bool."""
     try:
-        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type] # it says so
+        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type] # it raises
     except TypeError:
         return None
 
@@ -32,10 +32,16 @@ LIMITS = {
     "level": (0, 1 << 18),
 }
 
+FORMER_DEFAULTS: Mapping[str, Any] = {}
+"""The parameters that older files lack, and the values that those files were built with.
+
+A parameter that is added to `Recipe` gets an entry here, which must never change afterwards.
+"""
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How texts become fingerprints and sketches. Two of them can be compared when their ids agree.
+    """How texts become fingerprints and sketches. Sketches can be compared if the ids of their recipes agree.
 
     >>> Recipe(k=20, window=31).guarantee
     50
@@ -47,34 +53,34 @@ class Recipe:
     k: int = 25
     """Symbols in a k-gram: no shorter match is ever reported."""
     window: int = 26
-    """Consecutive k-grams of which at least one is kept: a match of k + window - 1 is never missed."""
+    """At least one of any `window` consecutive k-grams is kept, so no match of k + window - 1 is missed."""
     selector: Literal["robust", "rightmost"] = "robust"
-    """What winnowing does with equal hashes: "robust" keeps fewer of a run, "rightmost" is purely local."""
+    """How winnowing treats equal hashes: "robust" keeps fewer of a run, "rightmost" is purely local."""
     token: Literal["word", "letter", "line"] = "word"
-    """What a shingle is made of."""
+    """The unit that shingles consist of."""
     shingle: int = 5
     """Tokens in a shingle."""
     bag: bool = False
-    """Whether a shingle's second, third ... occurrence counts (Broder's option A) or not (option B).
+    """Whether repeated occurrences of a shingle count (Broder's option A) or not (option B).
 
-    A bag of a long text takes 64 bytes of memory for each shingle; a set takes the same for any length.
+    With True a long text takes 64 bytes of memory for each shingle; with False the memory is constant.
     """
     slots: int = 128
     """Min-hash values in a sketch."""
     features: tuple[int, int, int] = (6, 14, 2)
-    """(k, s, r): k groups of s slots each; two contents with r equal groups pass the filter."""
+    """(k, s, r): k groups of s slots each. Two contents with r equal groups pass the filter."""
     stop_words: Literal["none", "english"] = "none"
-    """Words that simhash leaves out."""
+    """The words that simhash leaves out."""
     stemming: Literal["none", "english"] = "none"
-    """Whether simhash takes "copies" and "copy" for one word."""
+    """Whether simhash treats "copies" and "copy" as the same word."""
     min_s: int = 0
-    """Size of Broder's MIN_s sketch; 0 for none."""
+    """Size of Broder's MIN_s sketch; 0 stores no such sketch."""
     mod_m: int = 0
-    """Modulus of Broder's MOD_m sketch; 0 for none."""
+    """Modulus of Broder's MOD_m sketch; 0 stores no such sketch."""
     level: int = 0
-    """Greatest expected size of Broder's L_i sketch, whose modulus doubles with the document; 0 for none."""
+    """Largest expected size of Broder's L_i sketch, whose modulus grows with the document; 0 stores none."""
     reading: Literal["text/1"] = "text/1"
-    """The front end that turns a source into symbols, and its version."""
+    """The name and version of the reading that turns a text into symbols."""
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -100,11 +106,13 @@ class Recipe:
             raise ValueError(f"features must be three whole numbers (k, s, r) above 0, not {self.features!r}")
         k, s, r = (number or 0 for number in numbers)
         if r > k:
-            raise ValueError(f"features ask for {r} equal groups of only {k}; r must not exceed k")
+            raise ValueError(
+                f"features require {r} equal groups, but there are only {k}; r must not exceed k"
+            )
         if k * s > self.slots:
             raise ValueError(
                 f"features of {k} groups of {s} need {k * s} slots, and the recipe has {self.slots}; "
-                "raise slots or take fewer or smaller groups"
+                "raise slots, or take fewer or smaller groups"
             )
         return k, s, r
 
@@ -115,20 +123,29 @@ class Recipe:
 
     @property
     def id(self) -> str:
-        """Sixteen hexadecimal digits that stand for all parameters."""
-        return xxhash.xxh3_64_hexdigest(self.to_json().encode())
+        """Sixteen hexadecimal digits that identify the parameters.
+
+        A parameter that has its former default does not change the id, which so stays the same for an old
+        file.
+        """
+        named = dataclasses.asdict(self)
+        told = {name: value for name, value in named.items() if FORMER_DEFAULTS.get(name, ...) != value}
+        return xxhash.xxh3_64_hexdigest(_canonical(told).encode())
 
     def to_json(self) -> str:
-        """The one way to write this recipe down: every parameter, sorted, without spaces.
+        """The canonical JSON: every parameter, sorted, without spaces.
 
         >>> Recipe.from_json(Recipe(k=5).to_json()) == Recipe(k=5)
         True
         """
-        return json.dumps(dataclasses.asdict(self), sort_keys=True, separators=(",", ":"))
+        return _canonical(dataclasses.asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The recipe that `to_json` wrote; `RecipeError` when it is not one this version can follow."""
+        """The recipe that `to_json` wrote, now or in an older version.
+
+        `RecipeError` if this version cannot follow it.
+        """
         try:
             stored: Any = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -136,6 +153,7 @@ class Recipe:
         if not isinstance(stored, dict):
             raise RecipeError(f"the stored recipe is not a JSON object but a {type(stored).__name__}")
         names = {field.name for field in dataclasses.fields(cls)}
+        stored = {**FORMER_DEFAULTS, **stored}
         if set(stored) != names:
             unknown = ", ".join(sorted(set(stored) - names)[:5]) or "nothing"
             missing = ", ".join(sorted(names - set(stored))) or "nothing"
@@ -147,3 +165,7 @@ class Recipe:
             return cls(**stored)
         except ValueError as error:
             raise RecipeError(f"the stored recipe cannot be followed: {error}") from error
+
+
+def _canonical(parameters: dict[str, Any]) -> str:
+    return json.dumps(parameters, sort_keys=True, separators=(",", ":"))

@@ -11,8 +11,8 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 HOOKS = {"prepare_connection"}
 
 SQL = re.compile(
-    r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|rollback|"
-    r"savepoint|release|vacuum|analyze|reindex|explain)\s|\sfrom main\.|\bwhere\s.*\?",
+    r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|"
+    r"rollback|savepoint|release|vacuum|analyze|reindex|explain)\s|\sfrom main\.|\bwhere\s.*\?",
     re.IGNORECASE | re.DOTALL,
 )
 # What SQLite asks of a virtual table is its declaration as SQL; a plugin is a host that speaks SQL to its
@@ -80,9 +80,10 @@ def test_sql_text_stands_in_storage_only():
             continue
         skipped = set(docstrings(tree))
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
-                if SQL.search(node.value):
-                    found.append(f"{path}:{node.lineno}: {node.value[:60]!r}")
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in skipped:
+                continue
+            if SQL.search(node.value):
+                found.append(f"{path}:{node.lineno}: {node.value[:60]!r}")
     assert found == []
 
 

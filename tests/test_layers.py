@@ -1,4 +1,4 @@
-"""Imports point one way: a package imports only from packages below it, and a module only from modules below it."""
+"""Imports point one way: from packages to packages below them, from modules to modules below them."""
 
 import ast
 from pathlib import Path

@@ -1,14 +1,16 @@
-"""What does not count when documents are compared: the templates that everybody has.
+"""Boilerplate: the texts that comparisons ignore, as `index.boilerplate`.
 
-The host's view of them: texts and keys in, names out. Must never contain SQL.
+Takes texts and keys, returns names. Must never contain SQL.
 """
 
+import dataclasses
 from collections.abc import Iterator
 
 from docindex.errors import TextNotKept
 from docindex.index.items import checked_key
 from docindex.query.resolve import resolve
 from docindex.recipe import Recipe
+from docindex.sketching.single_text import shingle_set, text_fingerprints
 from docindex.storage import templates
 from docindex.storage.connection import Connection, Transactions
 from docindex.storage.contents import text_hash
@@ -17,9 +19,10 @@ from docindex.storage.values import can_be_stored
 
 
 class Boilerplate:
-    """The templates of an index, as `index.boilerplate`: added, removed, listed by name.
+    """The templates of an index: texts whose fingerprints and shingles comparisons ignore.
 
-    What a document shares with a template counts nowhere, neither as shared nor as its own.
+    Text that a document shares with a template counts neither as shared nor as its own. Iterating gives the
+    templates in the order of their names.
     """
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
@@ -28,9 +31,9 @@ class Boilerplate:
         self._known = Ignored()
 
     def add(self, template: str, *, name: str | None = None) -> str:
-        """Mark a text, or that of a document, as it is now; gives the name to remove it by.
+        """Ignore a text, or the present text of a document, and return the name to remove it by.
 
-        Without a name a document's is its key, and a text's begins with "text".
+        The default name is the key of the document, or begins with "text".
         """
         with self._store.writing() as db:
             query = resolve(db, template)
@@ -41,16 +44,18 @@ class Boilerplate:
                 )
             if not can_be_stored(text):
                 raise ValueError(
-                    "a template must be text that SQLite takes; this one has a NUL or a lone surrogate"
+                    "a template must be text that SQLite can store; this text has a NUL or a lone surrogate"
                 )
             if name is None:
                 name = template if query.content is not None else f"text {text_hash(text).hex()[:12]}"
             name = checked_key(name)
-            templates.put(db, name, text, self._recipe)
+            # A window of one k-gram selects every k-gram.
+            grams, _ = text_fingerprints(text, dataclasses.replace(self._recipe, window=1))
+            templates.put(db, Template(name, text), grams, shingle_set(text, self._recipe))
         return name
 
     def remove(self, template: str) -> None:
-        """Let a template count again, by its name or its text; `KeyError` if there is none."""
+        """Stop ignoring a template, given by its name or its text; `KeyError` for an unknown one."""
         with self._store.writing() as db:
             if not (can_be_stored(template) and templates.remove(db, str.__str__(template))):
                 raise KeyError(template)
@@ -66,6 +71,6 @@ class Boilerplate:
         return any(template in (known.name, known.text) for known in self)
 
     def ignored(self, db: Connection) -> Ignored:
-        """What does not count, as the kernels need it; read again only when it changed."""
+        """The hashes to ignore, in the form that kernels need; read again only after a change."""
         self._known = known = templates.ignored(db, self._known)
         return known

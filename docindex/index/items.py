@@ -1,7 +1,6 @@
-"""What people hand to an index, checked; and what they take out of it as lines of JSON.
+"""Check the documents that callers give to an index; export documents as lines of JSON, and read such lines.
 
-In: keys, texts, items, lines. Out: documents on their way in, or one clear error that names the
-slip. Must never touch a file.
+Returns documents to store, or raises one clear error that names the mistake. Must never touch a file.
 """
 
 import base64
@@ -13,11 +12,11 @@ from docindex.storage.contents import Document, Incoming
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str] | tuple[str, str, Any]
-"""A key and a text, and if wanted what to store beside it."""
+"""A key and a text, or a key, a text and meta."""
 
 
 def incoming(item: Item) -> Incoming:
-    """A document on its way in; `TypeError` or `ValueError` for what cannot be one."""
+    """The document in an item; `TypeError` or `ValueError` for an item that cannot be stored."""
     if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
         raise TypeError(f"an item must be (key, text) or (key, text, meta), not {repr(item)[:60]}")
     key, text, meta = item if len(item) == 3 else (*item, None)
@@ -28,12 +27,13 @@ def incoming(item: Item) -> Incoming:
     try:
         return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
     except (TypeError, ValueError, RecursionError) as error:
-        slip = TypeError if isinstance(error, TypeError) else ValueError
-        raise slip(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
 
 
 def checked_key(key: str) -> str:
-    """A key as plain text: what some libraries call a string prints otherwise than it is.
+    """A key as a plain `str`: subclasses of some libraries print differently. `ValueError` if it cannot be
+    stored.
 
     >>> checked_key("ada.txt")
     'ada.txt'
@@ -43,13 +43,16 @@ def checked_key(key: str) -> str:
     if not can_be_stored(key):
         raise ValueError(
             f"a key must be text without NUL and lone surrogates, not {key!r}; "
-            'write a file name that is not UTF-8 as os.fsencode(name).decode("utf-8", "backslashreplace")'
+            'for a file name that is not UTF-8 use os.fsencode(name).decode("utf-8", "backslashreplace")'
         )
     return str.__str__(key)
 
 
 def to_line(document: Document, text: str | None) -> str:
-    """A document as a line of JSON; a text with surrogates, which JSON would join, as base64."""
+    """A document as a line of JSON.
+
+    A text with surrogates is written as base64, because JSON would join them.
+    """
     if text is not None and not encodes(text):
         coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
         return json.dumps({"key": document.key, "base64": coded, "meta": document.meta})
@@ -57,7 +60,7 @@ def to_line(document: Document, text: str | None) -> str:
 
 
 def from_line(number: int, line: str) -> Item:
-    """What `to_line` was given, as an item; `ValueError` names the line that is none."""
+    """The item that `to_line` wrote as a line; `ValueError` names a line that it did not write."""
     try:
         found = json.loads(line)
         key, meta = found["key"], found.get("meta")

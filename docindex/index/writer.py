@@ -1,4 +1,7 @@
-"""The facade: what an index can be told and asked. Must never contain SQL or arithmetic."""
+"""The index as its users know it: everything that changes documents, and what reads single documents.
+
+Must never contain SQL or arithmetic.
+"""
 
 import collections
 import concurrent.futures
@@ -12,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.items import Item, checked_key, from_line, incoming, to_line
 from docindex.index.reader import IndexReader
@@ -26,33 +30,40 @@ from docindex.storage.maintenance import Stats
 from docindex.storage.user_sql import Bindings, Rows
 from docindex.storage.values import can_be_stored
 
-Progress = Callable[[int, int], object]
-"""Called with how many documents and how many characters have been taken in."""
+AddProgress = Callable[[int, int], object]
+"""Called with the number of documents and the number of characters that have been read so far."""
 
-# How much text `add_many` commits at a time: what a crash can cost, and what memory must hold.
+# `add_many` commits when it has this much text, in characters or in documents: a crash can lose it, and
+# memory must hold it.
 _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 10_000
-# How much may be with the workers: a little more than they sketch while a commit is being written.
+# The workers may hold this many characters: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
 _KEYS_AT_A_TIME = 1000
 
 
 class Index(IndexReader):
-    """Documents, and which of them share text. Made by `docindex.open`; may be used by several threads."""
+    """An index of documents in one file, opened by `docindex.open`. Several threads can use it at the same
+    time.
+
+    ``len(index)`` is the number of documents, ``index[key]`` a `Document`, ``key in index`` tells whether
+    there is one, and iterating gives the keys in their order; documents that are added or removed during the
+    iteration may be among them or not.
+    """
 
     _store: Store
 
     def __init__(self, store: Store, recipe: Recipe, add_functions: Callable[[Connection], None]) -> None:
-        """`add_functions` puts docindex's SQL functions on a connection that `execute` uses."""
+        """`add_functions` registers docindex's SQL functions on a connection that `execute` uses."""
         super().__init__(store, recipe)
         self._add_functions = add_functions
         self.files = FileRecords(store, recipe)
-        """What scans of folders know of files."""
+        """The files that scans of folders have seen; used by `docindex.folders`."""
         self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     @property
     def path(self) -> str:
-        """The file."""
+        """The absolute path of the file, or ":memory:"."""
         return self._store.path
 
     def __enter__(self) -> Self:
@@ -64,18 +75,19 @@ class Index(IndexReader):
         self.close()
 
     def close(self) -> None:
-        """Let go of the file. Closing twice does no harm."""
+        """Close the file. Closing twice does no harm."""
         self._store.close()
 
     def cancel(self) -> None:
-        """Stop what other threads are doing with this index: they get `Cancelled`; commits made stay."""
+        """Stop the work of other threads on this index: they get `Cancelled`. Committed work stays."""
         self._store.cancel()
 
     def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
-        """Store a text under a key, instead of what was there, its meta too. The same again is no work.
+        """Store a text under a key, in the place of the text and the meta that the key had.
 
-        `meta` is anything JSON can say. A text that is kept already stays, whatever `store_text` says.
-        When this returns, the document is in the file for good.
+        `meta` is any value that JSON can express. Without `store_text` only the sketch of the text is stored;
+        a text that the file has already stays. When this returns, the document is durably in the file. Adding
+        the same document again costs nothing.
         """
         self.add_many([(key, text, meta)], workers=1, store_text=store_text)
 
@@ -84,15 +96,15 @@ class Index(IndexReader):
         items: Iterable[Item],
         *,
         workers: int | None = None,
-        progress: Progress | None = None,
+        progress: AddProgress | None = None,
         store_text: bool = True,
     ) -> int:
-        """Store many documents, given as (key, text) or (key, text, meta); gives how many there were.
+        """Store many documents, given as (key, text) or (key, text, meta), and return their number.
 
-        Takes any number of them one after the other: a commit for every 32 million characters, or ten
-        thousand documents, and one at the end. Sketches are made in worker processes: as many as there
-        are cores, up to four, once there is enough work; ``workers=1`` keeps to this process. What comes
-        out is the same. An error in `items` or in `progress` leaves in what was committed before it.
+        Takes any number of items, one after the other, and commits after every 32 million characters or ten
+        thousand documents, and at the end. Once there is enough work, sketches are made in as many worker
+        processes as there are cores, up to four; ``workers=1`` uses this process only, with the same result.
+        An error in `items` or in `progress` leaves earlier commits in the file.
         """
         if workers is not None and (isinstance(workers, bool) or operator.index(workers) < 1):
             raise ValueError(f"workers must be a whole number of 1 or more, not {workers!r}")
@@ -103,7 +115,7 @@ class Index(IndexReader):
         waiting: collections.deque[_Batch] = collections.deque()
 
         def arrive() -> None:
-            """The oldest batch joins the group, which is committed when it is large."""
+            """Add the oldest batch to the group, and commit the group if it is large."""
             nonlocal taken, characters, out, uncommitted
             batch = waiting.popleft()
             group.extend(batch.arrived())
@@ -125,7 +137,7 @@ class Index(IndexReader):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
-                # With workers, so much is handed out ahead that none waits while we write.
+                # The workers get enough ahead, so that none of them waits during a commit.
                 while waiting and (sketchers.alone or out > _AHEAD):
                     arrive()
                 if workers is None and characters >= ENOUGH_FOR_WORKERS:
@@ -137,17 +149,20 @@ class Index(IndexReader):
         return taken
 
     def remove(self, key: str) -> None:
-        """Forget a document; `KeyError` if there is none under this key."""
+        """Remove a document; `KeyError` for an unknown key."""
         with self._store.writing() as db:
             if not (can_be_stored(key) and contents.remove(db, str.__str__(key), self.recipe)):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a document another key: its id, text and meta stay."""
+        """Give a document another key. Its id, text and meta stay. `KeyError` for an unknown `old`.
+
+        `ValueError` if another document has the key `new`.
+        """
         new = checked_key(new)
         with self._store.writing() as db:
             if old != new and contents.get(db, new) is not None:
-                raise ValueError(f"there is a document {new!r} already; remove it first")
+                raise ValueError(f"a document with the key {new!r} exists already; remove it first")
             if not (can_be_stored(old) and contents.rename(db, str.__str__(old), new)):
                 raise KeyError(old)
 
@@ -166,7 +181,6 @@ class Index(IndexReader):
             return contents.count(db)
 
     def __iter__(self) -> Iterator[str]:
-        """All keys in their order. What is added or removed meanwhile may be in or not."""
         last = None
         while True:
             with self._store.reading() as db:
@@ -177,54 +191,54 @@ class Index(IndexReader):
             last = keys[-1]
 
     def text(self, key: str) -> str | None:
-        """A document's text as it was given, or None where it was not to be kept."""
+        """The text of a document, or None if it is not kept; `KeyError` for an unknown key."""
         with self._store.reading() as db:
             return contents.text_of(db, self._document(db, key).content)
 
     def meta(self, key: str) -> Any:
-        """What was stored beside a document's text, or None."""
+        """The meta of a document, or None; `KeyError` for an unknown key."""
         return self[key].meta
 
     def check(self) -> list[str]:
-        """Everything that is wrong with the file, one sentence each; an empty list when it is healthy.
+        """All damage in the file, one sentence each; an empty list if the file is healthy.
 
-        Reads all of it: SQLite's own structures, every checksum, every text, and whether the
-        inverted index says what the documents do.
+        Reads the whole file: SQLite's own structures, every checksum and every text. Compares the inverted
+        index with the fingerprints of the documents.
         """
         before = self._store.cancels()
         with self._store.reading() as db:
             return check.findings(db, self.recipe, lambda: self._store.refuse_cancelled(before))
 
     def optimize(self) -> None:
-        """Merge all there is to merge, forget what was removed, and give the space back.
+        """Merge all segments, drop what removed documents left, and give the free space back.
 
-        Works in short commits and can be stopped at any time; the next call goes on.
+        Works in short commits and can be stopped at any time; the next call continues.
         """
         before = self._store.cancels()
-        going_on = True
-        while going_on:
+        unfinished = True
+        while unfinished:
             with self._store.writing() as db:
-                going_on = maintenance.merge_some(db)
+                unfinished = maintenance.merge_some(db)
             self._store.refuse_cancelled(before)
         with self._store.alone() as db:
             maintenance.shrink(self._store, db)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """A copy of the index as it is now, in a new file, while others read and write."""
+        """Copy the present state of the index into a new file. Others can read and write during the copy."""
         name = os.fsdecode(path)
         if name == MEMORY or Path(name).exists() or Path(name).is_symlink():
-            raise FileExistsError(f"{name} is there already, or no file; name a new file")
+            raise FileExistsError(f"{name} exists, or is not a file; name a new file")
         maintenance.backup(self._store, name)
 
     def stats(self) -> Stats:
-        """How much there is of everything, and what it costs."""
+        """Counts of documents, contents and fingerprints, and the sizes of the tables."""
         with self._store.reading() as db:
             return maintenance.stats(db, self.recipe)
 
     def execute(self, sql: str, bindings: Bindings = ()) -> Rows:
-        """The rows of a reading statement of SQL, as tuples; `columns` has their names.
+        """Run one SQL statement that reads, and return its rows as tuples; `columns` has their names.
 
-        All of docindex's SQL functions and tables are there.
+        The statement can use docindex's SQL functions and tables. `ReadOnly` for one that would write.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -239,24 +253,27 @@ class Index(IndexReader):
             return user_sql.answer(db, sql, bindings)
 
     def document_frequencies(self) -> I64:
-        """How many texts have each fingerprint hash, the most common first; goes through all of them."""
+        """The number of texts that have each fingerprint hash, the most common hash first.
+
+        Reads all postings.
+        """
         with self._store.reading() as db:
             return postings.document_frequencies(db)
 
     def export(self) -> Iterator[str]:
-        """All documents in the order of their keys, a line of JSON each, for `load`.
+        """Yield a line of JSON for each document, in the order of the keys, for `load`.
 
-        A text that was not kept is null; `load` will refuse it.
+        A text that is not kept is null, which `load` refuses.
         """
         for key in self:
             lines = []
-            with contextlib.suppress(KeyError), self._store.reading() as db:  # it may have been removed
+            with contextlib.suppress(KeyError), self._store.reading() as db:  # removed in the meantime
                 document = self._document(db, key)
                 lines.append(to_line(document, contents.text_of(db, document.content)))
             yield from lines
 
-    def load(self, lines: Iterable[str], *, progress: Progress | None = None) -> int:
-        """Add what `export` wrote; gives how many documents there were."""
+    def load(self, lines: Iterable[str], *, progress: AddProgress | None = None) -> int:
+        """Add the documents that `export` wrote, and return their number."""
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
 
@@ -267,7 +284,7 @@ class Index(IndexReader):
         return document
 
     def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
-        """A batch on its way: those texts that the index does not know are being sketched."""
+        """Hand the texts of a batch that the index does not know to the sketchers."""
         with self._store.reading() as db:
             known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
         new = list({d.hash: d for d in documents if d.hash not in known}.values())
@@ -277,11 +294,11 @@ class Index(IndexReader):
         if not group:
             return
         with self._store.writing() as db:
-            postings.add(db, contents.put(db, group, self.recipe, store_text=store_text))
+            write_documents(db, group, self.recipe, store_text=store_text)
 
 
 class _Batch:
-    """Documents that arrive together, once the sketches of the new ones among them do."""
+    """Documents that are stored together, once the new ones among them are sketched."""
 
     def __init__(
         self,
@@ -295,7 +312,7 @@ class _Batch:
         self._made = made
 
     def arrived(self) -> list[Incoming]:
-        """The documents, the new ones with their sketches; waits for those."""
+        """Wait for the sketches, and return the documents with them."""
         if self._made is not None:
             made = self._made.result()
             for number, document in enumerate(self._new):

@@ -15,12 +15,13 @@ from typing import Any
 import apsw
 
 from docindex.errors import NotAnIndex, Refused, TextNotKept
+from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
 from docindex.sql.scalars import Value, named, naming, whole
 from docindex.sql.sources import Here, LocatedIndex
 from docindex.sql.virtual_tables import EQUAL, constraints, declared
-from docindex.storage import contents, host_connection, migrations, postings
+from docindex.storage import contents, host_connection, migrations
 from docindex.storage.contents import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -220,7 +221,7 @@ class _Cursor:
 
 def _put(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:
     """Store a document; gives its id."""
-    postings.add(db, contents.put(db, [document], place.reader.recipe, store_text=True))
+    write_documents(db, [document], place.reader.recipe, store_text=True)
     number = id_of(db, document.key)
     if number is None:
         path = place.transactions.path

@@ -1,7 +1,7 @@
-"""A path in, transactions on it out: connections, their settings, and SQLite's errors made ours.
+"""Open the connections to a file, run transactions on them, and translate SQLite's errors into docindex's.
 
-Every statement runs inside `Store.reading` or `Store.writing`. A reading sees one commit's
-state and never waits for a writer; a writing is all or nothing. Must never know a table.
+Every statement runs inside `Store.reading` or `Store.writing`. A reading sees the state of one commit and
+never waits for a writer. A writing is done completely or not at all. Must never know a table.
 """
 
 import contextlib
@@ -34,17 +34,18 @@ T = TypeVar("T")
 MEMORY = ":memory:"
 NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
-# 8 KB pages hold several blocks of 1 KB each with little waste.
+# A page of 8 KB holds several blocks of 1 KB with little waste.
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
 _WAIT_S = 0.01
-_STEPS = 100_000  # of SQLite's machine between two looks at signals: some milliseconds
-_KEPT_IDLE = 8  # reading connections that stay open when nobody reads
+_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: some milliseconds
+_KEPT_IDLE = 8  # reading connections that stay open when no thread reads
+_CANCELLED = "the work was cancelled; committed work stays"
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
 class Transactions(Protocol):
-    """Where an index is read and written: a `Store`, or a connection that a host has lent."""
+    """The transactions of an index: those of a `Store`, or of a connection of the host."""
 
     path: str
 
@@ -52,20 +53,20 @@ class Transactions(Protocol):
         """A connection on which every statement sees the same state."""
 
     def writing(self) -> contextlib.AbstractContextManager[apsw.Connection]:
-        """A connection within a transaction: all that is done there happens, or nothing."""
+        """A connection within a transaction, which happens completely or not at all."""
 
     def cancels(self) -> int:
-        """How often the work was to be stopped."""
+        """The number of cancellations so far."""
 
     def refuse_cancelled(self, before: int) -> None:
-        """An error if that was done again since `cancels` said `before`."""
+        """Raise an error if there was a cancellation since `cancels` returned `before`."""
 
 
 class Store:
     """The connections of one process to one file.
 
-    One connection writes, under a lock; each reading borrows another one, so that threads
-    read side by side and beside the writer. An index in memory has one connection for all.
+    One connection writes, under a lock. Each reading borrows another connection, so several threads can read
+    at the same time, also during a writing. An index in memory has a single connection.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Store:
         timeout_s: float,
         guard: Callable[[apsw.Connection], None] | None = None,
     ) -> None:
-        """`guard` gets every new connection before anything of the file is read."""
+        """`guard` is called with every new connection before anything is read from the file."""
         self.path = path
         self._guard = guard
         self.readonly = readonly
@@ -116,12 +117,12 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """One transaction: committed at the end, undone on any error."""
+        """A connection within a transaction, which is committed at the end, and rolled back on any error."""
         self.refuse_readonly()
         with self.translated(), self._turn():
             connection = self._writer
             if connection.in_transaction:
-                raise RuntimeError("a transaction inside a transaction; finish the first one before")
+                raise RuntimeError("a transaction cannot begin inside another one; finish the first one")
             try:
                 connection.execute("begin immediate")
                 yield connection
@@ -133,46 +134,46 @@ class Store:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[apsw.Connection]:
-        """The writing connection without a transaction, for what SQLite does not do inside one."""
+        """The writing connection without a transaction, for statements that SQLite refuses inside one."""
         with self.translated(), self._turn():
             yield self._writer
 
     @contextlib.contextmanager
     def _turn(self) -> Iterator[None]:
-        """Within, the writing connection is this thread's."""
+        """Reserve the writing connection for this thread."""
         before = self._cancels
         if not self._lock.acquire(timeout=self._timeout_s):
             raise self._busy("another thread of this process")
         try:
             self._refuse_closed()
-            self.refuse_cancelled(before)  # while this waited for its turn
+            self.refuse_cancelled(before)  # there may have been a cancel during the wait
             yield
         except apsw.BusyError:
-            self.refuse_cancelled(before)  # that is why it stopped waiting
+            self.refuse_cancelled(before)  # a cancel ends the wait for a lock
             raise
         finally:
             self._lock.release()
 
     def refuse_readonly(self) -> None:
-        """`ReadOnly` if this store is for reading, `ValueError` if it is closed."""
+        """Raise `ReadOnly` if this store is for reading only, `ValueError` if it is closed."""
         self._refuse_closed()
         if self.readonly:
             raise ReadOnly(f"{self.path} is open for reading only; open it without readonly=True", self.path)
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
-        """Within, SQLite's errors become docindex's own."""
+        """Translate those errors of SQLite that say something about the file; all others keep their type."""
         try:
             yield
         except apsw.Error as error:
-            ours = self._ours(error)
-            if ours is None:
-                raise  # a slip of our own, which must not pass for a damaged file
-            raise ours from error
+            translated = self._translation(error)
+            if translated is None:
+                raise  # probably a mistake of docindex, which must not tell anybody to restore a backup
+            raise translated from error
 
     def shorten_journal(self, db: apsw.Connection) -> None:
-        """Move the write-ahead journal into the file, unless somebody is reading from it: then later."""
-        db.set_busy_handler(None)  # to wait for readers would keep writers out
+        """Move the write-ahead journal into the file, unless somebody is reading from the journal."""
+        db.set_busy_handler(None)  # waiting for readers would block writers
         try:
             with contextlib.suppress(apsw.BusyError):
                 db.execute("pragma wal_checkpoint(truncate)").fetchall()
@@ -180,7 +181,7 @@ class Store:
             db.set_busy_handler(self._waits())
 
     def wait(self, attempt: Callable[[], T]) -> T:
-        """What an attempt gives, tried again while the file is busy: for what SQLite does not wait for."""
+        """The result of `attempt`, repeated while the file is busy: SQLite itself does not wait here."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -191,30 +192,30 @@ class Store:
                 time.sleep(_WAIT_S)
 
     def cancel(self) -> None:
-        """Stop whatever other threads are doing on this store; they get `Cancelled`."""
+        """Stop the work of all other threads on this store; they get `Cancelled`."""
         with self._pool:
             self._cancels += 1
             for connection in self._all:
                 connection.interrupt()
 
     def cancels(self) -> int:
-        """How often there was a `cancel`: work that takes many statements compares before and after."""
+        """The number of calls of `cancel` so far. Work of many statements compares it before and after."""
         return self._cancels
 
     def refuse_cancelled(self, before: int) -> None:
-        """`Cancelled` if there was a `cancel` since `cancels` said `before`."""
+        """Raise `Cancelled` if `cancel` was called since `cancels` returned `before`."""
         if self._cancels != before:
-            raise Cancelled("the work was cancelled; what was committed before stays", self.path)
+            raise Cancelled(_CANCELLED, self.path)
 
     def close(self) -> None:
-        """Close all connections, after cutting short what other threads are reading. Twice does no harm."""
-        self._closed = True  # now, so that nobody goes on waiting
+        """Interrupt the readings of other threads and close all connections. Closing twice does no harm."""
+        self._closed = True  # first of all, so that waiting threads stop waiting
         with self._lock, self._pool:
             while self._lent:
                 for connection in self._all:
                     connection.interrupt()
                 self._pool.wait(0.1)
-            # The writer last: the last connection of all tidies up the journal.
+            # The writer comes last, because the last connection to a file removes the journal.
             for connection in reversed(self._all):
                 connection.close()
             self._all.clear()
@@ -256,9 +257,9 @@ class Store:
         try:
             connection.execute("select 1 from main.sqlite_schema").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # A folder that cannot be written has no room for the files beside it that readers and
-            # writers share. With no journal there either, nobody writes and nothing is unread; if
-            # somebody begins to, `_refuse_changed` sees it.
+            # In a folder without write permission the files that readers and writers share cannot be made.
+            # Without a journal nobody is writing now, and all commits are in the file. `_refuse_changed`
+            # notices a writer that comes later.
             if Path(self.path + "-wal").exists():
                 raise
             self._unchanged = self._unchanged or Path(self.path).stat()
@@ -268,19 +269,19 @@ class Store:
 
     def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
         connection = apsw.Connection(name, flags)
-        self._all.append(connection)  # at once: an error may ask it what the system said
+        self._all.append(connection)  # at once, because the translation of an error asks all connections
         connection.set_busy_handler(self._waits())
-        # It lets Python see that somebody has pressed Control-C, however long a statement takes.
+        # The handler lets Python notice Control-C during a long statement.
         connection.set_progress_handler(lambda: False, _STEPS, id="signals")
         if self._guard is not None:
             self._guard(connection)
         return connection
 
     def _waits(self) -> Callable[[int], bool]:
-        """SQLite asks this, again and again, whether to wait on for somebody else's lock."""
+        """A busy handler: SQLite calls it repeatedly to ask whether to keep waiting for a lock."""
         deadline, before = 0.0, 0
 
-        def wait_on(tries: int) -> bool:
+        def keep_waiting(tries: int) -> bool:
             nonlocal deadline, before
             if tries == 0:
                 deadline, before = time.monotonic() + self._timeout_s, self._cancels
@@ -289,29 +290,33 @@ class Store:
             time.sleep(_WAIT_S)
             return True
 
-        return wait_on
+        return keep_waiting
 
     def _refuse_changed(self) -> None:
-        """`Busy` if a file that was taken to be at rest is not."""
+        """Raise `Busy` if somebody changed a file that was opened as unchanging."""
         if self._unchanged is not None:
             now = Path(self.path).stat()
             seen = self._unchanged
             same = (now.st_ino, now.st_size, now.st_mtime_ns) == (seen.st_ino, seen.st_size, seen.st_mtime_ns)
             if not same or Path(self.path + "-wal").exists():
                 raise Busy(
-                    f"{self.path} was changed by somebody else, in a folder that cannot be written here; "
-                    "open it again",
+                    f"{self.path} was changed by another program, in a folder without write permission; "
+                    "open the index again",
                     self.path,
                 )
 
     def _busy(self, who: str) -> Busy:
         return Busy(
             f"{self.path} is being written by {who}, which did not finish within {self._timeout_s:g} s; "
-            "try again, or open it with a greater timeout_s",
+            "try again, or open the index with a larger timeout_s",
             self.path,
         )
 
-    def _ours(self, error: apsw.Error) -> FileError | None:
+    def _translation(self, error: apsw.Error) -> FileError | None:
+        """The error that tells what happened to the file; None for an error that says nothing about it.
+
+        Damage is only what SQLite calls damage: corruption, and I/O errors.
+        """
         path = self.path
         match error:
             case apsw.BusyError() | apsw.LockedError():
@@ -319,55 +324,61 @@ class Store:
             case apsw.ConstraintError():
                 return refused(path, error)
             case apsw.SQLError() if "no such function" in str(error):
-                return Refused(f"{path} has a rule with a function that is not there ({error})", path)
+                return Refused(
+                    f"a rule in {path} uses a function that is not registered here ({error}); the change was "
+                    "not made",
+                    path,
+                )
             case apsw.FullError():
                 return _disk_full(path)
             case apsw.IOError() if any(connection.system_errno in NO_ROOM for connection in self._all):
                 return _disk_full(path)
             case apsw.InterruptError():
-                return Cancelled("the work was cancelled; what was committed before stays", path)
+                return Cancelled(_CANCELLED, path)
             case apsw.ReadOnlyError():
-                return ReadOnly(
-                    f"{path} cannot be written; check its permissions and those of its folder", path
-                )
+                return ReadOnly(f"{path} cannot be written; check its permissions and its folder's", path)
             case apsw.NotADBError():
                 return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
             case apsw.CantOpenError():
-                there = Path(path).parent.is_dir()
-                why = (
-                    "a permission is missing, or room for another file"
-                    if there
-                    else "its folder is not there"
+                return UnreadableFile(_cannot_open(path), path)
+            case apsw.CorruptError() | apsw.FormatError():
+                return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
+            case apsw.IOError():
+                return CorruptIndex(
+                    f"{path} cannot be read or written: {error}; check the disk, then restore a "
+                    "backup, or index again",
+                    path,
                 )
-                return UnreadableFile(f"{path} cannot be opened: {why}", path)
-            case (
-                apsw.BindingsError() | apsw.MisuseError() | apsw.ThreadingViolationError() | apsw.RangeError()
-            ):
-                return None
-        return CorruptIndex(f"{path} cannot be read: {error}; restore a backup, or index again", path)
+        return None
+
+
+def _cannot_open(path: str) -> str:
+    if not Path(path).parent.is_dir():
+        return f"{path} cannot be opened: its folder does not exist"
+    return f"{path} cannot be opened: a permission is missing, or the process has too many open files"
 
 
 def refused(path: str, error: apsw.ConstraintError) -> Refused:
-    """What a rule in a file forbids; what docindex said itself stays as it is."""
+    """The error for a change that a rule in the file forbids; a message of docindex's own stays as it is."""
     if str(error).startswith("doc_index:"):
         return Refused(str(error), path)
     return Refused(
-        f"the change to {path} is against a rule in it ({error}), and was not made; if the rule "
-        "is not one of your own tables, triggers or checks, see what check() says",
+        f"a rule in {path} forbids the change ({error}), which was not made; if the rule is not one of "
+        "your own tables, triggers or checks, call check()",
         path,
     )
 
 
 def _disk_full(path: str) -> DiskFull:
     return DiskFull(
-        f"no room left to write {path}; the index is as before: free some space and try again", path
+        f"the disk has no room left for {path}; the index is as before: free some space and try again", path
     )
 
 
 def _writer_of(path: str) -> str:
-    """The process that holds the writer's lock, where the system tells (Linux)."""
-    # In write-ahead mode that lock is byte 120 of the shared-memory file. The list of locks is
-    # read, not asked for with fcntl: closing any handle of that file would drop our own locks.
+    """The process that holds the writer's lock, if the system tells (Linux does)."""
+    # In write-ahead mode the lock is byte 120 of the shared-memory file. The list of locks is read, because
+    # fcntl needs a handle of that file, and closing the handle would drop our own locks.
     with contextlib.suppress(OSError, ValueError, IndexError):
         inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
         for line in Path("/proc/locks").read_text().splitlines():
@@ -379,7 +390,7 @@ def _writer_of(path: str) -> str:
             ):
                 pid = int(fields[4])
                 if pid == os.getpid():
-                    return f"process {pid} (this one, by another index object)"
+                    return f"process {pid} (this process, through another Index object)"
                 command = (
                     Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
                 )

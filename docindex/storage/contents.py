@@ -1,11 +1,10 @@
-"""Documents and their contents in, rows out, and back: everything but the inverted index.
+"""Store documents and their contents, and read them back: everything except the inverted index.
 
-The one room that writes the tables `document`, `content`, `fingerprint`, `feature`, `sample` and
-`text`. Must run inside a transaction that its caller opened.
+The only module that writes the tables `document`, `content`, `fingerprint`, `feature`, `sample` and `text`.
+Its functions run inside a transaction that the caller has begun. Must never make a sketch.
 """
 
 import dataclasses
-import itertools
 import json
 import time
 from collections.abc import Iterable, Sequence
@@ -21,26 +20,26 @@ from docindex.kernels.feature_hashes import features
 from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
 from docindex.recipe import Recipe
-from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
 from docindex.sketching.text_parts import Parts, parts_of, source_of
-from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, Columns, gap_type
+from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, gap_type
 from docindex.storage.rows import counter, row_sum, rows, stream, value
+from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, DocumentRow
 
 _PARTS = "id between ? and ?"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
-    """What the index knows of one document; its text is asked for by `Index.text`."""
+    """The facts about one document. `Index.text` gives its text."""
 
     key: str
     id: int
-    """Stays with the key as long as the document is there; what other tables may point to."""
+    """Stays the same as long as the document is in the index; other tables may refer to it."""
     meta: Any
-    """What the host stored beside the text, or None."""
+    """The value that the host stored with the text, or None."""
     added_at: float
-    """When this text came under this key: seconds since 1970, UTC."""
+    """When the document got its present text: seconds since 1970, UTC."""
     content: int
     """Documents with the same text have the same content."""
     characters: int
@@ -53,32 +52,36 @@ class Document:
 
 @dataclasses.dataclass(slots=True)
 class Incoming:
-    """A document on its way in."""
+    """A document that is to be stored."""
 
     key: str
     text: str
     meta: str | None
+    """JSON, or None."""
     hash: bytes
+    """The `text_hash` of its text."""
     sketches: Sketches | None = None
-    """The batch in which its text was sketched, if the index did not know it; and which one it is there."""
+    """The batch in which its text was sketched; None if the index knows the text."""
     number: int = 0
+    """The place of the text in that batch."""
     parts: Parts | None = None
-    """Its text as it is stored, if that has been made already."""
+    """The text in the form in which it is stored, or None if that has not been made."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class NewPostings:
-    """What the inverted index must take in: hashes of some contents, end to end, which it may overwrite."""
+    """The hashes of new contents, for the inverted index, which may overwrite them."""
 
     hashes: U64
+    """The hashes of one content after the other."""
     contents: I64
     """The contents, ascending."""
     counts: I64
-    """How many hashes each has."""
+    """The number of hashes of each content."""
 
 
 def text_hash(text: str) -> bytes:
-    """The xxh3-128 of a text in UTF-8, without a second copy of a long one."""
+    """The xxh3-128 of a text in UTF-8, computed without a second copy of a long text."""
     hasher = xxhash.xxh3_128()
     for piece in slices(text):
         hasher.update(piece.encode("utf-8", "surrogatepass"))
@@ -86,7 +89,7 @@ def text_hash(text: str) -> bytes:
 
 
 def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[bytes, int]:
-    """Those of some text hashes that the file has, and their contents."""
+    """The contents of those text hashes that the file has."""
     wanted = tuple(set(hashes))
     if not wanted:
         return {}
@@ -100,23 +103,25 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
 
 
 def put(
-    db: apsw.Connection, incoming: Sequence[Incoming], recipe: Recipe, *, store_text: bool
+    db: apsw.Connection,
+    incoming: Sequence[Incoming],
+    contents_of: dict[bytes, int],
+    recipe: Recipe,
+    *,
+    store_text: bool,
 ) -> NewPostings:
-    """Store documents: new ones, other texts under known keys, other meta; the rest costs nothing.
+    """Store documents: new ones, and new texts or meta under known keys. An unchanged document costs nothing.
 
-    A text that `known` does not have should come with its sketch; one that somebody has removed since
-    it was asked for is sketched here. Gives the postings of the new contents. Contents that no
-    document has any more are dropped.
+    The keys are all different. `contents_of` is what `known` gives for their texts now. A document whose text is not in there needs its
+    sketches. Returns the postings of the new contents. Contents that no document has any more are dropped.
     """
-    incoming = list({document.key: document for document in incoming}.values())  # of one key the last
-    ids = known(db, (document.hash for document in incoming), recipe.reading)
     new: dict[bytes, Incoming] = {}
     for document in incoming:
-        if document.hash not in ids and (document.hash not in new or document.sketches is not None):
+        if document.hash not in contents_of and (document.hash not in new or document.sketches is not None):
             new[document.hash] = document
     first = counter(db, "content") + 1
     numbers = range(first, first + len(new))
-    ids.update(zip(new, numbers, strict=True))
+    ids = contents_of | dict(zip(new, numbers, strict=True))
     postings = _put_contents(db, list(new.values()), numbers, recipe)
     if store_text:
         _put_texts(db, {ids[document.hash]: document for document in incoming})
@@ -126,7 +131,7 @@ def put(
 
 
 def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
-    """Forget a document, and its content if no other has it; False if the key is not there."""
+    """Remove a document, and its content if no other document has it. False for an unknown key."""
     content = value(db, "delete from main.document where key = ? returning content", (key,))
     if content is None:
         return False
@@ -135,7 +140,7 @@ def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
 
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
-    """Give a document another key; False if the old one is not there."""
+    """Give a document another key. False for an unknown old key."""
     found = rows(db, "select id, meta from main.document where key = ?", (old,))
     for number, meta in found:
         relabel(db, number, new, meta)
@@ -143,17 +148,17 @@ def rename(db: apsw.Connection, old: str, new: str) -> bool:
 
 
 def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> None:
-    """Give the document with an id this key and meta."""
-    found = rows(db, "select content, added_at from main.document where id = ?", (number,))
-    for content, added_at in found:
+    """Give the document with an id a key and meta."""
+    for found in rows(db, f"{DOCUMENT.select} where id = ?", (number,)):
+        row = DOCUMENT.row._make(found[:-1])._replace(key=key, meta=meta)
         db.execute(
             "update main.document set key = ?, meta = ?, sum = ? where id = ?",
-            (key, meta, row_sum(number, key, content, meta, added_at), number),
+            (key, meta, row_sum(*row), number),
         )
 
 
 def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
-    """Forget those of some contents that no document has. Their postings stay until a merge meets them."""
+    """Remove those contents that no document has. Their postings stay until a merge drops them."""
     k, s, _ = recipe.features
     newest = counter(db, "segment")
     for content in set(contents):
@@ -162,7 +167,8 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
         found = rows(db, "select slots, fingerprints from main.content where id = ?", (content,))
         if not found or len(found[0][0]) != SLOT_BYTES * recipe.slots:
             raise CorruptIndex(
-                f"content {content} has no slots, or not {recipe.slots}; index again", db.filename
+                f"content {content} is missing, or does not have {recipe.slots} slots; index again",
+                db.filename,
             )
         slots = np.frombuffer(found[0][0], "<u4").reshape(1, -1)
         values = features(slots, k, s)[0].view(np.int64).tolist()
@@ -175,30 +181,31 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
         db.execute("delete from main.sample where content = ?", (content,))
         db.execute("delete from main.content where id = ?", (content,))
         if found[0][1]:
-            db.execute("insert into main.dead values (?, ?)", (content, newest))
+            db.execute("insert into main.dead (content, segment) values (?, ?)", (content, newest))
+
+
+_GET = (
+    f"select {', '.join(f'd.{column}' for column in DocumentRow._fields)}, d.sum, c.characters, c.symbols, "
+    "c.fingerprints, c.shingles, c.simhash "
+    "from main.document as d join main.content as c on c.id = d.content where d.key = ?"
+)
 
 
 def get(db: apsw.Connection, key: str) -> Document | None:
-    """A document, or None."""
-    found = rows(
-        db,
-        "select d.key, d.id, d.meta, d.added_at, d.content, d.sum, c.characters, c.symbols, c.fingerprints, "
-        "c.shingles, c.simhash from main.document as d join main.content as c on c.id = d.content "
-        "where d.key = ?",
-        (key,),
-    )
+    """A document, or None for an unknown key."""
+    found = rows(db, _GET, (key,))
     if not found:
         return None
-    stored_key, number, meta, added_at, content, stored_sum, *sizes = found[0]
-    if row_sum(number, stored_key, content, meta, added_at) != stored_sum:
-        raise CorruptIndex(f"document {number} ({stored_key!r}) is damaged; add it again", db.filename)
-    characters, symbols, fingerprints, shingles, simhash = sizes
+    *own, characters, symbols, fingerprints, shingles, simhash = found[0]
+    row = DOCUMENT.checked(own)
+    if row is None:
+        raise damaged_document(db, own[0], own[1])
     return Document(
-        key=stored_key,
-        id=number,
-        meta=from_json(meta),
-        added_at=added_at / 1_000_000,
-        content=content,
+        key=row.key,
+        id=row.id,
+        meta=from_json(row.meta),
+        added_at=row.added_at / 1_000_000,
+        content=row.content,
         characters=characters,
         symbols=symbols,
         fingerprints=fingerprints,
@@ -207,19 +214,24 @@ def get(db: apsw.Connection, key: str) -> Document | None:
     )
 
 
+def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex:
+    """The error for a document that does not match its checksum."""
+    return CorruptIndex(f"document {number} ({key!r}) is damaged; add it again", db.filename)
+
+
 def count(db: apsw.Connection) -> int:
-    """How many documents there are."""
+    """The number of documents."""
     return int(value(db, "select count(*) from main.document"))
 
 
 def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
-    """The next keys behind one, in their order; from the first for None."""
+    """The next keys after one, in their order; from the first key for None."""
     after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
     return [row[0] for row in rows(db, f"select key from main.document {after} order by key limit ?1", bound)]
 
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
-    """A content's text, or None where it is not kept; checked against the hash it came in with."""
+    """The text of a content, checked against its hash; None if it is not kept."""
     pieces = []
     hasher = xxhash.xxh3_128()
     for codec, data in stream(
@@ -238,7 +250,7 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
 
 
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
-    """A content's fingerprints: hashes of which the low 16 bits are 0, and positions in symbols."""
+    """The fingerprints of a content: hashes, whose low 16 bits are 0, and positions in symbols."""
     found = rows(db, f"select hashes, gaps from main.fingerprint where {_PARTS} order by id", _parts(content))
     hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
     if (
@@ -252,18 +264,18 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
 
 
 def as_stored(hashes: U64) -> U64:
-    """The different ones among some hashes, ascending, without the bits that are not stored."""
+    """The different hashes, ascending, without the bits that are not stored."""
     return union(hashes & ~((np.uint64(1) << HASH_SHIFT) - np.uint64(1)))
 
 
 def content_of(db: apsw.Connection, key: str) -> int | None:
-    """The content of a document, or None where there is none of this key."""
+    """The content of a document, or None for an unknown key."""
     found: int | None = value(db, "select content from main.document where key = ?", (key,))
     return found
 
 
 def is_there(db: apsw.Connection, content: int) -> bool:
-    """Whether a document still has a content."""
+    """Whether a content is in the index."""
     return value(db, "select 1 from main.content where id = ?", (content,)) is not None
 
 
@@ -271,22 +283,22 @@ def symbols_hash_of(db: apsw.Connection, content: int) -> bytes:
     """The hash of a content's symbols."""
     found = value(db, "select symbols_hash from main.content where id = ?", (content,))
     if found is None:
-        raise CorruptIndex(f"content {content} is not there; see what check() says", db.filename)
+        raise CorruptIndex(f"content {content} is missing; check() says more", db.filename)
     return bytes(found)
 
 
 def to_json(meta: Any) -> str | None:
-    """What a host stores beside a text, as text; `TypeError` or `ValueError` for what JSON cannot say."""
+    """The JSON of a document's meta; `TypeError` or `ValueError` for a value that JSON cannot express."""
     return None if meta is None else json.dumps(meta, allow_nan=False, separators=(",", ":"))
 
 
 def from_json(meta: str | None) -> Any:
-    """The opposite."""
+    """The meta in some JSON."""
     return None if meta is None else json.loads(meta)
 
 
 def _parts(content: int) -> tuple[int, int]:
-    """The first and the last id that parts of a content may have."""
+    """The smallest and the largest id that a part of a content can have."""
     return content << PART_BITS, (content + 1 << PART_BITS) - 1
 
 
@@ -299,39 +311,56 @@ def _damaged_text(db: apsw.Connection, content: int) -> CorruptIndex:
 def _put_contents(
     db: apsw.Connection, new: Sequence[Incoming], numbers: Sequence[int], recipe: Recipe
 ) -> NewPostings:
-    columns: dict[int, Columns] = {}
-    for document in new:
+    batches: dict[int, BatchRows] = {}
+    sources: list[tuple[BatchRows, Incoming, int]] = []
+    for document, content in zip(new, numbers, strict=True):
         if document.sketches is None:
-            (document.sketches,) = sketch_batches([document.text], recipe)
-        if id(document.sketches) not in columns:
-            columns[id(document.sketches)] = Columns(document.sketches, recipe)
-    sources = [(columns[id(d.sketches)], d, content) for d, content in zip(new, numbers, strict=True)]
+            raise ValueError(f"the text of {document.key!r} is unknown to the index and has no sketches")
+        batch = id(document.sketches)
+        if batch not in batches:
+            batches[batch] = BatchRows(document.sketches, recipe)
+        sources.append((batches[batch], document, content))
     db.executemany(
-        f"insert into main.content values ({', '.join('?' * 13)})",
+        CONTENT.insert,
         (
-            source.content(document.number, content, document.hash, len(document.text), recipe)
-            for source, document, content in sources
+            CONTENT.with_sum(batch.content(document.number, content, document.hash, len(document.text)))
+            for batch, document, content in sources
         ),
     )
     if recipe.min_s or recipe.mod_m or recipe.level:
         db.executemany(
-            "insert into main.sample values (?, ?, ?, ?, ?)",
-            (source.sample(document.number, content) for source, document, content in sources),
+            SAMPLE.insert,
+            (SAMPLE.with_sum(batch.sample(document.number, content)) for batch, document, content in sources),
         )
     db.executemany(
-        "insert into main.fingerprint values (?, ?, ?, ?)",
-        itertools.chain.from_iterable(
-            source.forward(document.number, content) for source, document, content in sources
+        FINGERPRINT.insert,
+        (
+            FINGERPRINT.with_sum(row)
+            for batch, document, content in sources
+            for row in batch.fingerprints(document.number, content)
         ),
     )
-    if sources:
-        values = np.concatenate(
-            [source.sketches.features[document.number] for source, document, _ in sources]
-        )
-        _put_features(db, values, np.repeat(np.array(numbers, np.int64), recipe.features[0]))
-    hashes = [source.hashes(document.number) for source, document, _ in sources]
-    for document in new:
-        document.sketches = None  # of a long document that is a lot of memory, which sorting needs
+    _put_features(db, sources, recipe)
+    return _new_postings(sources, numbers)
+
+
+def _put_features(
+    db: apsw.Connection, sources: Sequence[tuple[BatchRows, Incoming, int]], recipe: Recipe
+) -> None:
+    if not sources:
+        return
+    values = np.concatenate([batch.sketches.features[document.number] for batch, document, _ in sources])
+    contents = np.repeat(np.array([content for *_, content in sources], np.int64), recipe.features[0])
+    # In the order of the tree that they go into. Equal features of one content are one row.
+    order = np.argsort(values)
+    pairs = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
+    db.executemany("insert or ignore into main.feature (value, content) values (?, ?)", pairs)
+
+
+def _new_postings(sources: Sequence[tuple[BatchRows, Incoming, int]], numbers: Sequence[int]) -> NewPostings:
+    hashes = [batch.hashes(document.number) for batch, document, _ in sources]
+    for _, document, _ in sources:
+        document.sketches = None  # the sketches of a long document take memory that sorting needs
     whole = len(hashes) == 1 and hashes[0].flags.writeable
     together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
     return NewPostings(
@@ -339,61 +368,55 @@ def _put_contents(
     )
 
 
-def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
-    # In the order of the tree they go into; equal features of one content are one row.
-    order = np.argsort(values)
-    rows = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
-    db.executemany("insert or ignore into main.feature values (?, ?)", rows)
-
-
 def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
     wanted = apsw.carray(np.array(list(documents), np.int64))
     without = rows(
-        db,
-        "select c.id, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
-        "c.fingerprints, c.hashes, c.simhash, c.slots from carray(?) as wanted "
-        "join main.content as c on c.id = wanted.value where c.parts = 0",
-        (wanted,),
+        db, f"{CONTENT.select} where id in (select value from carray(?) as wanted) and parts = 0", (wanted,)
     )
-    for row in sorted(without):
-        content = row[0]
-        count = 0
-        # One by one: all parts of a long text together are a lot of memory.
-        for part in documents[content].parts or parts_of(documents[content].text):
-            db.execute("insert into main.text values (?, ?, ?)", (content << PART_BITS | count, *part))
+    for found in sorted(without):
+        row = CONTENT.row._make(found[:-1])
+        document, count = documents[row.id], 0
+        # One by one: all parts of a long text together take too much memory.
+        for codec, data in document.parts or parts_of(document.text):
+            db.execute(
+                "insert into main.text (id, codec, data) values (?, ?, ?)",
+                (row.id << PART_BITS | count, codec, data),
+            )
             count += 1
         db.execute(
-            "update main.content set parts = ?, sum = ? where id = ?", (count, row_sum(*row, count), content)
+            "update main.content set parts = ?, sum = ? where id = ?",
+            (count, row_sum(*row._replace(parts=count)), row.id),
         )
 
 
-def _put_documents(db: apsw.Connection, incoming: Sequence[Incoming], ids: dict[bytes, int]) -> list[int]:
-    """Write what changed; gives the contents that documents had before."""
+def _put_documents(
+    db: apsw.Connection, incoming: Sequence[Incoming], contents_of: dict[bytes, int]
+) -> list[int]:
+    """Write the documents that changed, and return the contents that they had before."""
     now = time.time_ns() // 1000
     found = rows(
         db,
-        "select d.key, d.id, d.content, d.meta, d.added_at from carray(?) as wanted "
-        "join main.document as d on d.key = wanted.value",
+        f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)",
         (apsw.carray(tuple(document.key for document in incoming)),),
     )
-    stored = {key: rest for key, *rest in found}
+    stored = {row.key: row for row in (DOCUMENT.row._make(columns[:-1]) for columns in found)}
     next_id = counter(db, "document") + 1
     added, changed, replaced = [], [], []
     for document in incoming:
-        content = ids[document.hash]
-        if document.key not in stored:
-            row = (next_id, document.key, content, document.meta, now)
+        content = contents_of[document.hash]
+        row = stored.get(document.key)
+        if row is None:
+            row = DocumentRow(next_id, document.key, content, document.meta, now)
             next_id += 1
-            added.append((*row, row_sum(*row)))
+            added.append(DOCUMENT.with_sum(row))
             continue
-        number, old_content, old_meta, added_at = stored[document.key]
-        same = old_content == content
-        if (old_content, old_meta) != (content, document.meta):
-            row = (number, document.key, content, document.meta, added_at if same else now)
-            changed.append((*row[2:], row_sum(*row), number))
-        if not same:
-            replaced.append(old_content)
-    db.executemany("insert into main.document values (?, ?, ?, ?, ?, ?)", added)
+        if row.content != content:
+            replaced.append(row.content)
+            row = row._replace(added_at=now)
+        if (row.content, row.meta) != (content, document.meta):
+            row = row._replace(content=content, meta=document.meta)
+            changed.append((content, row.meta, row.added_at, row_sum(*row), row.id))
+    db.executemany(DOCUMENT.insert, added)
     db.executemany(
         "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed
     )

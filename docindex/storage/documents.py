@@ -1,4 +1,4 @@
-"""Contents in, the documents that have them out; and an SQL condition of the host's on documents.
+"""Find the documents that have some contents, and those that fulfil an SQL condition of the host.
 
 Must never write.
 """
@@ -13,17 +13,17 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
-from docindex.storage.contents import from_json
-from docindex.storage.rows import Bindings, counter, row_sum, rows, rows_for, value
+from docindex.storage.contents import damaged_document, from_json
+from docindex.storage.rows import Bindings, counter, rows, rows_for, value
+from docindex.storage.tables import DOCUMENT
 from docindex.storage.user_sql import Where
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
     "cross join main.document on document.content = wanted.value"
 )
-_LISTED = "select id, key, content, meta, added_at, sum from main.document where "
 _SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
-_OUTLINES = (
+_STORED_SKETCHES = (
     "select c.id, c.shingles, c.symbols_hash, c.simhash, c.slots from carray(?) as wanted "
     "join main.content as c on c.id = wanted.value"
 )
@@ -31,7 +31,7 @@ _OUTLINES = (
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class StoredSketch:
-    """What is known of a content but for its fingerprints."""
+    """The sketch of a content without its fingerprints."""
 
     content: int
     shingles: int
@@ -43,7 +43,7 @@ class StoredSketch:
 def documents_of(
     db: apsw.Connection, contents: I64, where: Where | None = None
 ) -> list[tuple[int, str, int]]:
-    """The documents that have one of some contents and fulfil a condition: content, key, id."""
+    """The content, key and id of each document that has one of some contents and fulfils a condition."""
     if where is None or not len(contents):
         return rows_for(db, _OF, contents)
     return _fulfilling(db, _OF, where, (apsw.carray(contents),))
@@ -56,9 +56,9 @@ def contents_of(db: apsw.Connection, where: Where) -> I64:
 
 
 def _fulfilling(
-    db: apsw.Connection, statement: str, where: Where, before: tuple[Any, ...] = ()
+    db: apsw.Connection, statement: str, where: Where, before: Bindings = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement on `document` that fulfil a condition; else `ValueError`."""
+    """The rows of a statement on `document` that fulfil a condition; `ValueError` if the condition fails."""
     condition, bindings = user_sql.checked_condition(db, where)
     try:
         with user_sql.only_reading(db) as cursor:
@@ -74,7 +74,7 @@ def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listed:
-    """A document in a list of all."""
+    """A document in a list of all documents."""
 
     id: int
     key: str
@@ -83,23 +83,23 @@ class Listed:
 
 
 def listed(db: apsw.Connection, after: int, limit: int) -> list[Listed]:
-    """The next documents in the order of their ids, behind one."""
+    """The next documents after an id, in the order of their ids."""
     return _listed(db, "id > ? order by id limit ?", (after, limit))
 
 
 def listed_as(db: apsw.Connection, number: int) -> list[Listed]:
-    """The document with an id, if there is one."""
+    """The document with an id, or no document."""
     return _listed(db, "id = ?", (number,))
 
 
 def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Listed]:
-    found = []
-    for *row, stored in rows(db, _LISTED + condition, bindings):
-        number, key, content, meta, _ = row
-        if row_sum(*row) != stored:
-            raise CorruptIndex(f"document {number} ({key!r}) is damaged; add it again", db.filename)
-        found.append(Listed(number, key, content, from_json(meta)))
-    return found
+    listed = []
+    for found in rows(db, f"{DOCUMENT.select} where {condition}", bindings):
+        row = DOCUMENT.checked(found)
+        if row is None:
+            raise damaged_document(db, found[0], found[1])
+        listed.append(Listed(row.id, row.key, row.content, from_json(row.meta)))
+    return listed
 
 
 def id_of(db: apsw.Connection, key: str) -> int | None:
@@ -124,7 +124,7 @@ def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
 
 
 def greatest(db: apsw.Connection) -> int:
-    """The greatest id that a document ever had: about how many there are."""
+    """The largest id that a document ever had: an estimate of the number of documents."""
     return counter(db, "document")
 
 
@@ -135,19 +135,21 @@ def content_with_id(db: apsw.Connection, number: int) -> int | None:
 
 
 def sizes_of(db: apsw.Connection, contents: I64) -> I64:
-    """How many different hashes each of some ascending contents has."""
+    """The number of different hashes of each content; the contents are ascending."""
     found = rows_for(db, _SIZES, contents)
     if len(found) != len(contents):
-        raise CorruptIndex("a content is not there; see what check() says", db.filename)
+        raise CorruptIndex("a content is missing; check() says more", db.filename)
     return np.array([hashes for (hashes,) in found], np.int64)
 
 
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
-    """The sketches of some contents, but for their fingerprints."""
+    """The sketches of some contents, without their fingerprints."""
     found = []
-    for content, shingles, symbols_hash, simhash, slots in rows_for(db, _OUTLINES, contents):
+    for content, shingles, symbols_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
         if len(slots) != 4 * recipe.slots:
-            raise CorruptIndex(f"content {content} has not {recipe.slots} slots; index again", db.filename)
+            raise CorruptIndex(
+                f"content {content} does not have {recipe.slots} slots; index again", db.filename
+            )
         stored_sketch = StoredSketch(
             content,
             shingles,
@@ -160,7 +162,7 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
 
 
 def sharing_features(db: apsw.Connection, features: U64, least: int) -> list[int]:
-    """The contents that have so many of some features, in ascending order."""
+    """The contents that have at least `least` of some features, in ascending order."""
     sharing = (
         "select f.content from carray(?) as wanted join main.feature as f on f.value = wanted.value "
         "group by f.content having count(*) >= ?"

@@ -1,4 +1,7 @@
-"""What scans know of files: the one room that knows the table `file`. Must never look at a file itself."""
+"""Store what scans know of files: the only module that knows the table `file`.
+
+Must never look at a file itself.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,64 +9,56 @@ from typing import NamedTuple
 import apsw
 
 from docindex.errors import CorruptIndex
-from docindex.storage.rows import row_sum, rows
+from docindex.storage.rows import rows
+from docindex.storage.tables import FILE, FileRow
 from docindex.storage.values import signed
 
-_ALL = "select key, size, mtime_ns, device, inode, kind, digest, sum from main.file"
+_UNDER = f"{FILE.select} where key = ?1 or (key >= ?2 and key < ?3) order by key"
 _BITS = (1 << 64) - 1
 
 
 TEXT, BINARY = "text", "binary"
 
 
-class Tracked(NamedTuple):  # of which a scan needs as many as there are files: a dataclass is slower
-    """A file as it was when it was last looked at."""
+class Tracked(NamedTuple):  # a scan needs one for each file, and a dataclass is slower to make
+    """A file as it was when a scan last looked at it."""
 
     key: str
     """Its path, see `docindex.folders.path_keys`."""
     size: int
     mtime_ns: int
-    """-1 if it had been changed so recently that another change might not show."""
+    """When it was changed; -1 if that was so recent that another change might not show."""
     device: int
     inode: int
     kind: str
-    """"text" for one that is a document, too; "binary" for any other."""
+    """"text" for a file that has a document, "binary" for any other."""
     digest: bytes | None
-    """xxh3-128 of its bytes; None for a binary file whose size no other has had."""
+    """The xxh3-128 of its bytes; None for a binary file as long as no other file had its size."""
 
 
 def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
-    """The files that are known under a root, or the one that it is, by their keys."""
-    # "0" is the character behind "/".
+    """The known files below a root, or the root itself if it is a file, in the order of their keys."""
     below = root if root.endswith("/") else f"{root}/"
-    found = rows(
-        db,
-        f"{_ALL} where key = ?1 or (key >= ?2 and key < ?3) order by key",
-        (root, below, f"{below[:-1]}0"),
-    )
     known = []
-    for *row, stored in found:
-        if row_sum(*row) != stored:
-            raise CorruptIndex(f"what is known of the file {row[0]!r} is damaged; scan again", db.filename)
+    for found in rows(db, _UNDER, (root, below, f"{below[:-1]}0")):  # "0" is the character after "/"
+        row = FILE.checked(found)
+        if row is None:
+            raise CorruptIndex(f"the record of the file {found[0]!r} is damaged; scan again", db.filename)
         key, size, mtime_ns, device, inode, kind, digest = row
         known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, kind, digest))
     return known
 
 
 def put(db: apsw.Connection, files: Iterable[Tracked]) -> None:
-    """Know these, instead of what was known under their keys."""
-    db.executemany(
-        "insert or replace into main.file (key, size, mtime_ns, device, inode, kind, digest, sum) "
-        "values (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((*row, row_sum(*row)) for row in map(_row, files)),
-    )
+    """Store files, replacing the records with the same keys."""
+    db.executemany(FILE.replace, (FILE.with_sum(_row(file)) for file in files))
 
 
 def forget(db: apsw.Connection, key: str) -> None:
-    """Know this one no more."""
+    """Remove the record of a file."""
     db.execute("delete from main.file where key = ?", (key,))
 
 
-def _row(file: Tracked) -> tuple[object, ...]:
+def _row(file: Tracked) -> FileRow:
     device, inode = signed(file.device & _BITS), signed(file.inode & _BITS)
-    return file.key, file.size, file.mtime_ns, device, inode, file.kind, file.digest
+    return FileRow(file.key, file.size, file.mtime_ns, device, inode, file.kind, file.digest)

@@ -1,102 +1,158 @@
-"""An opened file in, one with the newest schema and a recipe out, or a clear error.
+"""Bring an opened file to the newest schema, and read the recipe that it was built with.
 
-The scripts in `schema/` are numbered; `user_version` says which the file has had. Must never
-change a script that was released, nor a file that is not ours.
+The folder `schema/` holds a script `NNNN_name.sql` for each schema number, and a module `NNNN_name.py` with
+``upgrade(db)`` where SQL is not enough: it runs after the script, in the same transaction. `user_version` is
+the number of the last script that a file has had. Must never change a file that is not ours, nor edit a
+script that was released.
 """
 
+import dataclasses
+import runpy
+from collections.abc import Sequence
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 
 import apsw
 
-from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew
+from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooNew, SchemaTooOld
 from docindex.recipe import Recipe
 from docindex.storage import untrusted
 from docindex.storage.connection import Store
-from docindex.storage.rows import row_sum, rows, value
+from docindex.storage.rows import rows, value
+from docindex.storage.tables import RECIPE, RecipeRow
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
+_TABLE_NAMES = "select name from main.sqlite_schema where type = 'table'"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from a schema to the next."""
+
+    script: Path
+    upgrade: Path | None
+    """A Python file with a function ``upgrade(db)``, or None."""
+
+    def apply(self, db: apsw.Connection) -> None:
+        """Run the step within the transaction that the caller has begun."""
+        db.execute(self.script.read_text("utf-8")).fetchall()
+        if self.upgrade is not None:
+            runpy.run_path(str(self.upgrade))["upgrade"](db)
+
 
 def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Recipe:
-    """The recipe of an index that is there, or is made now with the one that is wanted.
+    """Make or upgrade the index in an opened file as far as needed, and return its recipe.
 
-    Safe when several processes open a new file at once: one makes it, the others wait. Of a file that is
-    not trusted the tables are looked at first.
+    A new index gets the recipe `wanted`, or the default one. Several processes can open a new or an older
+    file at once: one makes or upgrades it, and the others wait. The tables of a file that is not trusted are
+    checked before anything else.
+
+    `SchemaTooOld` for an older file that is open for reading only, `SchemaTooNew` for a newer one,
+    `NotAnIndex` for a file of another kind, `RecipeMismatch` if its recipe is not the one `wanted`.
     """
     if not store.readonly:
-        with store.alone() as db:
-            # In one reading, for another process may be making the index at this moment.
-            db.execute("begin")
-            version = _version(db, store.path)
-            db.execute("rollback")
-            if db.pragma("journal_mode") not in ("wal", "memory"):
-                # A new file, or a copy made by other means. It keeps its mode.
-                store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
-            if version < len(_scripts()):
-                _migrate(store, wanted or Recipe())
+        _make_newest(store, wanted or Recipe(), trusted=trusted)
     with store.reading() as db:
         version = _version(db, store.path)
-        if version < len(_scripts()):
+        if version == 0:
             raise NotAnIndex(
                 f"{store.path} is not a docindex index yet; open it for writing once", store.path
             )
+        if version < len(_migrations()):
+            raise _too_old(store.path, version)
         if not trusted:
-            untrusted.refuse_altered(db, store.path, _scripts())
+            _refuse_altered(db, store.path, version)
+        _refuse_incomplete(db, store.path)
         recipe = recipe_of(db, store.path)
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe
 
 
-def _migrate(store: Store, recipe: Recipe) -> None:
+def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
+    with store.alone() as db:
+        # Within a transaction, because another process may be making the index at this moment.
+        db.execute("begin")
+        version = _version(db, store.path)
+        db.execute("rollback")
+        if db.pragma("journal_mode") not in ("wal", "memory"):
+            # The file is new, or a copy that was made by other means. The mode stays with the file.
+            store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
+    if version == len(_migrations()):
+        return
     with store.writing() as db:
         version = _version(db, store.path)  # again: another process may have been faster
-        for script in _scripts()[version:]:
-            db.execute(script).fetchall()
+        if version and not trusted:
+            _refuse_altered(db, store.path, version)
+        for migration in _migrations()[version:]:
+            migration.apply(db)
         if version == 0:
             db.execute(f"pragma application_id = {APPLICATION_ID}")
-            text = recipe.to_json()
-            db.execute("insert into main.recipe values (1, ?, ?)", (text, row_sum(text)))
-        db.execute(f"pragma user_version = {len(_scripts())}")
+            db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, recipe.to_json())))
+        db.execute(f"pragma user_version = {len(_migrations())}")
+
+
+def _refuse_incomplete(db: apsw.Connection, path: str) -> None:
+    """`CorruptIndex` unless the file has all tables: a statement that misses one would look like our mistake."""
+    present = {name for (name,) in rows(db, _TABLE_NAMES)}
+    for name in sorted(_table_names() - present):
+        raise CorruptIndex(f"{path} lacks the table {name}; restore a backup, or index again", path)
+
+
+@lru_cache(maxsize=1)
+def _table_names() -> frozenset[str]:
+    with apsw.Connection(":memory:") as made:
+        for migration in _migrations():
+            migration.apply(made)
+        return frozenset(name for (name,) in made.execute(_TABLE_NAMES))
+
+
+def _refuse_altered(db: apsw.Connection, path: str, version: int) -> None:
+    """`CorruptIndex` unless the tables are those of a schema."""
+    with apsw.Connection(":memory:") as made:
+        for migration in _migrations()[:version]:
+            migration.apply(made)
+        untrusted.refuse_altered(db, path, made)
 
 
 def _version(db: apsw.Connection, path: str) -> int:
-    """The number of scripts the file has had: 0 for an empty one; an error for what is not ours."""
-    application, version, tables = db.pragma("application_id"), db.pragma("user_version"), _tables(db)
-    if application == APPLICATION_ID:
-        if version > len(_scripts()):
+    """The schema number of a file, 0 for an empty one; an error for a file that is not an index of ours."""
+    if db.pragma("application_id") == APPLICATION_ID:
+        version = int(db.pragma("user_version"))
+        if version > len(_migrations()):
             raise _too_new(path, version)
-        return int(version)
-    if tables or application:
+        if version < 1:
+            raise CorruptIndex(
+                f"{path} has the impossible schema number {version}; restore a backup, or index again", path
+            )
+        return version
+    if value(db, "select count(*) from main.sqlite_schema") or db.pragma("application_id"):
         raise NotAnIndex(f"{path} is an SQLite file, but not a docindex index; name another file", path)
     return 0
 
 
-def _tables(db: apsw.Connection) -> int:
-    return int(value(db, "select count(*) from main.sqlite_schema"))
-
-
 def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
-    """Whether a database of a connection is an index.
+    """Whether a database of a connection is an index that can be asked.
 
-    `SchemaTooNew` for one of a newer docindex; False if no `newer` one is meant.
+    An index of another schema number is an error, `SchemaTooNew` or `SchemaTooOld`, unless `newer` is False.
     """
     if db.pragma("application_id", schema=schema) != APPLICATION_ID:
         return False
-    version, path = db.pragma("user_version", schema=schema), db.db_filename(schema)
-    if newer and version > len(_scripts()):
+    version, path = int(db.pragma("user_version", schema=schema)), db.db_filename(schema)
+    if newer and version > len(_migrations()):
         raise _too_new(path, version)
-    return bool(version == len(_scripts()))
+    if newer and 0 < version < len(_migrations()):
+        raise _too_old(path, version)
+    return version == len(_migrations())
 
 
 def recipe_of(db: apsw.Connection, path: str) -> Recipe:
-    """The parameters an index was made with."""
-    found = rows(db, "select json, sum from main.recipe")
-    if len(found) != 1 or row_sum(found[0][0]) != found[0][1]:
+    """The parameters an index was built with."""
+    found = [RECIPE.checked(row) for row in rows(db, RECIPE.select)]
+    if len(found) != 1 or found[0] is None:
         raise CorruptIndex(f"the recipe in {path} is damaged; restore a backup, or index again", path)
-    return _decoded(found[0][0])
+    return _decoded(found[0].json)
 
 
 @lru_cache(maxsize=16)
@@ -104,17 +160,25 @@ def _decoded(stored: str) -> Recipe:
     return Recipe.from_json(stored)
 
 
+def _too_old(path: str, version: int) -> SchemaTooOld:
+    return SchemaTooOld(
+        f"{path} has schema {version}, and this docindex reads schema {len(_migrations())}; "
+        "open it once without readonly=True, which upgrades it",
+        path,
+    )
+
+
 def _too_new(path: str, version: int) -> SchemaTooNew:
     return SchemaTooNew(
-        f"{path} has schema {version}, this docindex knows {len(_scripts())}; "
+        f"{path} has schema {version}, and this docindex knows schema {len(_migrations())} at most; "
         "open it with the docindex that made it, or a newer one",
         path,
     )
 
 
 def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:
-    differing = ", ".join(
-        f"{name}={getattr(stored, name)!r} where {name}={getattr(wanted, name)!r} is wanted"
+    differing = "; ".join(
+        f"{name}={getattr(stored, name)!r}, not {name}={getattr(wanted, name)!r}"
         for name in type(stored).__dataclass_fields__
         if getattr(stored, name) != getattr(wanted, name)
     )
@@ -122,9 +186,11 @@ def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:
 
 
 @lru_cache(maxsize=1)
-def _scripts() -> list[str]:
-    """The scripts in their order: inside an installed package, or beside it in a checkout."""
-    inside = resources.files("docindex") / "schema"
-    folder = inside if inside.is_dir() else Path(__file__).parents[2] / "schema"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(folder / name).read_text("utf-8") for name in names]
+def _migrations() -> Sequence[Migration]:
+    """All steps in their order: from inside an installed package, or from beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    inside = package / "schema"
+    folder = inside if inside.is_dir() else package.parent / "schema"
+    scripts = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
+    upgrades = {path.stem: path for path in folder.glob("[0-9][0-9][0-9][0-9]_*.py")}
+    return [Migration(script, upgrades.get(script.stem)) for script in scripts]

@@ -1,9 +1,11 @@
-"""Statements in, rows out with the types that the schema says; and the checksums of rows.
+"""Run statements, check the types of what they return, and compute the checksums of rows.
 
-Must never trust what a file says, nor know what its tables mean. Every statement names its tables as those of
-`main`: a host's temporary table of the same name is not ours, and `borrowed` can put another schema there.
+Every statement names its tables as those of `main`: a temporary table of the host with the same name is
+another table, and `host_connection` can put an attached database in the place of `main`. Must never trust the
+values in a file, nor know what they mean.
 """
 
+import struct
 from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import Any
@@ -19,10 +21,10 @@ Bindings = Sequence[Any]
 
 
 def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
-    """The rows of a statement, one by one; columns of tables have the type that the schema says.
+    """Yield the rows of a statement, one by one, after checking the types of their columns.
 
-    SQLite holds a column to its type when it writes, not when it reads: in a damaged file an integer
-    can come back as a blob, or a text that is no UTF-8.
+    SQLite checks the type of a column when it writes, not when it reads: a damaged file can return a blob
+    for an integer, or a text that is not UTF-8. `CorruptIndex` for a type that the schema does not allow.
     """
     kinds: list[set[type] | None] | None = None
     try:
@@ -38,7 +40,7 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
 
 
 def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement, with the types that the schema says, at a third of the price of `stream`."""
+    """All rows of a statement, checked as `stream` does, in a third of the time."""
     try:
         cursor = db.execute(statement, bindings)
         first = next(cursor, None)
@@ -46,7 +48,7 @@ def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[t
             return []
         kinds = _kinds(cursor)
         found = [first, *cursor.fetchall()]
-    except (UnicodeDecodeError, OverflowError) as error:  # or an impossible id from one row to find another
+    except (UnicodeDecodeError, OverflowError) as error:  # an impossible id overflows in the next query
         raise _damaged(db, statement) from error
     for column, kind in zip(zip(*found, strict=True), kinds, strict=True):
         if kind is not None and not kind.issuperset(map(type, column)):
@@ -57,12 +59,12 @@ def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[t
 def rows_for(
     db: apsw.Connection, statement: str, wanted: I64, bindings: Bindings = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement on ``carray(?)``, its first binding: some numbers, perhaps none."""
+    """The rows of a statement whose first binding, ``carray(?)``, is an array, which may be empty."""
     return rows(db, statement, (apsw.carray(wanted), *bindings)) if len(wanted) else []
 
 
 def _kinds(cursor: apsw.Cursor) -> list[set[type] | None]:
-    """The types that the columns of a result may have, None for those of no table."""
+    """The types allowed in each column of a result; None for a column that no table declares."""
     return [
         ({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
         if declared in _KINDS
@@ -76,40 +78,55 @@ def _damaged(db: apsw.Connection, statement: str) -> CorruptIndex:
 
 
 def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
-    """The first column of the first row, or None."""
+    """The first column of the first row, or None without a row."""
     found = rows(db, statement, bindings)
     return found[0][0] if found else None
 
 
 def counter(db: apsw.Connection, table: str) -> int:
-    """The greatest id that a table ever gave; 0 before the first."""
+    """The largest id that a table ever gave; 0 before the first."""
     found = value(db, "select seq from main.sqlite_sequence where name = ?", (table,))
     if found is None:
         return 0
     if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 43)):
-        raise CorruptIndex(f"the counter of {table} is {found!r}, which cannot be; index again", db.filename)
+        raise CorruptIndex(
+            f"the counter of the table {table} is {found!r}, which is impossible; index again", db.filename
+        )
     return found
 
 
-# Ids are the high bits of other ids: segments have 31, contents and documents 43.
+# Ids are the high bits of other ids: 31 bits for segments, 43 bits for contents and documents.
 _MOST_IDS = {"segment": (1 << 31) - 2}
 _KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 _NULLABLE = {"meta", "target", "moved", "digest"}
-_BAD_ROW = "{} is damaged: {!r} reads a value of a type it should not have; restore a backup, or index again"
+_BAD_ROW = "{} is damaged: {!r} reads a value of the wrong type; restore a backup, or index again"
 
 
-def row_sum(*values: object) -> int:
-    """The checksum of a row: xxh3-64 of its values in their order, read signed.
+_TAG_AND_NUMBER = struct.Struct("<Bq").pack
+_NULL, _INTEGER, _TEXT, _BLOB = b"\0", 1, 2, 3
 
-    Of the values as Python writes them, blobs by their length; then of the blobs.
+
+def row_sum(*values: Any) -> int:
+    """The checksum of a row with these values: the schema file specifies its bytes.
+
+    It depends on the values alone, never on how a version of Python prints them. `TypeError` for a value
+    that SQLite would store as another type, such as a number of numpy.
+
+    >>> row_sum(1, "a", None, b"")
+    -3341366732432730841
     """
-    blobs: list[bytes] = []
-    shown: list[object] = []
+    parts = []
     for item in values:
-        if isinstance(item, bytes):
-            blobs.append(item)
-            shown.append(len(item))
+        kind = type(item)
+        if kind is int:
+            parts.append(_TAG_AND_NUMBER(_INTEGER, item))
+        elif kind is str:
+            data = item.encode()
+            parts += (_TAG_AND_NUMBER(_TEXT, len(data)), data)
+        elif kind is bytes:
+            parts += (_TAG_AND_NUMBER(_BLOB, len(item)), item)
+        elif item is None:
+            parts.append(_NULL)
         else:
-            shown.append(item)
-    head = repr(shown).encode("utf-8", "surrogatepass")
-    return signed(xxhash.xxh3_64_intdigest(b"".join((head, *blobs))))
+            raise TypeError(f"a row has no checksum with a value of the type {kind.__name__}")
+    return signed(xxhash.xxh3_64_intdigest(b"".join(parts)))

@@ -5,8 +5,6 @@ functions, no triggers, no views, checked cells, low limits, an authorizer. And 
 them. Must never change the file.
 """
 
-from collections.abc import Sequence
-
 import apsw
 
 from docindex.errors import CorruptIndex
@@ -64,13 +62,10 @@ def guard(db: apsw.Connection) -> None:
     db.authorizer = _authorize
 
 
-def refuse_altered(db: apsw.Connection, path: str, scripts: Sequence[str]) -> None:
-    """`CorruptIndex` unless our tables are as our scripts make them, and SQLite finds the file sound."""
-    with apsw.Connection(":memory:") as made:
-        for script in scripts:
-            made.execute(script).fetchall()
-        ours = set(made.execute(_SCHEMA))
-        tables = {name for kind, name, _, _ in ours if kind == "table"}
+def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> None:
+    """`CorruptIndex` unless our tables are as in `made`, an empty index, and SQLite finds them sound."""
+    ours = set(made.execute(_SCHEMA))
+    tables = {name for kind, name, _, _ in ours if kind == "table"}
     there = {row for row in rows(db, _SCHEMA) if row[2] in tables}
     for kind, name, table, _ in sorted(there ^ ours):
         raise CorruptIndex(

@@ -80,7 +80,7 @@ def test_an_index_at_rest_that_somebody_changes_after_all_is_busy_not_damaged(tm
         monkeypatch.undo()
         with docindex.open(tmp_path / "index") as other:
             other.add("b", "another " * 5000)
-        with pytest.raises(docindex.Busy, match="changed by somebody else"):
+        with pytest.raises(docindex.Busy, match="changed by another program"):
             list(index)
 
 
@@ -149,7 +149,7 @@ def test_where_no_worker_can_be_started_the_work_is_done_here(tmp_path, monkeypa
         shutil.copy(executable, tmp_path / "python-that-fails")
         executable = str(tmp_path / "python-that-fails")
     monkeypatch.setattr(sys, "executable", executable)
-    monkeypatch.setattr("docindex.index.writer.ENOUGH", 1000)
+    monkeypatch.setattr("docindex.index.writer.ENOUGH_FOR_WORKERS", 1000)
     monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 10_000)
     with docindex.open(":memory:") as index:

@@ -1,0 +1,30 @@
+"""Write documents into storage: the one way in, for `Index` and for the SQL table `doc_index`.
+
+Must never begin or commit a transaction.
+"""
+
+from collections.abc import Sequence
+
+from docindex.recipe import Recipe
+from docindex.sketching.sketcher import sketch_batches
+from docindex.storage import contents, postings
+from docindex.storage.connection import Connection
+from docindex.storage.contents import Incoming
+
+
+def write_documents(
+    db: Connection, documents: Sequence[Incoming], recipe: Recipe, *, store_text: bool
+) -> None:
+    """Store documents within the caller's transaction, and add their fingerprints to the inverted index.
+
+    The last document of a key counts. Texts that the index does not know are sketched here, unless they come
+    with their sketches.
+    """
+    documents = list({document.key: document for document in documents}.values())
+    known = contents.known(db, (document.hash for document in documents), recipe.reading)
+    sketched = {document.hash for document in documents if document.sketches is not None}
+    for document in documents:
+        if document.hash not in known and document.hash not in sketched:
+            (document.sketches,) = sketch_batches([document.text], recipe)
+            sketched.add(document.hash)
+    postings.add(db, contents.put(db, documents, known, recipe, store_text=store_text))

@@ -1,0 +1,135 @@
+"""The tables whose rows have a checksum: their columns, defined once, and the statements that name them.
+
+A row is a named tuple with a field for each column, in the order of the schema and without `sum`. Must never
+know what the values mean.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, Self, TypeVar
+
+from docindex.storage.rows import row_sum
+
+R = TypeVar("R", bound="tuple[Any, ...]")
+
+
+class RecipeRow(NamedTuple):
+    """A row of `recipe`."""
+
+    id: int
+    json: str
+
+
+class ContentRow(NamedTuple):
+    """A row of `content`."""
+
+    id: int
+    hash: bytes
+    reading: str
+    symbols_hash: bytes
+    characters: int
+    symbols: int
+    shingles: int
+    fingerprints: int
+    hashes: int
+    simhash: int
+    slots: bytes
+    parts: int
+
+
+class DocumentRow(NamedTuple):
+    """A row of `document`."""
+
+    id: int
+    key: str
+    content: int
+    meta: str | None
+    added_at: int
+
+
+class FingerprintRow(NamedTuple):
+    """A row of `fingerprint`."""
+
+    id: int
+    hashes: bytes
+    gaps: bytes
+
+
+class SampleRow(NamedTuple):
+    """A row of `sample`."""
+
+    content: int
+    min_s: bytes
+    mod_m: bytes
+    level: bytes
+
+
+class BoilerplateRow(NamedTuple):
+    """A row of `boilerplate`."""
+
+    id: int
+    name: str
+    hash: bytes
+    text: str
+    grams: bytes
+    shingles: bytes
+
+
+class FileRow(NamedTuple):
+    """A row of `file`."""
+
+    key: str
+    size: int
+    mtime_ns: int
+    device: int
+    inode: int
+    kind: str
+    digest: bytes | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SummedTable(Generic[R]):
+    """A table with a column `sum`, and the named tuple that its rows are."""
+
+    name: str
+    row: type[R]
+    insert: str
+    """Inserts a row and its sum: `with_sum` gives the bindings."""
+    replace: str
+    """The same, instead of a row with the same key."""
+    select: str
+    """Selects the columns of `row`, then the sum; a condition can follow."""
+
+    @classmethod
+    def of(cls, name: str, row: type[R]) -> Self:
+        """The table with a name, and its statements.
+
+        >>> SummedTable.of("recipe", RecipeRow).select
+        'select id, json, sum from main.recipe'
+        """
+        columns = [*row._fields, "sum"]  # type: ignore[attr-defined] # a named tuple has them
+        listed = ", ".join(columns)
+        values = f"into main.{name} ({listed}) values ({', '.join('?' * len(columns))})"
+        return cls(
+            name, row, f"insert {values}", f"insert or replace {values}", f"select {listed} from main.{name}"
+        )
+
+    def with_sum(self, row: R) -> tuple[Any, ...]:
+        """The values of a row, then its checksum."""
+        return (*row, row_sum(*row))
+
+    def checked(self, found: Sequence[Any]) -> R | None:
+        """The row in what `select` gave, or None if it does not match its checksum."""
+        *values, stored = found
+        return self.row._make(values) if row_sum(*values) == stored else None  # type: ignore[attr-defined]
+
+
+RECIPE = SummedTable.of("recipe", RecipeRow)
+CONTENT = SummedTable.of("content", ContentRow)
+DOCUMENT = SummedTable.of("document", DocumentRow)
+FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow)
+SAMPLE = SummedTable.of("sample", SampleRow)
+BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow)
+FILE = SummedTable.of("file", FileRow)
+
+SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, FILE)
