@@ -1,4 +1,10 @@
-"""docindex: which documents share text, where exactly, and how much."""
+"""docindex: which documents share text, where exactly, and how much.
+
+Importing this package is cheap: each public name is imported when it is used for the first time.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from docindex.errors import (
     Busy,
@@ -13,35 +19,62 @@ from docindex.errors import (
     RecipeMismatch,
     Refused,
     SchemaTooNew,
+    SchemaTooOld,
     TextNotKept,
     UnreadableFile,
+    UnsupportedPlatform,
 )
-from docindex.index.texts import (
-    Fingerprints,
-    containment,
-    distance,
-    fingerprints,
-    resemblance,
-    simhash,
-    sketch,
-)
-from docindex.index.writer import Index
-from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
-from docindex.query.clusters import Cluster, Member
-from docindex.query.compare import Comparison
-from docindex.query.near import Neighbour
-from docindex.query.pairs import Pair, Pairs
-from docindex.query.passages import Passage
-from docindex.query.resolve import Id, Key, Text
-from docindex.query.search import Match
-from docindex.recipe import Recipe
-from docindex.sketching.sketches import Sketch
-from docindex.sql.register import register
-from docindex.storage.contents import Document
-from docindex.storage.maintenance import Stats
-from docindex.storage.templates import Template
-from docindex.storage.user_sql import Rows
 from docindex.version import __version__
+
+if TYPE_CHECKING:
+    from docindex.index.texts import (
+        Fingerprints,
+        containment,
+        distance,
+        fingerprints,
+        resemblance,
+        simhash,
+        sketch,
+    )
+    from docindex.index.writer import Index
+    from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
+    from docindex.query.clusters import Cluster, Member
+    from docindex.query.compare import Comparison
+    from docindex.query.near import Neighbour
+    from docindex.query.pairs import Pair, Pairs
+    from docindex.query.passages import Passage
+    from docindex.query.resolve import Id, Key, Text
+    from docindex.query.search import Match
+    from docindex.recipe import Recipe
+    from docindex.sketching.sketches import Sketch
+    from docindex.sql.register import register
+    from docindex.storage.contents import Document
+    from docindex.storage.maintenance import Stats
+    from docindex.storage.templates import Template
+    from docindex.storage.user_sql import Rows
+
+# The same as the imports above, for `__getattr__`; a test compares the two.
+_HOMES = {
+    "docindex.index.texts": (
+        *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
+    ),
+    "docindex.index.writer": ("Index",),
+    "docindex.opening": ("open",),
+    "docindex.query.clusters": ("Cluster", "Member"),
+    "docindex.query.compare": ("Comparison",),
+    "docindex.query.near": ("Neighbour",),
+    "docindex.query.pairs": ("Pair", "Pairs"),
+    "docindex.query.passages": ("Passage",),
+    "docindex.query.resolve": ("Id", "Key", "Text"),
+    "docindex.query.search": ("Match",),
+    "docindex.recipe": ("Recipe",),
+    "docindex.sketching.sketches": ("Sketch",),
+    "docindex.sql.register": ("register",),
+    "docindex.storage.contents": ("Document",),
+    "docindex.storage.maintenance": ("Stats",),
+    "docindex.storage.templates": ("Template",),
+    "docindex.storage.user_sql": ("Rows",),
+}
 
 __all__ = [
     "Busy",
@@ -71,12 +104,14 @@ __all__ = [
     "Refused",
     "Rows",
     "SchemaTooNew",
+    "SchemaTooOld",
     "Sketch",
     "Stats",
     "Template",
     "Text",
     "TextNotKept",
     "UnreadableFile",
+    "UnsupportedPlatform",
     "__version__",
     "containment",
     "distance",
@@ -87,3 +122,17 @@ __all__ = [
     "simhash",
     "sketch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name that has not been used yet: import it from its module."""
+    for module, names in _HOMES.items():
+        if name in names:
+            member = getattr(importlib.import_module(module), name)
+            globals()[name] = member
+            return member
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -105,7 +105,8 @@ def _table_names() -> frozenset[str]:
     with apsw.Connection(":memory:") as made:
         for migration in _migrations():
             migration.apply(made)
-        return frozenset(name for (name,) in made.execute(_TABLE_NAMES))
+        names = frozenset(name for (name,) in made.execute(_TABLE_NAMES))
+    return names
 
 
 def _refuse_altered(db: apsw.Connection, path: str, version: int) -> None:

@@ -1,0 +1,42 @@
+"""Importing docindex is cheap, and every public name comes from the module that a type checker sees."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import docindex
+
+INIT = Path(docindex.__file__)
+
+
+def imported(statements):
+    """The modules that are loaded after some statements."""
+    program = f"{statements}\nimport sys\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_docindex_imports_no_package_that_costs_time():
+    assert not {"numpy", "apsw", "xxhash", "platformdirs", "dataclasses", "json"} & imported("import docindex")
+
+
+def test_a_public_name_is_imported_when_it_is_used():
+    assert {"numpy", "apsw", "docindex.opening"} <= imported("import docindex; docindex.open")
+    assert "docindex.storage" not in imported("from docindex import Recipe")
+
+
+def test_type_checkers_see_the_modules_that_names_come_from():
+    (block,) = (node for node in ast.parse(INIT.read_text("utf-8")).body if isinstance(node, ast.If))
+    seen = {node.module: {alias.name for alias in node.names} for node in block.body}
+    assert seen == {module: set(names) for module, names in docindex._HOMES.items()}
+
+
+def test_every_public_name_can_be_imported_and_an_unknown_one_cannot():
+    for name in docindex.__all__:
+        assert getattr(docindex, name) is not None
+        assert name in dir(docindex)
+    with pytest.raises(AttributeError, match="no attribute 'shingler'"):
+        docindex.shingler  # noqa: B018 - reading it is the test
