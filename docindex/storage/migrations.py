@@ -85,8 +85,9 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
         version = _version(db, store.path)  # again: another process may have been faster
         if version and not trusted:
             _refuse_altered(db, store.path, version)
-        for migration in _migrations()[version:]:
-            migration.apply(db)
+        with untrusted.migrating(db):
+            for migration in _migrations()[version:]:
+                migration.apply(db)
         if version == 0:
             db.execute(f"pragma application_id = {APPLICATION_ID}")
             db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, recipe.to_json())))

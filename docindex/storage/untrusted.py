@@ -5,6 +5,9 @@ functions, no triggers, no views, checked cells, low limits, an authorizer. And 
 them. Must never change the file.
 """
 
+import contextlib
+from collections.abc import Iterator
+
 import apsw
 
 from docindex.errors import CorruptIndex
@@ -41,7 +44,7 @@ _SCHEMA = (
 _ALLOWED = {
     *(apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE),
     *(apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE, apsw.SQLITE_TRANSACTION),
-    # For a new file, and for one of an older schema.
+    # To make a new index.
     *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_REINDEX),
 }
 _PRAGMAS = {
@@ -60,6 +63,19 @@ def guard(db: apsw.Connection) -> None:
     db.execute("pragma cell_size_check = on")
     db.execute("pragma mmap_size = 0").fetchall()
     db.authorizer = _authorize
+
+
+@contextlib.contextmanager
+def migrating(db: apsw.Connection) -> Iterator[None]:
+    """Lift the authorizer while a migration changes the tables, which were compared with ours just before.
+
+    `alter table` runs statements of SQLite's own. Triggers and views stay switched off.
+    """
+    before, db.authorizer = db.authorizer, None
+    try:
+        yield
+    finally:
+        db.authorizer = before
 
 
 def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> None:

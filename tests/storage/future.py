@@ -1,0 +1,81 @@
+"""A docindex from the future, with a second schema: made from a copy of this one, as its developers would.
+
+The copy gets a column `language` in `content`, whose checksums are computed again, and a recipe field `dialect`.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+SCRIPT = """-- The language of a content.
+alter table content add column language text not null default '';  -- two letters, or empty if unknown
+"""
+
+# KILL_AFTER is the number of rows after which the process kills itself.
+UPGRADE = '''
+"""Compute the checksums of contents again, which have a column more."""
+
+import os
+import signal
+
+from docindex.storage.rows import row_sum, stream
+
+BEFORE = (
+    "id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, simhash, slots, parts"
+)
+
+
+def upgrade(db):
+    """A row that did not match its checksum keeps it, so that `check` still finds the damage."""
+    kill_after = int(os.environ.get("KILL_AFTER", "-1"))
+    for done, (*row, stored) in enumerate(stream(db, f"select {BEFORE}, sum from main.content order by id")):
+        if done == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if row_sum(*row) == stored:
+            db.execute("update main.content set sum = ? where id = ?", (row_sum(*row, ""), row[0]))
+'''
+
+EDITS = {
+    "docindex/storage/tables.py": (
+        "    slots: bytes\n    parts: int\n",
+        '    slots: bytes\n    parts: int\n    language: str = ""\n',
+    ),
+    "docindex/recipe.py": (
+        '    stemming: Literal["none", "english"] = "none"\n',
+        '    stemming: Literal["none", "english"] = "none"\n'
+        '    dialect: Literal["none", "british"] = "british"\n',
+        "FORMER_DEFAULTS: Mapping[str, Any] = {}\n",
+        'FORMER_DEFAULTS: Mapping[str, Any] = {"dialect": "none"}\n',
+    ),
+}
+
+
+def make(folder):
+    """Write the package and its schemas into a folder."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "docindex", folder / "docindex", ignore=ignored)
+    shutil.copytree(ROOT / "schema", folder / "schema", ignore=ignored)
+    (folder / "schema" / "0002_language.sql").write_text(SCRIPT, "utf-8")
+    (folder / "schema" / "0002_language.py").write_text(UPGRADE, "utf-8")
+    for name, edits in EDITS.items():
+        path = folder / name
+        source = path.read_text("utf-8")
+        for before, after in zip(edits[::2], edits[1::2], strict=True):
+            assert source.count(before) == 1, before
+            source = source.replace(before, after)
+        path.write_text(source, "utf-8")
+
+
+def run(folder, program, *arguments, **environment):
+    """Run a program with the docindex of the future, and return the finished process."""
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(folder), **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
