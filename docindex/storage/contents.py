@@ -191,6 +191,9 @@ _GET = (
 )
 
 
+_STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
+
+
 def get(db: apsw.Connection, key: str) -> Document | None:
     """A document, or None for an unknown key."""
     found = rows(db, _GET, (key,))
@@ -394,11 +397,7 @@ def _put_documents(
 ) -> list[int]:
     """Write the documents that changed, and return the contents that they had before."""
     now = time.time_ns() // 1000
-    found = rows(
-        db,
-        f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)",
-        (apsw.carray(tuple(document.key for document in incoming)),),
-    )
+    found = rows(db, _STORED, (apsw.carray(tuple(document.key for document in incoming)),))
     stored = {row.key: row for row in (DOCUMENT.row._make(columns[:-1]) for columns in found)}
     next_id = counter(db, "document") + 1
     added, changed, replaced = [], [], []

@@ -9,6 +9,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.storage import contents
+from docindex.storage.file_rows import Tracked
 from tests.storage.answers import looked_up
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"
@@ -25,6 +26,9 @@ TEXTS = {
     ),
     "not kept": (None, None),
     "raw": ("short", "x"),
+    # The newest emoji that Python 3.11 does not know, and an unassigned code point: a Python's Unicode tables
+    # must not matter.
+    "🫨.txt": ("a shaking face 🫨 \u0378", {"🫨": "\u0378"}),
 }
 
 
@@ -42,6 +46,8 @@ def make(path):
             else:
                 index.add(key, text, meta=meta)
         index.remove("gone")
+        index.boilerplate.add("text that everybody has 🫨", name="🫨")
+        index.files.put([Tracked("/home/🫨.txt", 10, 20, 1 << 63, 40, "text", b"\xff" * 16)])
 
 
 @pytest.fixture(params=[True, False])
@@ -61,7 +67,7 @@ def test_a_file_of_schema_1_says_what_was_put_in(index):
     assert list(index) == sorted(TEXTS)
     assert {key: (index.text(key), index.meta(key)) for key in index} == TEXTS
     stats = index.stats()
-    assert (stats.documents, stats.contents, stats.dead > 0) == (7, 6, True)
+    assert (stats.documents, stats.contents, stats.dead > 0) == (8, 7, True)
 
 
 def test_the_sketches_in_a_file_of_schema_1_are_what_texts_still_give(index):
