@@ -71,10 +71,11 @@ def make(folder):
 
 
 def run(folder, program, *arguments, **environment):
-    """Run a program with the docindex of the future, and return the finished process."""
+    """Run a program with the docindex of a folder, and return the finished process."""
+    searched = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(folder), **environment},
+        env={**os.environ, "PYTHONPATH": searched, **environment},
         cwd=folder,
         capture_output=True,
         text=True,
