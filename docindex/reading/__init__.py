@@ -1,1 +1,5 @@
-"""Front ends: a source in, the symbols that stand for it out."""
+"""Readings: reduce texts to the symbols, words and lines that an index compares.
+
+A recipe names its reading; `docindex.reading.registry` returns the object for that name, and
+`docindex.reading.protocol` says what such an object can do.
+"""

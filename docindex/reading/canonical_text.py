@@ -1,7 +1,8 @@
-"""Plain text in, what counts of it out, as text that a person can read.
+"""Write a text in its canonical form: only its words, without case, accents and punctuation.
 
-Must never say anything else than `text.read`: a text and its canonical form have the same symbols, and the
-same words. (But for 454 signs as "㋀": such a one is part of a word, but spelled with ideographs.)
+In: a text. Out: its words, separated by single spaces, for a person to read. A text and its canonical form
+must always have the same symbols and the same words. (Exceptions are 454 signs such as "㋀", which are part
+of a word but are spelled with ideographs: their canonical form has the same symbols, but other words.)
 """
 
 from docindex.reading.code_points import letters, separates, stands_alone
@@ -13,7 +14,7 @@ def canonical(text: str) -> str:
     >>> canonical("Ada's Éclair,\n 2 ﬁelds")
     'ada s eclair 2 fields'
     """
-    # A text has few different characters, however long it is.
+    # Even a long text has few different characters, so a table of them costs little.
     table = {ord(char): _written(char) for char in set(text)}
     return " ".join(text.translate(table).split())
 

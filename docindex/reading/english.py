@@ -1,7 +1,7 @@
-"""What simhash may leave out of English words: the commonest words, and plural endings.
+"""English stop words and plural endings, which a recipe may tell simhash to ignore.
 
-In: words as ranges of symbols. Out: shorter ranges, or the list of words. Must never change
-what fingerprints and shingles see.
+In: words as ranges of symbols. Out: the same ranges without plural endings. Only simhash may use this
+module: fingerprints and shingles must never ignore a word or an ending.
 """
 
 import numpy as np
@@ -16,15 +16,16 @@ STOP_WORDS = tuple(
     our out over own same shall she should so some such than that the their them then there these
     they this those through to too under until up upon very was we were what when where which while
     who whom why will with would you your
-    """.split()  # noqa: SIM905 - a list of 118 quoted words is no pleasure to read
+    """.split()  # noqa: SIM905 - a list of 118 quoted words is hard to read
 )
-"""Articles, pronouns, prepositions, auxiliaries: what a text has whatever it is about."""
+"""Articles, pronouns, prepositions and auxiliaries: they occur in every text, whatever it is about."""
 
 
 def stemmed(symbols: U8, begins: I64, ends: I64) -> I64:
-    """Where each word ends without its plural ending, after Harman's s-stemmer of 1991.
+    """The position where each word ends without its plural ending, by Harman's s-stemmer of 1991.
 
-    Her "-ies" becomes "-y"; here both endings go, so that "copies" and "copy" are one word.
+    Harman replaces "-ies" with "-y". This function cuts off both endings, which also makes "copies" and
+    "copy" the same word.
 
     >>> import numpy as np
     >>> words = np.frombuffer(b"copiescopycatsglass", np.uint8)
@@ -32,27 +33,27 @@ def stemmed(symbols: U8, begins: I64, ends: I64) -> I64:
     [3, 9, 13, 19]
     """
 
-    def has_before(place: int, letters: bytes) -> Bool:
-        """Whether the letter so many places before the end is one of these.
+    def has_letter(distance: int, letters: bytes) -> Bool:
+        """For each word, whether the symbol at this distance before its end is one of `letters`.
 
-        In a short word that may be a letter of the word before: the lengths below see to that.
+        In a short word the symbol may belong to the word before; the conditions on `lengths` exclude that.
         """
         wanted = np.zeros(256, bool)
         wanted[list(letters)] = True
-        return wanted[symbols[np.maximum(ends - place, 0)]]
+        return wanted[symbols[np.maximum(ends - distance, 0)]]
 
     if not len(ends):
         return ends
     lengths = ends - begins
     ies = (
-        has_before(1, b"s")
-        & has_before(2, b"e")
-        & has_before(3, b"i")
-        & ~has_before(4, b"ae")
+        has_letter(1, b"s")
+        & has_letter(2, b"e")
+        & has_letter(3, b"i")
+        & ~has_letter(4, b"ae")
         & (lengths > 4)
     )
-    y = has_before(1, b"y") & ~has_before(2, b"aeiou") & (lengths > 2)
-    s = has_before(1, b"s") & ~has_before(2, b"us") & (lengths > 2)
-    s &= ~(has_before(2, b"e") & has_before(3, b"aeo"))
+    y = has_letter(1, b"y") & ~has_letter(2, b"aeiou") & (lengths > 2)
+    s = has_letter(1, b"s") & ~has_letter(2, b"us") & (lengths > 2)
+    s &= ~(has_letter(2, b"e") & has_letter(3, b"aeo"))
     cut: I64 = np.select([ies, y, s], [3, 1, 1], 0)
     return ends - cut

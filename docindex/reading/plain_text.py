@@ -1,20 +1,20 @@
-"""Plain text in, a `Reading` out: symbols, and where words and lines begin among them.
+"""The reading "text/1": reduce plain text in any script to symbols, words and lines.
 
-A symbol is one byte. ASCII letters stand for themselves in lower case, digits as they are.
-Any other code point is taken through NFKD and casefold, and of the result only letters and
-numbers are kept: what is ASCII then stands for itself, what is not becomes
-``0x80 | (code & 0x7f)``; an ideograph becomes two symbols, for it says more than a letter.
-So "É" is "e", and a text composed or decomposed reads the same.
+In: texts. Out: a `Reading`; for one text, also the offsets of symbols.
 
-A word is what stands between separators. Marks, joiners and direction signs are no
-separators: they do not split a word. Letters of scripts written without spaces are words
-by themselves.
+A symbol is one byte. ASCII letters are symbols in lower case, digits as they are. Every other code point is
+normalized (NFKD) and casefolded. Letters and numbers are kept from the result: ASCII characters are symbols
+as they are, others become ``0x80 | (code & 0x7f)``. An ideograph becomes two symbols, because it says more
+than a letter. So "É" reads as "e", and the composed and decomposed forms of a text read the same.
 
-Code points that Python's Unicode tables do not know yet are separators; texts in letters newer than
-those tables read differently under a newer Python.
+Words end at separators. Marks, joiners and direction signs are not separators: they do not split a word. In
+scripts that are written without spaces, each letter is a word by itself.
 
-Must never be asked for more than one document's offsets at a time: those cost eight bytes a
-symbol, and only a person who wants to see a passage needs them.
+Code points that Python's Unicode tables do not know are separators. A text in letters newer than these
+tables therefore reads differently under a newer Python.
+
+Offsets take eight bytes for each symbol, so they must never be computed for more than one document at a
+time. They are needed only when a person wants to see a passage.
 """
 
 import itertools
@@ -39,26 +39,25 @@ from docindex.reading.code_points import (
 from docindex.reading.protocol import Reading
 from docindex.reading.slicing import codes_of, is_line_end
 
-# Symbols of a unit that are never parted from each other, in multiples from its begin.
-_WHOLE = 128
+_LONGEST_UNIT = 128
 
-_NOWHERE = np.empty(0, np.int64)
+_NO_POSITIONS = np.empty(0, np.int64)
 
-# Characters a group of texts must have to be read apart from the others: the byte-only path saves
-# 7 ns a character, and a reading costs 60 microseconds.
+# ASCII texts are read apart from the others if the groups have this many characters on average: the
+# byte-only path saves 7 ns per character, and each further call costs 60 microseconds.
 _WORTH_A_GROUP = 8192
 
-# How far from its end a slice is first searched for the last character that counts.
-_NEAR = 1024
+# `_context` searches this many characters first. The last letter of a slice is nearly always among them.
+_TAIL = 1024
 
 
 class PlainText:
     """The reading "text/1": letters and digits of any script."""
 
-    longest_unit = _WHOLE
+    longest_unit = _LONGEST_UNIT
 
     def read(self, texts: Sequence[str], *, lines: bool = False) -> Reading:
-        """The symbols of some texts, end to end; lines cost a third more.
+        """The symbols of texts, end to end. With `lines`, reading takes a third longer.
 
         >>> reading = PlainText().read(["Ada's Éclair", "", "2 ﬁelds"])
         >>> reading.symbols.tobytes(), reading.starts.tolist(), reading.words.tolist()
@@ -71,36 +70,41 @@ class PlainText:
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def readings(self, text: str, *, lines: bool = False) -> Iterator[Reading]:
-        """The readings of a text's slices, one after the other, for texts too long to be read at once.
+        """The readings of one text slice by slice, for texts too long to be read at once.
 
-        Each ends with a word, or with a line if lines are asked for, so that they read as the whole does.
-        A word or line longer than `longest_unit` symbols may be parted after a multiple of so many.
+        Each ends where a word ends, or where a line ends if `lines` is true, so that the slices have the
+        symbols, words and lines of the whole text. A word or line longer than `longest_unit` symbols may be
+        cut after a multiple of that number.
 
         >>> [(part.symbols.tobytes(), part.words.tolist()) for part in PlainText().readings("a short text")]
         [(b'ashorttext', [0, 1, 6])]
         """
         before = ""
-        rest = Reading(np.empty(0, np.uint8), _NOWHERE, _NOWHERE, _NOWHERE)  # begun, but perhaps not complete
+        # The last word or line so far, which may go on in the next slice.
+        rest = Reading(np.empty(0, np.uint8), _NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS)
         for begin in range(0, max(1, len(text)), slicing.PIECE_CHARACTERS):
             piece = text[begin : begin + slicing.PIECE_CHARACTERS]
-            # Read behind the last character that counts and what parts it from the slice, if anything.
+            # The slice is read together with the end of the one before, to see whether a word goes on.
             known = len(self.read([before]).symbols)
             new = self.read([before + piece], lines=lines)
             symbols = np.concatenate([rest.symbols, new.symbols[known:]])
             words = _continued(rest.words, new.words, known, len(rest.symbols), len(symbols))
             line_begins = _continued(rest.lines, new.lines, known, len(rest.symbols), len(symbols) * lines)
-            before = _ending(before + piece)
+            before = _context(before + piece)
 
             units = line_begins if lines else words
             end = len(symbols)
             if begin + slicing.PIECE_CHARACTERS < len(text) and end:
-                end = int(units[-1]) + (end - int(units[-1])) // _WHOLE * _WHOLE
+                end = int(units[-1]) + (end - int(units[-1])) // _LONGEST_UNIT * _LONGEST_UNIT
             last_word, last_line = np.searchsorted(words, end), np.searchsorted(line_begins, end)
             yield Reading(symbols[:end], np.array([0, end]), words[:last_word], line_begins[:last_line])
-            rest = Reading(symbols[end:], _NOWHERE, words[last_word:] - end, line_begins[last_line:] - end)
+            words, line_begins = words[last_word:] - end, line_begins[last_line:] - end
+            rest = Reading(symbols[end:], _NO_POSITIONS, words, line_begins)
 
     def offsets(self, text: str, positions: I64) -> I64:
-        """Where in the original text the symbols at some ascending positions stand.
+        """The offsets in the text at which the symbols at ascending positions begin.
+
+        `IndexError` if the text has no symbol at one of the positions.
 
         >>> PlainText().offsets("A b, ﬁ", np.array([0, 1, 2, 3])).tolist()
         [0, 2, 5, 5]
@@ -116,7 +120,9 @@ class PlainText:
         return np.concatenate(found)
 
     def ends(self, text: str, positions: I64) -> I64:
-        r"""Where the characters of the symbols at some ascending positions end, and the marks behind them.
+        r"""The offsets in the text at which the symbols at ascending positions end.
+
+        Marks that follow a character belong to it. `IndexError` if the text has no symbol at a position.
 
         >>> PlainText().ends("cafe\u0301, ﬁ", np.array([2, 3, 4])).tolist()
         [3, 5, 8]
@@ -130,7 +136,8 @@ class PlainText:
             solid = np.flatnonzero(entries & (COUNT | SEPARATES))
             if not len(solid):
                 continue
-            found[known:done] = begin + solid[0]  # whose marks may go on from the slice before
+            # Marks of the last symbol before this slice may stand at its beginning.
+            found[known:done] = begin + solid[0]
             before = read_so_far + starts_of(counts_of(entries[solid]).astype(np.int64))
             first, done = np.searchsorted(positions, before[[0, -1]])
             following = np.searchsorted(before[:-1], positions[first:done], "right")
@@ -142,7 +149,9 @@ class PlainText:
         return found
 
     def borders(self, text: str) -> Bool:
-        """For each place between symbols, the begin and the end among them, whether no character spans it.
+        """For each position between symbols, whether it lies between two characters of the text.
+
+        The first position is before the first symbol, the last one after the last symbol.
 
         >>> PlainText().borders("a ﬁn").tolist()
         [True, True, False, True, True]
@@ -156,41 +165,50 @@ class PlainText:
         return np.concatenate([*found, np.ones(1, bool)])
 
     def canonical(self, text: str) -> str:
-        """The words of a text as they are compared, one space apart."""
+        """The words of a text as they are compared, separated by single spaces."""
         return canonical(text)
 
 
 def _check_positions(positions: I64, size: int) -> None:
-    """That symbols stand at some ascending positions of a text of so many."""
+    """Raise `IndexError` unless all of the ascending positions are less than `size`, and none is negative."""
     if len(positions) and not 0 <= positions[0] <= positions[-1] < size:
-        raise IndexError(f"the text has {size} symbols; there is none at {positions[0]} or {positions[-1]}")
+        raise IndexError(
+            f"the text has {size} symbols; positions from {positions[0]} to {positions[-1]} were asked for"
+        )
 
 
 def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I64:
-    """Where units begin in what is left and what is new, of which some was known; the first always at 0."""
+    """Where words or lines begin in the symbols left from before, followed by the new symbols.
+
+    `new` counts from a text of which the first `known` symbols were read before, and `rest_size` symbols
+    are left. A unit always begins at 0 if there is a symbol.
+    """
     begins = np.concatenate([rest, new[np.searchsorted(new, known) :] - known + rest_size])
     return begins if not size or (len(begins) and begins[0] == 0) else np.append(0, begins)
 
 
-def _ending(text: str) -> str:
-    """The last character that counts, and one that parts words or lines if there was one behind it."""
-    near = text[-_NEAR:]
+def _context(text: str) -> str:
+    """The last character with a symbol, and a separator or line feed if one followed it.
+
+    If the next slice is read after these, its words and lines begin where they do in the whole text.
+    """
+    near = text[-_TAIL:]
     entries = entries_of(codes_of(near))
     if not (entries & COUNT).any():
         near = text
         entries = entries_of(codes_of(near))
-    counting = np.flatnonzero(entries & COUNT)
-    if not len(counting):
+    with_symbols = np.flatnonzero(entries & COUNT)
+    if not len(with_symbols):
         return ""
-    last = int(counting[-1])
-    behind = near[last + 1 :]
-    if "\n" in behind or "\r" in behind:
+    last = int(with_symbols[-1])
+    following = near[last + 1 :]
+    if "\n" in following or "\r" in following:
         return near[last] + "\n"
     return near[last] + (" " if (entries[last + 1 :] & SEPARATES).any() else "")
 
 
 def _joined(readings: list[Reading]) -> Reading:
-    """Several batches as one."""
+    """The readings of several batches as one reading."""
     shifts = starts_of(np.array([len(reading.symbols) for reading in readings], np.int64))
 
     def all_of(name: str, end: int | None = None) -> I64:
@@ -207,7 +225,7 @@ def _joined(readings: list[Reading]) -> Reading:
     )
 
 
-# The byte-only path: what `bytes.translate` needs to know of ASCII, and of symbols that stand for more.
+# Tables of `bytes.translate` for the byte-only path. Bytes of 0x80 and more are symbols already.
 _KEPT = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalnum())
 _LOWER = bytes(range(256)).lower()
 _DROPPED = bytes(set(range(256)) - set(_KEPT))
@@ -219,16 +237,19 @@ def _read_ascii(texts: list[str], with_lines: bool) -> Reading:
 
 
 def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
-    """The reading of texts whose characters are one byte each: letters, digits, symbols or separators."""
+    """The reading of texts in which each character has become one byte: a letter, digit, symbol or separator.
+
+    `source` is the texts joined by a separator.
+    """
     kept = np.zeros(len(source) + 2, bool)
     kept[1:-1] = np.frombuffer(source.translate(_IS_KEPT), bool)
     edges = np.flatnonzero(kept[1:] != kept[:-1])
     begins, ends = edges[::2], edges[1::2]
     words = starts_of(ends - begins)
 
-    def symbols_before(places: I64) -> I64:
-        # Exact because every place asked about stands outside words or where one begins.
-        before: I64 = words[np.searchsorted(begins, places)]
+    def symbols_before(offsets: I64) -> I64:
+        # Exact because every offset asked about lies outside words or where a word begins.
+        before: I64 = words[np.searchsorted(begins, offsets)]
         return before
 
     text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
@@ -246,7 +267,8 @@ def _read_any(texts: list[str], with_lines: bool) -> Reading:
     entries = entries_of(codes)
     kinds = int(np.bitwise_or.reduce(entries, initial=0))
     if not (with_lines or kinds & UNCOMMON) and (entries & (COUNT | SEPARATES)).all():
-        # One symbol for each letter and no marks, as most of Europe writes: half the cost of what follows.
+        # Each letter has one symbol and there are no marks, as in most European texts. This takes half as
+        # long as the general path below.
         source = np.where(entries & SEPARATES, ord(" "), entries & FIRST).astype(np.uint8).tobytes()
         return _read_bytes(source, texts, with_lines)
     counts = counts_of(entries)
@@ -255,7 +277,8 @@ def _read_any(texts: list[str], with_lines: bool) -> Reading:
     text_begins[-1] -= 1
     breaks = _breaks(codes) if with_lines else None
 
-    solid = np.flatnonzero(entries & (COUNT | SEPARATES))  # what neither spells nor separates is not there
+    # Marks and the like have no symbol and separate nothing: words are formed as if they did not exist.
+    solid = np.flatnonzero(entries & (COUNT | SEPARATES))
     spells = counts[solid] > 0
     alone = (entries[solid] & ALONE) > 0
     begins_word = spells.copy()
@@ -271,17 +294,17 @@ def _read_any(texts: list[str], with_lines: bool) -> Reading:
 
 
 def _breaks(codes: U8 | NDArray[np.uint32]) -> I64:
-    """Where the characters that end a line stand."""
+    """The offsets of the characters that end a line."""
     return np.flatnonzero(is_line_end(codes))
 
 
 def _line_starts(candidates: I64, size: np.int64) -> I64:
-    """The ascending candidates without repeats and without the end: lines that hold a symbol."""
-    return candidates[(np.diff(candidates, append=size) > 0)]
+    """The ascending candidates without duplicates and without `size`: lines that contain a symbol."""
+    return candidates[np.diff(candidates, append=size) > 0]
 
 
 def _origins(text: str) -> I64:
-    """For each symbol, the offset of the character it came from."""
+    """For each symbol, the offset of its character."""
     if text.isascii():
         return np.flatnonzero(np.frombuffer(text.encode("ascii").translate(_IS_KEPT), bool))
     return np.repeat(np.arange(len(text)), counts_of(entries_of(codes_of(text))))

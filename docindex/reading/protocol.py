@@ -1,7 +1,7 @@
-"""What every reading of a text can do: the protocol `SymbolReader`, and the `Reading` that it returns.
+"""The protocol `SymbolReader`, which every reading of texts implements, and the `Reading` that it returns.
 
-The rest of the package knows a reading only by this protocol, and gets the object from
-`docindex.reading.registry` by the name that the recipe gives.
+The rest of the package uses a reading only through this protocol. `docindex.reading.registry` returns the
+object for the name that a recipe gives.
 """
 
 import dataclasses
@@ -13,37 +13,45 @@ from docindex.kernels.arrays import I64, U8, Bool
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A batch of texts as symbols."""
+    """The symbols of a batch of texts, and where texts, words and lines begin among them."""
 
     symbols: U8
+    """The symbols of all texts, end to end."""
     starts: I64
-    """Where each text begins in `symbols`, and the end."""
+    """Where each text begins in `symbols`, and where the last one ends."""
     words: I64
     """Where words begin in `symbols`, ascending."""
     lines: I64
-    """Where lines that hold a symbol begin in `symbols`, ascending; empty unless lines were asked for."""
+    """Where lines that contain a symbol begin in `symbols`, ascending; empty unless lines were asked for."""
 
 
 class SymbolReader(Protocol):
-    """Reduces texts to symbols, one byte each, and leads from symbol positions back to the texts."""
+    """Reduces texts to symbols of one byte each, and maps positions of symbols back to offsets."""
 
     longest_unit: int
-    """Symbols of a word or line that `readings` never separates, in multiples from its beginning."""
+    """`readings` never cuts a word or line of up to this many symbols.
+
+    It cuts a longer one only after a multiple of this number, counted from where the word or line begins.
+    """
 
     def read(self, texts: Sequence[str], *, lines: bool = False) -> Reading:
-        """The symbols of some texts, end to end; with `lines`, also where lines begin."""
+        """The symbols of texts, end to end; with `lines`, also where lines begin."""
 
     def readings(self, text: str, *, lines: bool = False) -> Iterator[Reading]:
-        """The readings of a text's slices, for texts too long to be read at once."""
+        """The readings of one text slice by slice, for texts too long to be read at once."""
 
     def offsets(self, text: str, positions: I64) -> I64:
-        """Where in the text the symbols at some ascending positions begin."""
+        """The offsets in the text at which the symbols at ascending positions begin."""
 
     def ends(self, text: str, positions: I64) -> I64:
-        """Where in the text the symbols at some ascending positions end."""
+        """The offsets in the text at which the symbols at ascending positions end."""
 
     def borders(self, text: str) -> Bool:
-        """For each place between symbols, whether it also lies between two characters of the text."""
+        """For each position between symbols, whether it lies between two characters of the text.
+
+        Before the first symbol and after the last one count as positions too. False means that the symbols
+        on both sides come from one character.
+        """
 
     def canonical(self, text: str) -> str:
-        """The words of a text as they are compared, one space apart."""
+        """The words of a text as they are compared, separated by single spaces."""

@@ -1,4 +1,4 @@
-"""The reading that a recipe names: `symbol_reader("text/1")`."""
+"""Look up a reading by the name that a recipe gives it: `symbol_reader("text/1")`."""
 
 from docindex.reading.plain_text import PlainText
 from docindex.reading.protocol import SymbolReader
@@ -7,7 +7,7 @@ _READERS: dict[str, SymbolReader] = {"text/1": PlainText()}
 
 
 def symbol_reader(name: str) -> SymbolReader:
-    """The object that reads texts as a recipe's `reading` says.
+    """The object that reads texts in the way that a recipe's `reading` names.
 
     >>> symbol_reader("text/1").read(["Ada's Éclair"]).symbols.tobytes()
     b'adaseclair'

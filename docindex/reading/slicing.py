@@ -1,4 +1,8 @@
-"""Long texts in pieces, and lines and columns of offsets: what every reading needs."""
+"""Cut long texts into slices, and convert offsets in a text to lines and columns.
+
+In: a text, and offsets in characters. Out: slices, code points, line and column numbers. Knows characters
+only; must never know which characters a reading keeps.
+"""
 
 from collections.abc import Iterator
 
@@ -8,13 +12,13 @@ from numpy.typing import NDArray
 from docindex.kernels.arrays import I64, U8, Bool
 
 PIECE_CHARACTERS = 1 << 20
-"""Characters of a long text that are read at a time; batches of short texts are cut to the same size."""
+"""The length of a slice of a long text, and the largest size of a batch of short texts."""
 
 _FEED, _RETURN = ord("\n"), ord("\r")
 
 
 def codes_of(text: str) -> NDArray[np.uint32]:
-    """The code points of a text. Lone surrogates are allowed: they are read as separators.
+    """The code points of a text. Lone surrogates are allowed; a reading treats them as separators.
 
     >>> codes_of("aé").tolist()
     [97, 233]
@@ -23,7 +27,7 @@ def codes_of(text: str) -> NDArray[np.uint32]:
 
 
 def slices(text: str) -> Iterator[str]:
-    """The text in pieces of at most `PIECE_CHARACTERS` characters. A text of one piece is not copied.
+    """A text in slices of at most `PIECE_CHARACTERS` characters. A text that fits in one is not copied.
 
     >>> list(slices("short"))
     ['short']
@@ -46,7 +50,7 @@ def is_line_end(codes: U8 | NDArray[np.uint32]) -> Bool:
 
 
 def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
-    r"""The line and the column of each offset, both counted from 1, as editors do.
+    r"""The line and the column of each offset, both counted from 1 as in an editor.
 
     A line ends with a line feed, a carriage return, or both.
 
@@ -55,9 +59,8 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     """
     ends = [np.zeros(1, np.int64)]
     for begin in range(0, len(text), PIECE_CHARACTERS):
-        codes = codes_of(
-            text[begin : begin + PIECE_CHARACTERS + 1]
-        )  # one more, to see what follows a carriage return
+        # One character more than a slice, to see whether a line feed follows a carriage return.
+        codes = codes_of(text[begin : begin + PIECE_CHARACTERS + 1])
         following = np.append(codes[1:], 0)
         breaks = (codes == _FEED) | ((codes == _RETURN) & (following != _FEED))
         ends.append(np.flatnonzero(breaks[:PIECE_CHARACTERS]) + begin + 1)

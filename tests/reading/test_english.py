@@ -25,7 +25,7 @@ def stems(*words):
         ("fly", "flies"),
     ],
 )
-def test_a_word_and_its_plural_are_one(singular, plural):
+def test_a_word_and_its_plural_have_one_stem(singular, plural):
     assert len(set(stems(singular, plural))) == 1
 
 
@@ -48,19 +48,19 @@ def test_a_word_and_its_plural_are_one(singular, plural):
         "skiy",
     ],
 )
-def test_what_is_no_plural_or_no_plain_one_stays_as_it_is(word):
+def test_a_word_that_is_not_a_regular_plural_stays_as_it_is(word):
     assert stems(word) == [word]
 
 
 @pytest.mark.parametrize("word", ["abaies", "abeies"])
-def test_an_ending_that_is_no_plural_of_y_only_loses_its_s(word):
+def test_an_ies_that_is_not_the_plural_of_y_loses_only_its_s(word):
     assert stems(word) == [word[:-1]]
 
 
-def test_a_word_never_sees_its_neighbours():
+def test_the_letters_of_neighbouring_words_change_no_stem():
     assert stems("ie", "s", "a", "y", "ies") == ["ie", "s", "a", "y", "ie"]
 
 
-def test_stop_words_are_lower_case_and_each_stands_once():
+def test_stop_words_are_sorted_lower_case_and_unique():
     assert sorted(set(STOP_WORDS)) == list(STOP_WORDS)
     assert all(word.isascii() and word.islower() and word.isalpha() for word in STOP_WORDS)

@@ -16,7 +16,7 @@ from tests import plain
 READER = symbol_reader("text/1")
 read, readings, offsets = READER.read, READER.readings, READER.offsets
 
-# Letters of many kinds, what joins and what parts them, and what no reader should trip over.
+# Letters of many kinds, characters that join or separate words, and characters that may cause errors.
 odd = (
     "aZ9 \n\r\t\x00.'éÉßﬁÅ½²ǅ①Ωςσ\u0345ıİſ"
     "\u0301\u0327\u200b\u200d\u200f\ufeff\u00ad\u2028漢字仮名がか\u3099ガ한글\u1112\u1161กข\ud800\udfff🎉ﷺ"
@@ -53,12 +53,12 @@ def test_a_batch_reads_as_its_texts_do_alone(batch):
 
 
 @given(st.lists(ascii_texts, max_size=4))
-def test_the_byte_only_path_reads_as_the_path_for_all_of_unicode_does(batch):
+def test_the_byte_only_path_reads_as_the_general_path_does(batch):
     assert same(plain_text._read_ascii(batch, True), plain_text._read_any(batch, True))
 
 
 @given(texts, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
-def test_how_a_text_is_composed_changes_no_symbol(text, form):
+def test_unicode_normalization_changes_no_symbol(text, form):
     assert read([unicodedata.normalize(form, text)]).symbols.tolist() == read([text]).symbols.tolist()
 
 
@@ -83,7 +83,7 @@ def test_a_line_begins_at_the_first_symbol_after_a_line_end(text):
     assert read([text], lines=True).lines.tolist() == expected.tolist()
 
 
-def test_an_offset_is_only_given_for_a_symbol_that_is_there():
+def test_an_offset_of_a_symbol_that_the_text_does_not_have_is_an_error():
     with pytest.raises(IndexError, match="has 2 symbols"):
         offsets("ab", np.array([0, 2]))
 
@@ -94,7 +94,7 @@ def words_of(text):
     return [text[b:e].strip(" \u200b\u200f") for b, e in zip(found, [*found[1:], len(text)], strict=True)]
 
 
-def test_letters_of_scripts_without_spaces_are_words_and_marks_part_none():
+def test_letters_of_scripts_without_spaces_are_words_and_marks_separate_none():
     assert words_of("漢字かな交じり") == list("漢字かな交じり")
     assert words_of("ABC漢def") == ["ABC", "漢", "def"]
     assert words_of("cafe\u0301s\u00ad\u200dx \u200fנעים") == ["cafe\u0301s\u00ad\u200dx", "נעים"]
@@ -105,13 +105,13 @@ def test_letters_of_scripts_without_spaces_are_words_and_marks_part_none():
     assert words_of("one\u200btwo") == ["one", "two"]
 
 
-def test_an_ideograph_is_two_symbols_and_tells_more_than_a_letter():
+def test_an_ideograph_is_two_symbols_that_most_others_do_not_have():
     codes = range(0x4E00, 0xA000)
     spelled = {read([chr(code)]).symbols.tobytes() for code in codes}
     assert len(spelled) > 0.6 * len(codes)
 
 
-def test_no_code_point_has_more_symbols_than_an_entry_can_count_and_reading_all_is_no_error():
+def test_every_code_point_can_be_read_and_its_number_of_symbols_fits_in_an_entry():
     everything = "".join(map(chr, range(sys.maxunicode + 1)))
     counts = np.bincount([offset for _, offset in plain.symbols(everything)])
     assert counts.max() < 32
@@ -129,11 +129,11 @@ def test_offsets_do_not_depend_on_where_a_long_text_is_cut(text, part):
 
 
 @given(st.text("ab\r\n\u2028é", max_size=20), st.sampled_from([1, 2, 3, slicing.PIECE_CHARACTERS]))
-def test_lines_and_columns_are_those_an_editor_shows(text, part):
+def test_lines_and_columns_are_those_that_an_editor_shows(text, part):
     expected, line, column = [], 1, 1
-    for place, char in enumerate(text):
+    for offset, char in enumerate(text):
         expected.append((line, column))
-        ends_line = char == "\n" or (char == "\r" and text[place + 1 : place + 2] != "\n")
+        ends_line = char == "\n" or (char == "\r" and text[offset + 1 : offset + 2] != "\n")
         line, column = (line + 1, 1) if ends_line else (line, column + 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slicing, "PIECE_CHARACTERS", part)
@@ -156,7 +156,7 @@ def test_a_text_read_in_slices_has_the_symbols_words_and_lines_of_the_whole(text
         assert np.concatenate(found).tolist() == getattr(whole, name).tolist()
 
 
-def test_a_unit_of_several_slices_is_parted_after_a_multiple_of_its_symbols(monkeypatch):
+def test_a_word_of_several_slices_is_cut_after_a_multiple_of_the_longest_unit(monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 100)
     parts = list(readings("two " + 1000 * "x" + " end"))
     assert [len(found.symbols) for found in parts if len(found.symbols)] == [
@@ -166,7 +166,7 @@ def test_a_unit_of_several_slices_is_parted_after_a_multiple_of_its_symbols(monk
     ]
 
 
-def test_several_threads_may_read_while_the_tables_are_being_filled(monkeypatch):
+def test_several_threads_may_read_while_the_tables_are_filled(monkeypatch):
     text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ"
     expected = [symbol for symbol, _ in plain.symbols(text)]
     for _ in range(5):

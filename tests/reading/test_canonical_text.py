@@ -1,4 +1,4 @@
-"""The canonical form of a text says what counts of it, and nothing else."""
+"""The canonical form of a text contains its words as they are compared, and nothing else."""
 
 import re
 
@@ -11,7 +11,7 @@ from docindex.reading.registry import symbol_reader
 
 
 def ordinary(text):
-    """Whether no letter is part of a word, but spelled with letters that are words by themselves."""
+    """False for a text with a sign that is part of a word but spelled with letters that are words themselves."""
     return not any(canonical(canonical(f"0{char}0")) != canonical(f"0{char}0") for char in text)
 
 
@@ -29,11 +29,11 @@ def test_a_text_and_its_canonical_form_read_the_same(text):
 
 
 @given(TEXTS)
-def test_the_canonical_form_is_its_own(text):
+def test_the_canonical_form_of_a_canonical_form_is_itself(text):
     assert canonical(canonical(text)) == canonical(text)
 
 
-def test_there_are_few_exceptions_and_they_keep_their_symbols():
+def test_454_signs_are_exceptions_and_keep_their_symbols():
     odd = [char for char in map(chr, range(0x110000)) if not ordinary(char)]
     assert len(odd) == 454
     for char in odd:
@@ -44,5 +44,5 @@ def test_there_are_few_exceptions_and_they_keep_their_symbols():
 
 
 @given(st.text(st.characters(codec="ascii")))
-def test_of_plain_text_it_is_the_words_in_lower_case(text):
+def test_the_canonical_form_of_ascii_text_is_its_words_in_lower_case(text):
     assert canonical(text) == " ".join(re.findall("[a-z0-9]+", text.lower()))
