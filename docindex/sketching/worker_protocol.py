@@ -1,8 +1,9 @@
-"""The messages between `SketchWorkers` and a worker process: texts one way, sketches and text parts back.
+"""Send texts to a worker process, and sketches and text parts back, over binary streams.
 
-A message is a series of arrays, each as one line with dtype and shape followed by its bytes; texts and parts
-follow the array of their lengths. In and out: binary streams. Nothing is pickled, and nothing here starts
-a process.
+In and out: a binary stream, and texts, sketches or parts. A message is a series of arrays. Each array is one
+line with its dtype and shape, followed by its bytes; texts and parts follow the array of their lengths.
+Every function that reads raises `EOFError` if the stream ends in the middle of a message. This module must
+never pickle anything, nor start a process.
 """
 
 import dataclasses
@@ -27,10 +28,11 @@ _PAIRS = {"min_s", "mod_m", "level"}
 
 
 class TextBatch(NamedTuple):
-    """A request: texts to sketch, and whether to return their stored parts too."""
+    """A request to a worker."""
 
     texts: list[str]
     keep: bool
+    """Whether to return the parts in which the texts are stored, too."""
 
 
 def send_texts(stream: IO[bytes], texts: Sequence[str], keep: bool) -> None:
@@ -46,7 +48,7 @@ def receive_texts(stream: IO[bytes]) -> TextBatch:
     """Read the request that `send_texts` wrote."""
     keep = bool(_receive(stream)[0])
     lengths = _receive(stream).tolist()
-    return TextBatch([stream.read(length).decode("utf-8", "surrogatepass") for length in lengths], keep)
+    return TextBatch([_read(stream, length).decode("utf-8", "surrogatepass") for length in lengths], keep)
 
 
 def send_sketches(stream: IO[bytes], batch: Sketches) -> None:
@@ -56,7 +58,7 @@ def send_sketches(stream: IO[bytes], batch: Sketches) -> None:
 
 
 def receive_sketches(stream: IO[bytes], recipe: Recipe) -> Sketches:
-    """Read the sketches that `send_sketches` wrote; `ValueError` if the stream ends too early."""
+    """Read the sketches that `send_sketches` wrote."""
     values: list[Any] = []
     for field in dataclasses.fields(Sketches):
         if field.name == "recipe":
@@ -81,7 +83,7 @@ def send_parts(stream: IO[bytes], texts: list[Parts]) -> None:
 def receive_parts(stream: IO[bytes]) -> list[Parts]:
     """Read the parts that `send_parts` wrote."""
     counts = _receive(stream).tolist()
-    parts = iter([(codec, stream.read(length)) for codec, length in _receive(stream).tolist()])
+    parts = iter([(codec, _read(stream, length)) for codec, length in _receive(stream).tolist()])
     return [list(itertools.islice(parts, count)) for count in counts]
 
 
@@ -100,13 +102,22 @@ def _arrays(batch: Sketches) -> list[_Array]:
 
 
 def _send(stream: IO[bytes], array: _Array) -> None:
-    # numpy's own file format needs a stream that can seek.
+    # numpy's own file format needs a stream that can seek, and a pipe cannot.
     stream.write(f"{array.dtype.str} {' '.join(map(str, array.shape))}\n".encode())
     stream.write(np.ascontiguousarray(array).data)
 
 
 def _receive(stream: IO[bytes]) -> _Array:
-    name, *shape = stream.readline().decode().split()
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError("the stream ended before an array")
+    name, *shape = line.decode().split()
     dtype, sizes = np.dtype(name), tuple(map(int, shape))
-    data = stream.read(math.prod(sizes) * dtype.itemsize)
-    return np.frombuffer(data, dtype).reshape(sizes)
+    return np.frombuffer(_read(stream, math.prod(sizes) * dtype.itemsize), dtype).reshape(sizes)
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError(f"the stream ended {size - len(data)} bytes too early")
+    return data

@@ -1,9 +1,9 @@
-"""Sketch batches of texts in several processes: `SketchWorkers`.
+"""Sketch batches of texts in several worker processes: `SketchWorkers`.
 
 In: batches of texts. Out: their sketches and, on request, the parts in which the texts are stored. A worker
-is a plain Python process that reads texts from a pipe and writes arrays back. It is not forked, because a
-host may have threads; it does not import the host's main module; nothing is pickled. A worker must never
-open a file of an index.
+is a new Python process that reads texts from a pipe and writes arrays back. It is not forked, because the
+host may have threads. It does not import the host's main module, and nothing is pickled. A worker must never
+open the file of an index.
 """
 
 import concurrent.futures
@@ -34,8 +34,8 @@ from docindex.sketching.worker_protocol import (
     send_texts,
 )
 
-# A worker loads this package from its folder. A search path might lead to another docindex, or to modules
-# that hide Python's own.
+# A worker loads docindex from the folder of this package. If that folder's parent were put on the search
+# path instead, its other modules could hide modules of Python itself.
 _COMMAND = """
 import sys
 from importlib import util
@@ -48,16 +48,20 @@ serve()
 _NO_START = "worker processes cannot be started with {!r} ({}); call add_many with workers=1"
 
 # A worker allocates arrays of the same sizes again and again. These settings make the C library of Linux keep
-# their memory instead of returning it to the system and asking for it again (5% of the time).
+# their memory instead of returning it to the system, which saves 5% of the time. Other systems ignore them.
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "268435456", "MALLOC_TRIM_THRESHOLD_": "268435456"}
 
-_PIPE_BYTES = 1 << 20  # half a batch, so that the two processes wait for each other less often
+# Half a batch, so that the two processes wait for each other less often. Only Linux can change this size.
+_PIPE_BYTES = 1 << 20
 
-# A batch with more characters than this is sketched in this process: a worker would hold it twice.
+# A batch with more characters than this is sketched in this process, because a worker would hold it twice.
 _VERY_LONG = 16_000_000
 
+# A worker that broke off gets this long to end by itself.
+_EXIT_S = 5
+
 ENOUGH_FOR_WORKERS = 16_000_000
-"""Characters of text from which on starting workers saves time.
+"""Starting workers saves time if there are more characters of text than this.
 
 A worker takes a third of a second to start; in that time this process sketches 20 MB.
 """
@@ -69,14 +73,14 @@ class SketchedBatch:
 
     sketches: Sketches
     parts: list[Parts]
-    """The texts as they are stored; empty if the caller has still to compress them."""
+    """The parts of each text; an empty list if the caller must compress the texts itself."""
 
 
 class SketchWorkers:
-    """Sketches batches in worker processes or, if there are none, in this process.
+    """Sketches batches in worker processes or, if there are no workers, in this process.
 
-    With `optional`, batches are sketched in this process if the workers cannot be started (a host may
-    embed Python in a program that cannot be run as Python). Otherwise that is a `DocIndexError`.
+    Workers cannot be started if the host embeds Python in a program that cannot be run as Python. With
+    `optional`, batches are then sketched in this process; otherwise that is a `DocIndexError`.
     """
 
     def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:
@@ -103,13 +107,13 @@ class SketchWorkers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is not None:
-            # After an error nobody needs the batches that are still being sketched.
+            # After an error the batches that are still being sketched are not needed.
             for process in self._processes:
                 process.kill()
         self._threads.shutdown(cancel_futures=True)
         for process in self._processes:
             requests, replies = _pipes(process)
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):  # a worker that has ended: EPIPE, or EINVAL on Windows
                 requests.close()  # the worker ends when its input does
             replies.close()
             process.wait()
@@ -120,11 +124,11 @@ class SketchWorkers:
         return not self._processes
 
     def submit(self, texts: Sequence[str], *, keep: bool) -> "concurrent.futures.Future[SketchedBatch]":
-        """A future of the sketches of one batch, with the parts of its texts if `keep` is true.
+        """A future that returns the sketches of one batch, and the parts of its texts if `keep` is true.
 
-        Without workers, and for more than 16 million characters, the batch is sketched before this
-        returns, and without parts: the caller compresses a text when it writes it, because it may turn out
-        that the text is stored already or not needed.
+        Without workers, and for more than 16 million characters, the batch is sketched before this method
+        returns, and without parts. The caller then compresses each text when it writes it, because the text
+        may turn out to be stored already.
         """
         if self._processes and sum(map(len, texts)) < _VERY_LONG:
             return self._threads.submit(self._ask, texts, keep)
@@ -144,9 +148,10 @@ class SketchWorkers:
                 raise ValueError("the worker did not start")
             send_texts(requests, texts, keep)
             return SketchedBatch(receive_sketches(replies, self._recipe), receive_parts(replies))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
+            code = _exit_code(process)
             raise DocIndexError(
-                f"a worker process ended with code {process.wait()}. Committed documents are kept; add the "
+                f"a worker process ended with code {code}. Committed documents are kept; add the "
                 f"others again, with workers=1 if memory is short or {sys.executable!r} does not run Python"
             ) from error
         finally:
@@ -154,13 +159,13 @@ class SketchWorkers:
 
 
 def _can_be_run_again() -> bool:
-    """Whether `sys.executable` is a Python that can be started; that of a frozen application is not."""
+    """Whether `sys.executable` is a Python that can be started. In a frozen application it is not."""
     name = Path(sys.executable or "").name.lower()
     return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
 
 
 def _start(recipe: Recipe) -> "subprocess.Popen[bytes]":
-    """Start a worker that imports this very docindex, even if the working folder holds another (-P)."""
+    """Start a worker that imports this same docindex, even if the working folder contains another (-P)."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", _COMMAND, str(Path(__file__).parents[1])],
         stdin=subprocess.PIPE,
@@ -170,7 +175,7 @@ def _start(recipe: Recipe) -> "subprocess.Popen[bytes]":
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )
     requests, _ = _pipes(process)
-    with contextlib.suppress(BrokenPipeError):  # the worker has ended already; the first batch reports that
+    with contextlib.suppress(OSError):  # the worker has ended already; the first batch reports that
         requests.write(recipe.to_json().encode() + b"\n")
         requests.flush()
     return process
@@ -182,19 +187,35 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
     return process.stdin, process.stdout
 
 
+def _exit_code(process: "subprocess.Popen[bytes]") -> int:
+    """The exit code of a worker that broke off. If the worker is still running, it is ended."""
+    requests, _ = _pipes(process)
+    with contextlib.suppress(OSError):
+        requests.close()
+    try:
+        return process.wait(_EXIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+
+
 def default_workers() -> int:
-    """One worker for each core that this process may use, but at most four: only one process writes."""
+    """One worker for each core that this process may use, but at most four, because only one process writes.
+
+    >>> 1 <= default_workers() <= 4
+    True
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 4)
 
 
 def serve() -> None:
-    """Run a worker process: sketch every batch that arrives on standard input, until it ends."""
+    """Run as a worker process: sketch every batch that arrives on standard input, until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host process handles Ctrl-C
     try:
         _serve()
-    except BrokenPipeError:
-        os._exit(0)  # the host has closed the pipes; do not flush the buffers
+    except (OSError, EOFError):
+        os._exit(0)  # the host has closed the pipes or has ended; do not flush the buffers
 
 
 def _serve() -> None:

@@ -1,4 +1,9 @@
 import dataclasses
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +38,7 @@ def test_a_worker_makes_the_sketches_that_this_process_makes():
         assert found[1].result().parts == [list(parts_of(text)) for text in TEXTS]
 
 
-def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, monkeypatch):
+def test_workers_import_this_docindex_even_if_the_working_folder_contains_another(tmp_path, monkeypatch):
     (tmp_path / "docindex").mkdir()
     (tmp_path / "docindex" / "__init__.py").write_text("raise RuntimeError('another one')")
     monkeypatch.chdir(tmp_path)
@@ -41,7 +46,7 @@ def test_workers_find_this_docindex_whatever_the_working_folder_holds(tmp_path, 
         assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
 
 
-def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):
+def test_a_worker_that_dies_is_an_error_that_says_which_documents_are_kept(tmp_path):
     def items():
         for number in range(100):
             if number == 50:
@@ -62,7 +67,7 @@ def test_a_worker_that_dies_is_an_error_that_says_what_stays(tmp_path):
     assert all(process.poll() is not None for process in started)
 
 
-def test_no_worker_outlives_its_batch(tmp_path):
+def test_no_worker_outlives_add_many(tmp_path):
     started = []
     start = workers._start
     with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
@@ -74,7 +79,7 @@ def test_no_worker_outlives_its_batch(tmp_path):
     assert all(process.poll() is not None for process in started)
 
 
-def test_without_being_told_workers_start_when_there_is_enough_to_do(tmp_path, monkeypatch):
+def test_workers_start_by_themselves_when_there_is_enough_text(tmp_path, monkeypatch):
     monkeypatch.setattr("docindex.index.writer.ENOUGH_FOR_WORKERS", 1000)
     monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 500)
@@ -88,3 +93,53 @@ def test_without_being_told_workers_start_when_there_is_enough_to_do(tmp_path, m
         assert len(started) == 2
         assert len(index) == 50
         assert index.check() == []
+
+
+def test_a_worker_that_is_not_docindex_is_an_error_and_is_ended(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("print('printed by something else', flush=True)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    begin = time.monotonic()
+    with (
+        SketchWorkers(RECIPE, 2) as sketchers,
+        pytest.raises(DocIndexError, match=r"worker process ended with code -?\d+"),
+    ):
+        sketchers.submit(TEXTS, keep=False).result()
+    assert time.monotonic() - begin < 60
+    with SketchWorkers(RECIPE, 2, optional=True) as sketchers:
+        assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
+
+
+# Removes what Windows and macOS lack. Python runs this file before anything else, also in workers.
+LIKE_WINDOWS = """
+import os, signal, sys
+import platformdirs  # which has a module for each system, and took that of Linux
+for name in ("environb", "fork", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity",
+             "register_at_fork", "O_NOFOLLOW", "O_DIRECTORY", "copy_file_range", "sendfile", "statvfs"):
+    if hasattr(os, name):
+        delattr(os, name)
+for name in ("SIGALRM", "SIGHUP", "SIGKILL", "SIGUSR1", "pthread_sigmask"):
+    if hasattr(signal, name):
+        delattr(signal, name)
+for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+"""
+
+
+def test_workers_need_nothing_that_only_linux_has(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(LIKE_WINDOWS)
+    program = """
+from docindex import Recipe
+from docindex.sketching.workers import SketchWorkers
+with SketchWorkers(Recipe(), 2) as sketchers:
+    assert not sketchers.alone
+    print(len(sketchers.submit(["one text", "another"], keep=True).result().parts))
+"""
+    search_path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": search_path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("2\n", "")
