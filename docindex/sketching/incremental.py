@@ -1,7 +1,7 @@
 """Sketch one long text slice by slice, in bounded memory: `Winnower`, `Shingler`, `ShingleCounter`.
 
-Each class takes the slices one after the other and gives the same result as a batch of the whole text would.
-The result must never depend on where the slices were cut.
+In: the slices of a text, one after the other. Out: the same fingerprints, shingles and counts that a batch
+with the whole text gives. The result must never depend on where the slices were cut.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from docindex.sketching.tokens import shingle_tokens
 
 _Number = TypeVar("_Number", np.uint64, np.uint16)
 
-# The different shingles of a long document are counted exactly up to this many (8 MB of them). Beyond it,
-# the count is estimated from those that are 0 modulo a power of two, with a standard error of 0.1 to 0.14%.
+# Up to this many different shingles of a document are counted exactly; they take 8 MB. A larger count is
+# estimated from the shingles that are 0 modulo a power of two, with a standard error of 0.1 to 0.14%.
 _COUNTED = 1 << 20
 
 
 class GrowingArray(Generic[_Number]):
-    """An array that grows at its end in place. Joining a list of pieces would take twice the memory."""
+    """An array that grows at its end, in place. Joining a list of arrays would take twice the memory."""
 
     def __init__(self, dtype: type[_Number]) -> None:
         self._array: NDArray[_Number] = np.empty(0, dtype)
@@ -53,7 +53,7 @@ class Winnower:
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
         self._open = np.empty(0, np.uint8)
-        """Symbols from `_at` on: those whose windows are not all complete."""
+        """The symbols that belong to windows which are not complete yet; the first is at position `_at`."""
         self._at = 0
         self._carry = NO_CARRY
         self._hashes = GrowingArray(np.uint64)
@@ -102,7 +102,7 @@ class Shingler:
         self._found = False
 
     def add(self, tokens: U8 | U64) -> U64:
-        """The shingles that end in the next slice."""
+        """Take the tokens of the next slice, and return the shingles that end in it."""
         together = np.concatenate([self._open, tokens])
         self._open = together[max(0, len(together) - (self._q - 1)) :]
         if len(together) < self._q:
@@ -117,7 +117,7 @@ class Shingler:
 
 
 def shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
-    """The shingles of a text of any length in their order, an array for each slice."""
+    """The shingles of a text of any length, in the order of the text: one array for each slice."""
     shingler = Shingler(recipe)
     reader = symbol_reader(recipe.reading)
     for reading in reader.readings(text, lines=recipe.token == "line"):
@@ -126,7 +126,7 @@ def shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
 
 
 class ShingleCounter:
-    """Slots, samples and size of a set of shingles that comes in pieces, in bounded memory."""
+    """The slots, samples and size of a set of shingles that comes in several arrays, in bounded memory."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -136,7 +136,7 @@ class ShingleCounter:
         self._level = 0
 
     def add(self, hashes: U64) -> None:
-        """Take more shingles. Shingles that came before change nothing."""
+        """Take more shingles. A shingle that came before changes nothing."""
         recipe, starts = self._recipe, starts_of(np.array([len(hashes)]))
         self.keys = np.minimum(self.keys, minhash.slot_keys(hashes, starts, recipe.slots))
         if recipe.min_s:
@@ -150,7 +150,7 @@ class ShingleCounter:
 
     @property
     def size(self) -> int:
-        """The number of different shingles; above 2^20 an estimate."""
+        """The number of different shingles: exact up to 2^20, then an estimate."""
         return max(len(self._sample) << self._level, _COUNTED + 1) if self._level else len(self._sample)
 
     @property

@@ -1,7 +1,7 @@
-"""What queries need of one text: its shingle set, its fingerprints, and the hash of its symbols.
+"""Compute one part of the sketch of one text: its shingle set, its fingerprints, or the hash of its symbols.
 
-In: a text of any length and a recipe. Out: arrays or bytes. Each function computes only what it returns,
-which is cheaper than a whole sketch. Long texts are read in slices; the result must never depend on them.
+In: a text of any length and a recipe. Out: arrays or bytes. Queries use these functions because each is
+cheaper than a whole sketch. Long texts are read in slices; the result must never depend on the slices.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ def shingle_set(text: str, recipe: Recipe) -> U64:
 
 
 def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
-    """The fingerprints of one text: their hashes, spread evenly over 64 bits, and positions in symbols.
+    """The fingerprints of one text: their hashes, spread over 64 bits, and their positions in symbols.
 
     >>> hashes, positions = text_fingerprints("abcdefgh", Recipe(k=3, window=2))
     >>> len(hashes) == len(positions) >= 3
@@ -48,10 +48,14 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
 
 
 def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64]:
-    """For each window size, the hashes of the fingerprints that winnowing selects from one text."""
+    """For each window size, the hashes of the fingerprints that winnowing selects from one text.
+
+    >>> [len(hashes) for hashes in window_hashes("abcdefgh", Recipe(k=3), [1, 6])]
+    [6, 1]
+    """
     if len(text) > slicing.PIECE_CHARACTERS:
         return [text_fingerprints(text, dataclasses.replace(recipe, window=window))[0] for window in windows]
-    # A short text is read once for all windows and winnowed in one piece: half the time of slices.
+    # A short text is read only once and not winnowed in slices, which takes half the time.
     symbols = symbol_reader(recipe.reading).read([text]).symbols
     starts, robust = starts_of(np.array([len(symbols)])), recipe.selector == "robust"
     return [
@@ -60,7 +64,7 @@ def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64
 
 
 def symbols_hash(text: str, recipe: Recipe) -> bytes:
-    """The xxh3-128 of a text's symbols.
+    """The xxh3-128 hash of a text's symbols.
 
     >>> symbols_hash("Ada's Éclair", Recipe()) == symbols_hash("adas eclair", Recipe())
     True

@@ -1,8 +1,8 @@
-"""Sketch texts: fingerprints, slots, features, simhash and samples of any number of texts, in batches.
+"""Sketch texts in batches: compute the fingerprints, slots, features, simhash and samples of each text.
 
-In: texts and a recipe. Out: `Sketches`, one for each batch. Short texts are sketched together, long ones in
-slices, so that neither their number nor their length determines how much memory is used. The result must
-never depend on how the texts were batched or cut, and no text may be kept.
+In: any number of texts, and a recipe. Out: one `Sketches` for each batch. Short texts are sketched together
+and long texts slice by slice, so memory is bounded for any number of texts of any length. The result must
+never depend on how the texts were batched or cut. No text may be kept.
 """
 
 import itertools
@@ -33,7 +33,7 @@ _SORTED = 1 << 16
 
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
-    """The sketches of any number of texts, in their order, as many at a time as fit in a batch.
+    """The sketches of any number of texts, in the order of the texts, in batches of bounded size.
 
     >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
     [3]
@@ -44,15 +44,23 @@ def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
 
 
 def sketch_batch(texts: Sequence[str], recipe: Recipe) -> Sketches:
-    """The sketches of texts that together fit in one batch."""
+    """The sketches of texts that fit in one batch.
+
+    >>> len(sketch_batch(["one text", "another"], Recipe()))
+    2
+    """
     (batch,) = sketch_batches(texts, recipe)
     return batch
 
 
 def batched_by_weight(items: Iterable[_Item], weight: Callable[[_Item], int]) -> Iterator[list[_Item]]:
-    """The items in their order, in lists that weigh at most `PIECE_CHARACTERS`; a heavier item alone.
+    """The items in their order, in lists of a total weight of at most `PIECE_CHARACTERS`.
 
-    The weight of a text is its characters plus its slots, because both become arrays in memory.
+    A heavier item comes alone. The weight of a text is its characters plus its slots, because both become
+    arrays in memory.
+
+    >>> list(batched_by_weight(["abc", "de"], len))
+    [['abc', 'de']]
     """
     batch: list[_Item] = []
     size = 0
@@ -98,7 +106,7 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
 
 
 def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
-    """The hashes and gaps of the fingerprints of a batch, and where each text's begin."""
+    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin."""
     positions, hashes, _ = select_fingerprints(
         symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )

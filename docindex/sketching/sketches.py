@@ -24,19 +24,19 @@ class Sketch:
     symbols: int
     """The number of symbols in the text."""
     hashes: U64
-    """The hashes of its fingerprints, by position: 2^47 different values, spread evenly over 64 bits."""
+    """The hash of each fingerprint, in the order of `positions`: one of 2^47 values spread over 64 bits."""
     positions: I64
-    """Where each fingerprint's k-gram begins, in symbols; ascending."""
+    """Where the k-gram of each fingerprint begins, counted in symbols; ascending."""
     shingles: int
-    """The number of different shingles; above 2^20 an estimate with a standard error of about 0.1%."""
+    """The number of different shingles. Above 2^20 it is an estimate with a standard error of about 0.1%."""
     slots: U32
-    """The min-hash sketch."""
+    """The values of the min-hash sketch."""
     features: U64
     """The super-shingles."""
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
     symbols_hash: bytes
-    """The xxh3-128 of the symbols: equal for texts that differ only in characters that are not symbols."""
+    """The xxh3-128 hash of the symbols: equal for texts that differ only in characters without a symbol."""
     min_s: U64
     """The MIN_s sample; empty unless the recipe asks for it."""
     mod_m: U64
@@ -47,16 +47,16 @@ class Sketch:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sketches:
-    """The sketches of a batch of texts: arrays end to end, and where each text's part begins.
+    """The sketches of a batch of texts: arrays of all texts end to end, and where each text's part begins.
 
-    ``len(batch)`` is the number of texts; ``batch[0]`` is the `Sketch` of the first text.
+    ``len(batch)`` is the number of texts, and ``batch[0]`` is the `Sketch` of the first text.
     """
 
     recipe: Recipe
     symbols: I64
     hashes: U64
     gaps: U16
-    """Symbols from the previous fingerprint to this one; for the first of a text, from its beginning."""
+    """How many symbols after the previous fingerprint, or the beginning of its text, each one begins."""
     starts: I64
     """Where each text's fingerprints begin in `hashes` and `gaps`, and where the last one's end."""
     different: I64
@@ -67,7 +67,7 @@ class Sketches:
     simhashes: U64
     symbols_hashes: list[bytes]
     min_s: tuple[U64, I64]
-    """All values end to end, and where each text's values begin; the same for the next two."""
+    """The values of all texts end to end, and where each text's values begin; also in the next two fields."""
     mod_m: tuple[U64, I64]
     level: tuple[U64, I64]
 

@@ -1,6 +1,7 @@
-"""Compress a text into the parts that an index stores, and decompress them.
+"""Compress a text into the parts that an index stores, and decompress a part.
 
-In: a text, or the codec and bytes of a part. Out: the opposite. Knows codecs; must never know tables.
+In: a text. Out: parts, each with the number of its codec; and from a part its UTF-8 again. Knows codecs;
+must never know the tables that parts are stored in.
 """
 
 import zlib
@@ -13,12 +14,12 @@ RAW, DEFLATED = 0, 1
 Parts = list[tuple[int, bytes]]
 """The codec and the bytes of each part of a text."""
 
-# A part has at most four bytes of UTF-8 for each of its characters. A longer one is damaged.
+# A character takes at most four bytes of UTF-8. Data that inflates to more than this is damaged.
 _LONGEST = 4 * PIECE_CHARACTERS
 
 
 def parts_of(text: str) -> Iterator[tuple[int, bytes]]:
-    """The parts of a text, at least one, each of at most `PIECE_CHARACTERS`; deflated where that is shorter.
+    """The parts of a text: at least one, each of at most `PIECE_CHARACTERS`, deflated if that is shorter.
 
     >>> list(parts_of("short"))
     [(0, b'short')]
@@ -29,7 +30,7 @@ def parts_of(text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def source_of(codec: int, data: bytes) -> bytes:
-    """The UTF-8 of a part; `ValueError` for bytes that `parts_of` cannot have made.
+    """The UTF-8 of a part. `ValueError` if `parts_of` cannot have made it.
 
     >>> source_of(*next(parts_of("long " * 1000))).decode() == "long " * 1000
     True

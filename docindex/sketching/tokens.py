@@ -1,11 +1,11 @@
 """Turn a reading into tokens for shingles, and into words for simhash.
 
-In: the reading of a batch or of one slice of a text, and the recipe. Out: token hashes and where each text's
-tokens begin. Must never read a text itself: that is done by the reading that the recipe names.
+In: the reading of a batch or of one slice of a text, and the recipe. Out: token hashes, and where each text's
+tokens begin. Must never read a text itself; the reading that the recipe names does that.
 
-A reading keeps words and lines of up to `longest_unit` symbols together. Words are cut at half of that:
-no word of a natural language is so long, and a line of base64 is not one word. Lines are cut at the whole,
-which is as long a run as `span_hashes` hashes well.
+A reading never cuts a word or line of up to `longest_unit` symbols. Words are cut into pieces of half that
+length: no word of a natural language is longer, and a line of base64 is not one word. Lines are cut into
+pieces of the full length, which is the longest that `token_hashes` hashes well.
 """
 
 from functools import lru_cache
@@ -35,7 +35,7 @@ def words_of(reading: Reading, recipe: Recipe) -> WordSpans:
 def shingle_tokens(reading: Reading, recipe: Recipe, words: WordSpans | None = None) -> tuple[U8 | U64, I64]:
     """The tokens that shingles consist of, and where each text's tokens begin.
 
-    `words` saves computing the words again if the caller has them.
+    A caller that has the words already passes them as `words`, so that they are not computed again.
     """
     if recipe.token == "letter":
         return reading.symbols, reading.starts
@@ -66,8 +66,8 @@ def _stop_word_hashes(recipe: Recipe) -> U64:
 def simhash_balance(words: U64, starts: I64, before: U64) -> I64:
     """For each text and bit, the number of features with the bit minus the number without it.
 
-    The features are the words and the pairs of neighbouring words, as often as they occur. `before` holds
-    the word before the first text if that text continues an earlier slice; otherwise it is empty.
+    The features are the words and the pairs of neighbouring words, each counted as often as it occurs.
+    `before` is the last word of the slice before, if the first text continues a slice; otherwise it is empty.
     """
     paired_starts = np.append(0, starts[1:] + len(before))
     pairs, pair_starts = grams(np.concatenate([before, words]), paired_starts, 2)

@@ -11,7 +11,7 @@ from docindex.reading.registry import symbol_reader
 
 
 def ordinary(text):
-    """False for a text with a sign that is part of a word but spelled with letters that are words themselves."""
+    """Whether no sign in the text is part of a word but spelled with letters that are words themselves."""
     return not any(canonical(canonical(f"0{char}0")) != canonical(f"0{char}0") for char in text)
 
 

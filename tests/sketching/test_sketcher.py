@@ -46,7 +46,7 @@ def differing(a, b):
 
 
 @given(st.lists(texts, max_size=6), recipes)
-def test_a_batch_has_the_sketches_its_texts_have_alone(batch, recipe):
+def test_a_text_has_the_same_sketch_in_a_batch_and_alone(batch, recipe):
     together = [found[i] for found in sketcher.sketch_batches(batch, recipe) for i in range(len(found))]
     assert len(together) == len(batch)
     for text, found in zip(batch, together, strict=True):
@@ -58,7 +58,7 @@ long_texts = texts | st.lists(words, min_size=20, max_size=80).map(lambda found:
 
 @given(long_texts, recipes, st.integers(1, 60))
 @settings(max_examples=300)
-def test_a_text_read_in_slices_has_the_sketch_of_the_whole(text, recipe, part):
+def test_a_text_sketched_in_slices_has_the_sketch_of_the_whole(text, recipe, part):
     whole = docindex.sketch(text, recipe)
     shingles = shingle_set(text, recipe)
     with pytest.MonkeyPatch.context() as patch:
@@ -67,7 +67,7 @@ def test_a_text_read_in_slices_has_the_sketch_of_the_whole(text, recipe, part):
         assert shingle_set(text, recipe).tolist() == shingles.tolist()
 
 
-def test_a_text_longer_than_a_slice_is_sketched_slice_by_slice(monkeypatch):
+def test_a_text_longer_than_a_slice_is_not_sketched_at_once(monkeypatch):
     monkeypatch.setattr(sketcher, "_sketch_short", None)
     assert docindex.sketch("word " * 250_000).shingles == 1
 
@@ -82,19 +82,19 @@ def test_a_sketch_counts_the_shingles_of_the_text_and_samples_them(text, recipe)
 
 
 @given(st.lists(st.sampled_from(["a", "rose", "is"]), max_size=12), st.integers(1, 4), st.booleans())
-def test_shingle_sets_are_as_large_as_the_definition_says(tokens, q, bag):
+def test_a_shingle_set_is_as_large_as_the_definition_says(tokens, q, bag):
     expected = plain.shingles(tokens, q, bag=bag)
     assert len(shingle_set(" ".join(tokens), Recipe(shingle=q, bag=bag))) == len(expected)
 
 
-def test_simhash_is_that_of_all_words_and_pairs_of_words():
+def test_simhash_is_the_simhash_of_all_words_and_pairs_of_neighbouring_words():
     hashes = {}
 
     def hash_of(text):
         recipe = Recipe(shingle=len(text.split()))
         return hashes.setdefault(text, int(shingle_set(text, recipe)[0]))
 
-    # A shingle's hash is mixed once more than a word's; undone by asking words as simhash sees them.
+    # The hash of a word as a shingle is mixed once more, so the hashes of words come from their simhashes.
     one_word = docindex.simhash("rose")
     reading = symbol_reader("text/1").read(["rose"])
     assert one_word == int(words_of(reading, Recipe())[2][0])
@@ -105,13 +105,13 @@ def test_simhash_is_that_of_all_words_and_pairs_of_words():
     assert docindex.simhash(" ".join(tokens)) == plain.simhash(singles + pairs, [1] * 9)
 
 
-def test_stop_words_and_plurals_are_left_out_of_simhash_when_the_recipe_says_so():
+def test_simhash_ignores_stop_words_and_plural_endings_if_the_recipe_says_so():
     recipe = Recipe(stop_words="english", stemming="english")
     assert docindex.simhash("the copies of a text", recipe) == docindex.simhash("copy text", recipe)
     assert docindex.simhash("the copies of a text") != docindex.simhash("copy text")
 
 
-def test_the_number_of_shingles_is_estimated_well_when_there_are_too_many_to_keep(monkeypatch):
+def test_the_number_of_shingles_is_estimated_within_3_percent_if_there_are_too_many_to_keep(monkeypatch):
     recipe = Recipe(shingle=1)
     text = " ".join(map(str, range(30_000)))
     monkeypatch.setattr("docindex.sketching.incremental._COUNTED", 10_000)
@@ -119,14 +119,7 @@ def test_the_number_of_shingles_is_estimated_well_when_there_are_too_many_to_kee
     assert sketcher._sketch_long(text, recipe)[0].shingles == pytest.approx(30_000, rel=0.03)
 
 
-def test_a_batch_has_no_sketch_beyond_its_last():
-    (batch,) = sketcher.sketch_batches(["a", "b"], Recipe())
-    assert [sketch.symbols for sketch in batch] == [1, 1]
-    with pytest.raises(IndexError, match="batch of 2 sketches"):
-        batch[2]
-
-
-def test_batches_keep_the_order_and_take_no_more_than_they_should(monkeypatch):
+def test_batches_keep_the_order_and_do_not_exceed_their_weight(monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 10)
     weighed = sketcher.batched_by_weight(["abc", "de", "", "fghijklmnop", "q"], lambda text: 1 + len(text))
     assert list(weighed) == [
@@ -134,11 +127,3 @@ def test_batches_keep_the_order_and_take_no_more_than_they_should(monkeypatch):
         ["fghijklmnop"],
         ["q"],
     ]
-
-
-def test_sketches_and_fingerprints_can_be_asked_whether_they_are_the_same_object():
-    for ask in (docindex.sketch, docindex.fingerprints):
-        one, other = ask("a text"), ask("a text")
-        assert one == one
-        assert one != other
-        assert len({one, other}) == 2
