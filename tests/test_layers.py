@@ -36,6 +36,18 @@ INSIDE = {
         {"align"},
         {"study"},
     ],
+    "reading": [
+        {"protocol", "slicing", "code_points", "english"},
+        {"canonical_text"},
+        {"plain_text"},
+        {"registry"},
+    ],
+    "sketching": [
+        {"sketches", "tokens", "text_parts"},
+        {"incremental", "worker_protocol"},
+        {"single_text", "sketcher"},
+        {"workers"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),
