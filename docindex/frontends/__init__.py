@@ -1,1 +1,1 @@
-"""Front ends: the bytes of a file format in, its text out. One small module for each format."""
+"""Front ends: extract the text from the bytes of a file. Each file format has one small module."""

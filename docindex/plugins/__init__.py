@@ -1,1 +1,1 @@
-"""What other programs find by themselves when docindex is installed: one module for each of them."""
+"""Plugins for other programs, which find them by entry points: one module for each program."""

@@ -1,4 +1,4 @@
-"""For sqlite-utils: docindex's SQL functions on every connection that it opens."""
+"""A plugin for sqlite-utils: docindex's SQL functions on every connection that it opens."""
 
 import sqlite3
 
@@ -9,6 +9,6 @@ from docindex.sql.register import register
 
 @sqlite_utils.hookimpl
 def prepare_connection(conn: object) -> None:
-    """Called by sqlite-utils with each new connection, which may be of another library than sqlite3."""
+    """Add the functions to a new connection, unless it is not one of Python's own sqlite3."""
     if isinstance(conn, sqlite3.Connection):
         register(conn)

@@ -1,9 +1,11 @@
-"""Datasette, really started, with the plugin found by itself; asked over HTTP, and by a real browser."""
+"""The plugin in a running Datasette that finds it by itself, asked over HTTP and in a real browser."""
 
+import html
 import http.client
 import json
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -72,35 +74,35 @@ def fetched(url):
         return error.code, error.read().decode()
 
 
-def resolve(server, sql, database="essays", **bindings):
-    query = urllib.parse.urlencode({"sql": sql, "_shape": "array", **bindings})
-    status, body = fetched(f"{server}/{database}.json?{query}")
+def query(server, sql, database="essays", **bindings):
+    parameters = urllib.parse.urlencode({"sql": sql, "_shape": "array", **bindings})
+    status, body = fetched(f"{server}/{database}.json?{parameters}")
     return status, json.loads(body)
 
 
-def test_the_plugin_is_found(server):
+def test_datasette_finds_the_plugin(server):
     plugins = json.loads(fetched(f"{server}/-/plugins.json")[1])
     (ours,) = [plugin for plugin in plugins if plugin["name"] == "docindex"]
     assert set(ours["hooks"]) == {"database_actions", "prepare_connection", "register_routes"}
 
 
-def test_functions_answer_over_http(server, texts):
-    assert resolve(server, "select doc_version() as v") == (200, [{"v": docindex.__version__}])
+def test_the_functions_answer_over_http(server, texts):
+    assert query(server, "select doc_version() as v") == (200, [{"v": docindex.__version__}])
     sql = (
         "select value ->> 'key' as key, value ->> 'containment' as share "
         "from json_each(doc_search_json(:text))"
     )
-    status, rows = resolve(server, sql, text=texts["draft of the report"])
+    status, rows = query(server, sql, text=texts["draft of the report"])
     assert (status, rows[0]) == (200, {"key": "draft of the report", "share": 1.0})
-    status, rows = resolve(
+    status, rows = query(
         server, "select key, doc_resemblance(id, 1) as r from document order by r desc limit 1"
     )
     assert (status, rows) == (200, [{"key": "draft of the report", "r": 1.0}])
 
 
-def test_many_rows_are_cut_short_by_datasette(server):
+def test_datasette_interrupts_a_statement_with_many_rows(server):
     began = time.monotonic()
-    status, answer = resolve(
+    status, answer = query(
         server,
         "with recursive n(x) as (select 1 union all select x + 1 from n) "
         "select count(doc_simhash('text ' || x)) from n",
@@ -109,20 +111,20 @@ def test_many_rows_are_cut_short_by_datasette(server):
     assert time.monotonic() - began < 5 * LIMIT_MS / 1000
 
 
-def test_one_long_question_is_cut_short_by_docindex(server):
+def test_docindex_interrupts_one_call_that_takes_too_long(server):
     began = time.monotonic()
-    status, answer = resolve(server, "select doc_pairs_json(0.01)", database="large")
+    status, answer = query(server, "select doc_pairs_json(0.01)", database="large")
     assert (status, answer["ok"]) == (400, False)
     assert time.monotonic() - began < 5 * LIMIT_MS / 1000
 
 
-def test_the_page_is_for_those_who_may_run_sql(server):
+def test_only_those_who_may_run_sql_see_the_page(server):
     assert fetched(f"{server}/essays/-/docindex")[0] == 200
     assert fetched(f"{server}/closed/-/docindex")[0] == 403
     assert fetched(f"{server}/nothing/-/docindex")[0] == 404
 
 
-def test_a_form_from_elsewhere_is_refused(server):
+def test_a_form_from_another_site_is_refused(server):
     host = urllib.parse.urlsplit(server).netloc
     connection = http.client.HTTPConnection(host, timeout=30)
     connection.request(
@@ -133,6 +135,44 @@ def test_a_form_from_elsewhere_is_refused(server):
     connection.close()
 
 
+def posted(server, text):
+    """The page as the form of the page gets it for a text."""
+    with urllib.request.urlopen(f"{server}/essays/-/docindex", timeout=60) as answer:
+        cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        token = re.search(r'name="csrftoken" value="([^"]+)"', answer.read().decode())[1]
+    form = urllib.parse.urlencode({"text": text, "csrftoken": token}).encode()
+    headers = {"Cookie": cookie, "Accept": "text/html"}
+    return fetched(urllib.request.Request(f"{server}/essays/-/docindex", form, headers))
+
+
+def test_the_form_answers_with_matches_passages_and_marks(server, texts):
+    stolen = texts["draft of the report"][200:500].strip()
+    status, body = posted(server, f"My own words come first.\r\n\r\n{stolen}\r\n\r\nAnd mine come last.")
+    assert status == 200
+    assert re.search(r"<h2>\d documents? shares? text with yours</h2>", body)
+    assert re.search(r'<h3>1\. <a href="/essays/document/1">draft of the report</a></h3>', body)
+    assert re.search(r"\d+% of your text is in this document;\s+\d+% of this document is in your text", body)
+    (marked,) = re.findall(
+        r"<mark>([^<]{150,})<a href=\"#match-1\" title=\"draft of the report\">1</a>", body
+    )
+    assert html.unescape(marked).startswith(stolen[:100])
+    quoted = re.search(r'<blockquote title="from character \d+, line \d+">([^<]+)</blockquote>', body)[1]
+    assert html.unescape(quoted) in texts["draft of the report"]
+
+
+def test_the_form_escapes_keys_and_texts(server, texts):
+    _, body = posted(server, f"{HOSTILE} {texts[HOSTILE]} </textarea>{HOSTILE}")
+    assert HOSTILE not in body
+    assert body.count(html.escape(HOSTILE, quote=False).replace("'", "&#39;")) >= 4
+    assert body.count("</textarea>") == 1
+
+
+def test_the_form_says_why_there_are_no_matches_or_passages(server, texts):
+    assert "No document shares text with yours." in posted(server, "nothing of the kind")[1]
+    assert "The text has 300,000 characters; paste at most 200,000." in posted(server, "x " * 150_000)[1]
+    assert "The passages are not shown: " in posted(server, texts["another one"])[1]
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     with chromium(tmp_path_factory.mktemp("chromium")) as driver:
@@ -140,7 +180,7 @@ def browser(tmp_path_factory):
 
 
 def pasted(browser, server, text):
-    """Open the page, paste a text, press the button."""
+    """Open the page, paste a text and press the button; returns a function that finds elements."""
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.expected_conditions import staleness_of
     from selenium.webdriver.support.wait import WebDriverWait
@@ -177,14 +217,14 @@ def test_keys_and_texts_cannot_break_into_the_page(browser, server, texts):
     assert len(found("textarea")) == 1
 
 
-def test_a_document_whose_text_is_not_kept_says_so(browser, server, texts):
+def test_the_page_says_when_a_document_has_no_stored_text_to_show_passages_of(browser, server, texts):
     found = pasted(browser, server, texts["another one"])
     notes = [section.text for section in found("section") if "not kept" in section.text]
-    assert any("Its passages are not shown" in note for note in notes)
+    assert any("The passages are not shown" in note for note in notes)
 
 
-def test_nothing_found_and_too_much_are_said(browser, server):
+def test_the_page_says_when_nothing_was_found_and_when_the_text_is_too_long(browser, server):
     found = pasted(browser, server, "nothing of the kind")
-    assert "No document shares text with it." in found("p")[-1].text
+    assert "No document shares text with yours." in found("p")[-1].text
     found = pasted(browser, server, "x " * 150_000)
-    assert "paste 200,000 at most" in found(".error")[0].text
+    assert "paste at most 200,000" in found(".error")[0].text

@@ -1,4 +1,4 @@
-"""sqlite-utils finds docindex by itself: in Python, and on its command line."""
+"""sqlite-utils finds the plugin by itself, in Python and on its command line."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import sys
 import docindex
 
 
-def test_functions_are_on_every_connection(tmp_path):
+def test_every_connection_has_the_functions(tmp_path):
     with docindex.open(tmp_path / "index.docindex") as index:
         index.add("a", "to be or not to be")
     program = (
@@ -25,7 +25,7 @@ def test_functions_are_on_every_connection(tmp_path):
     assert done.stdout == "[('to be or not to be', 1.0)]\n"
 
 
-def test_functions_are_on_its_command_line():
+def test_the_command_line_has_the_functions():
     command = shutil.which("sqlite-utils", path=f"{sys.prefix}/bin")
     done = subprocess.run(
         [command, "memory", "select doc_distance(doc_simhash('one two'), doc_simhash('One, two')) as d"],

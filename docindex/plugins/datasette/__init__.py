@@ -1,7 +1,8 @@
-"""For Datasette: docindex's SQL functions on every connection, and a page that finds where a text is from.
+"""A plugin for Datasette: docindex's SQL functions on every connection, and a page to find a text's sources.
 
-In: what Datasette calls hooks with. Out: a page of HTML, made by its templates, which escape all there is to
-escape. Must never answer who may not run SQL on the database, nor take longer than Datasette lets SQL take.
+In: the calls that Datasette makes to hooks. Out: SQL functions, and a page of HTML made from a template,
+which escapes every value. The page must never answer a person who may not run SQL on the database. A request
+must never take much longer than Datasette's time limit for SQL.
 """
 
 import dataclasses
@@ -18,13 +19,13 @@ from datasette.utils.asgi import NotFound, Request, Response
 
 from docindex.sql.register import register
 
-_LONGEST = 200_000
-_MATCHES = 20
+_MAX_CHARACTERS = 200_000
+_MAX_MATCHES = 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stretch:
-    """A piece of the text asked with, and which of the matches have it."""
+    """A piece of the pasted text, and the numbers of the matches that contain it."""
 
     text: str
     matches: tuple[int, ...]
@@ -32,7 +33,7 @@ class Stretch:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PageFindings:
-    """What the page shows: matches, each with its passages, and the text in stretches."""
+    """The contents of the page: the matches with their passages, and the pasted text in stretches."""
 
     matches: list[dict[str, Any]]
     stretches: list[Stretch]
@@ -41,25 +42,25 @@ class PageFindings:
 
 @datasette.hookimpl
 def prepare_connection(conn: sqlite3.Connection, datasette: Any) -> None:
-    """Called with each new connection to a database."""
-    register(conn, limit_s=datasette.setting("sql_time_limit_ms") / 1000)
+    """Add docindex's SQL functions to a new connection to a database."""
+    register(conn, limit_s=_limit_s(datasette))
 
 
 @datasette.hookimpl
 def register_routes() -> list[tuple[str, Callable[..., Any]]]:
-    """The page of each database."""
-    return [(r"^/(?P<database>[^/]+)/-/docindex$", page)]
+    """Add the page to each database."""
+    return [(r"^/(?P<database>[^/]+)/-/docindex$", search_page)]
 
 
 @datasette.hookimpl
 def database_actions(datasette: Any, database: str) -> list[dict[str, str]]:
-    """A link to the page, in the menu of a database."""
+    """Add a link to the page to the menu of a database."""
     href = f"{datasette.urls.database(database)}/-/docindex"
     return [{"href": href, "label": "Find where a text is from"}]
 
 
-async def page(datasette: Any, request: Request) -> Response:
-    """The form; and once a text was sent, the documents that share text with it."""
+async def search_page(datasette: Any, request: Request) -> Response:
+    """The page with the form and, once a text was sent, the documents that share text with it."""
     route = tilde_decode(request.url_vars["database"])
     try:
         database = datasette.get_database(route=route)
@@ -70,39 +71,48 @@ async def page(datasette: Any, request: Request) -> Response:
         request.actor, [("execute-sql", name), ("view-database", name), "view-instance"]
     )
     text = (await request.post_vars()).get("text", "") if request.method == "POST" else ""
-    found = None
-    if len(text) > _LONGEST:
-        found = PageFindings([], [], f"The text has {len(text):,} characters; paste {_LONGEST:,} at most.")
+    findings = None
+    if len(text) > _MAX_CHARACTERS:
+        error = f"The text has {len(text):,} characters; paste at most {_MAX_CHARACTERS:,}."
+        findings = PageFindings([], [], error)
     elif text.strip():
-        # As a browser sends it, a line ends with two characters.
+        # A browser sends two characters for the end of a line.
         text = text.replace("\r\n", "\n")
-        limit_s = datasette.setting("sql_time_limit_ms") / 1000
-        found = await database.execute_fn(lambda connection: find(connection, text, limit_s))
-    shown = {"database": name, "text": text, "found": found, "longest": _LONGEST}
-    return Response.html(await datasette.render_template("docindex.html", shown, request=request))
+        limit_s = _limit_s(datasette)
+        findings = await database.execute_fn(lambda connection: page_findings(connection, text, limit_s))
+    values = {"database": name, "text": text, "findings": findings, "max_characters": _MAX_CHARACTERS}
+    return Response.html(await datasette.render_template("docindex.html", values, request=request))
 
 
-def find(connection: sqlite3.Connection, text: str, limit_s: float) -> PageFindings:
-    """The best matches of a text and, as far as time goes, their passages; or why there are none."""
-    end = time.monotonic() + limit_s
+def page_findings(connection: sqlite3.Connection, text: str, limit_s: float) -> PageFindings:
+    """The best matches of a text, with their passages for as long as time is left; or an error."""
+    deadline = time.monotonic() + limit_s
     try:
-        matches = _asked(connection, "select doc_search_json(?, null, null, null, ?)", text, _MATCHES)
+        matches = _json_rows(connection, "select doc_search_json(?, null, null, null, ?)", text, _MAX_MATCHES)
     except sqlite3.OperationalError as error:
-        return PageFindings([], [], _why(connection, error))
+        return PageFindings([], [], _message(connection, error))
     for number, match in enumerate(matches, 1):
         match.update(number=number, passages=[], note=None)
         try:
-            if time.monotonic() > end:
-                match["note"] = "There was no time left to look for its passages."
+            if time.monotonic() > deadline:
+                match["note"] = "There was no time left to look for the passages."
             elif match["shared"]:
-                match["passages"] = _asked(connection, "select doc_passages_json(?, ?)", match["id"], text)
+                match["passages"] = _json_rows(
+                    connection, "select doc_passages_json(?, ?)", match["id"], text
+                )
         except sqlite3.OperationalError as error:
-            match["note"] = f"Its passages are not shown: {_why(connection, error)}."
+            match["note"] = f"The passages are not shown: {_message(connection, error)}."
     return PageFindings(matches, stretches(text, matches))
 
 
 def stretches(text: str, matches: Iterable[dict[str, Any]]) -> list[Stretch]:
-    """A text cut wherever a passage begins or ends."""
+    """The text, cut wherever a passage begins or ends.
+
+    >>> [(stretch.text, stretch.matches) for stretch in stretches(
+    ...     "one two", [{"number": 1, "passages": [{"start": 4, "end": 7}]}]
+    ... )]
+    [('one ', ()), ('two', (1,))]
+    """
     ranges = [
         (passage["start"], passage["end"], match["number"])
         for match in matches
@@ -118,13 +128,19 @@ def stretches(text: str, matches: Iterable[dict[str, Any]]) -> list[Stretch]:
     ]
 
 
-def _asked(connection: sqlite3.Connection, sql: str, *bindings: object) -> list[dict[str, Any]]:
+def _limit_s(datasette: Any) -> float:
+    limit_ms: float = datasette.setting("sql_time_limit_ms")
+    return limit_ms / 1000
+
+
+def _json_rows(connection: sqlite3.Connection, sql: str, *bindings: object) -> list[dict[str, Any]]:
+    """The rows of a statement that selects one JSON array of objects."""
     ((answer,),) = connection.execute(sql, bindings)
-    found: list[dict[str, Any]] = json.loads(answer)
-    return found
+    rows: list[dict[str, Any]] = json.loads(answer)
+    return rows
 
 
-def _why(connection: sqlite3.Connection, error: sqlite3.OperationalError) -> str:
-    """What docindex said, or else SQLite."""
-    ((ours,),) = connection.execute("select doc_error()")
-    return ours if ours and str(error).startswith("user-defined") else str(error)
+def _message(connection: sqlite3.Connection, error: sqlite3.OperationalError) -> str:
+    """The message of docindex if one of its functions failed, otherwise SQLite's."""
+    ((last_error,),) = connection.execute("select doc_error()")
+    return last_error if last_error and str(error).startswith("user-defined") else str(error)
