@@ -1,6 +1,6 @@
-"""``python -m tests.bench NAME``: measure one thing beside its peer, in one run.
+"""``python -m tests.bench NAME``: measure one thing and its peer, in one run.
 
-Figures are ratios of one run, for machines differ and are shared; each line has the target beside it.
+Figures are ratios within one run, because machines differ and are shared. Each line ends with the target.
 """
 
 import argparse

@@ -1,11 +1,10 @@
-"""Building an index from files, beside SQLite's FTS5 and beside a plain table of postings, in one run.
+"""Measure building an index from files, against SQLite's FTS5 and against a plain table of postings.
 
-Everything is included: reading the files, all sketches, and durable commits (one at the end for FTS5, one for
-every 32 MB for docindex).
+The times include reading the files, all sketches, and durable commits: one at the end for FTS5, one for every
+32 MB for docindex.
 """
 
 import contextlib
-import importlib
 import statistics
 import tempfile
 import time
@@ -15,11 +14,10 @@ import apsw
 import numpy as np
 
 import docindex
-from docindex.storage import postings as inverted
+from docindex.sketching.sketcher import sketch_batches
+from docindex.storage import postings as inverted_index
 from docindex.storage.contents import NewPostings
 from tests.bench import corpus
-
-sketching = importlib.import_module("docindex.sketching.sketcher")
 
 
 def run(options):
@@ -82,19 +80,22 @@ def file_size(path):
     forward = stats.bytes["fingerprint"] / stats.fingerprints
     inverted = stats.bytes["posting"] / stats.postings
     shares = {name: size / stats.characters for name, size in stats.bytes.items() if size > 100_000}
-    print(f"file without texts: {stats.file_bytes / stats.characters:.3f} of the text (target 0.55)")
+    print(
+        f"file without texts: {stats.file_bytes / stats.characters:.3f} of the size of the text (target 0.55)"
+    )
     print("  " + ", ".join(f"{name} {share:.3f}" for name, share in shares.items()))
-    print(f"  a fingerprint takes {forward:.2f} bytes forward, a posting {inverted:.2f} inverted")
+    print(f"  a fingerprint takes {forward:.2f} bytes in the forward index")
+    print(f"  a posting takes {inverted:.2f} bytes in the inverted index")
     print(f"  {stats.file_bytes / stats.fingerprints:.1f} bytes of file for each fingerprint")
     print(f"  density {stats.density:.4f}, of random text {stats.expected_density:.4f}")
 
 
 def storage_alone(paths, folder, size):
-    """NewPostings into segments, and the same into a table with a row for each."""
+    """Write postings into segments, and the same postings into a table with a row for each."""
     hashes, documents, positions = [], [], []
     texts = [read(path) for path in paths]
     begin = 0
-    for batch in sketching.sketch_batches(texts, docindex.Recipe()):
+    for batch in sketch_batches(texts, docindex.Recipe()):
         hashes.append(batch.hashes)
         documents.append(np.repeat(np.arange(begin, begin + len(batch)), np.diff(batch.starts)))
         positions += [sketch.positions for sketch in batch]
@@ -104,7 +105,7 @@ def storage_alone(paths, folder, size):
     def blocks(connection):
         connection.execute(SEGMENTS)
         numbers, counts = np.unique(documents, return_counts=True)
-        inverted.add(connection, NewPostings(hashes.copy(), numbers, counts))
+        inverted_index.add(connection, NewPostings(hashes.copy(), numbers, counts))
 
     def table(connection):
         connection.execute(
@@ -114,7 +115,10 @@ def storage_alone(paths, folder, size):
         columns = (array[order].view(np.int64).tolist() for array in (hashes, documents, positions))
         connection.executemany("insert or ignore into t values (?, ?, ?)", zip(*columns, strict=True))
 
-    for name, work, target in (("blocks", blocks, "150"), ("a row for each posting", table, "the other")):
+    for name, work, target in (
+        ("blocks", blocks, "150"),
+        ("a row for each posting", table, "less than blocks"),
+    ):
         with contextlib.closing(apsw.Connection(str(folder / name.split()[0]))) as connection:
             connection.execute("pragma journal_mode = wal")
             begin = time.perf_counter()
@@ -122,7 +126,7 @@ def storage_alone(paths, folder, size):
             work(connection)
             connection.execute("commit")
             speed = size / (time.perf_counter() - begin)
-            print(f"storage alone, {name}: {speed:.0f} MB of text a second (target {target})")
+            print(f"storage alone, {name}: {speed:.0f} MB of text per second (target {target})")
 
 
 SEGMENTS = """
@@ -135,7 +139,7 @@ create table dead (content integer primary key, segment);
 
 
 def one_by_one(folder):
-    """Documents of 10 KB, a commit each."""
+    """Add documents of 10 KB, with a commit for each."""
     random = np.random.default_rng(1)
     words = np.array([f"w{number:x}" for number in range(50_000)])
     took = []
@@ -145,9 +149,11 @@ def one_by_one(folder):
             begin = time.perf_counter()
             index.add(str(number), text)
             took.append(time.perf_counter() - begin)
-        print(f"single documents of 10 KB: {len(took) / sum(took):.0f} a second (target 200)")
+        print(f"single documents of 10 KB: {len(took) / sum(took):.0f} per second (target 200)")
         early, late = statistics.median(took[50:150]), statistics.median(took[-100:])
-        print(f"  the 10,000th takes {late / early:.2f} times what the 100th does (target 2; medians of 100)")
+        print(
+            f"  the 10,000th takes {late / early:.2f} times as long as the 100th (target 2; medians of 100)"
+        )
         in_order = sorted(took)
         print(
             f"  median {1000 * statistics.median(took):.2f} ms, 99% under {1000 * in_order[9900]:.2f} ms, "

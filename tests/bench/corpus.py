@@ -1,4 +1,4 @@
-"""Real text that every machine with Python has: its library, other Pythons beside it, documentation."""
+"""Collect real text that every machine with Python has: Python's library, other Pythons, documentation."""
 
 import hashlib
 import sys
@@ -9,13 +9,13 @@ KINDS = {".py", ".pyi", ".txt", ".rst", ".md", ".html", ".c", ".h"}
 
 
 def texts(folders, megabytes):
-    """Texts until there are so many megabytes of them; the same files again when there are too few."""
+    """Texts of this many megabytes in all; the same files are repeated if there are too few."""
     files = all_files(folders)
     found, size, repeats = [], 0, -1
     while size < megabytes * 1_000_000:
         repeats += 1
         for path in files:
-            # As bytes, which keeps line ends as they are: the C program gets the same text.
+            # Decoding the bytes keeps line ends as they are, so that the C program gets the same text.
             text = path.read_bytes().decode("utf-8", "replace")
             found.append(text)
             size += len(text)
@@ -27,7 +27,7 @@ def texts(folders, megabytes):
 
 
 def distinct_files(folders, megabytes):
-    """Files of which no two are equal, until there are so many megabytes of them, or all there are."""
+    """Files with different contents, of this many megabytes in all or as many as there are."""
     found, size = {}, 0
     for path in all_files(folders):
         data = path.read_bytes()
@@ -39,7 +39,7 @@ def distinct_files(folders, megabytes):
 
 
 def all_files(folders):
-    """The text files in some folders; by default of Python alone, without what was installed into it."""
+    """The text files in the folders; by default Python's own, without installed packages."""
     roots = [Path(folder) for folder in folders] or default_roots()
     files = [
         path for root in roots for path in sorted(root.rglob("*")) if path.suffix in KINDS and path.is_file()
@@ -51,7 +51,7 @@ def all_files(folders):
 
 
 def default_roots():
-    """This Python's folders, other Pythons beside it, and documentation where systems put it."""
+    """The folders of this Python, of other Pythons next to it, and of documentation where systems put it."""
     here = Path(sysconfig.get_path("stdlib"))
     beside = sorted(here.parent.parent.parent.glob("*/lib/python3*"))
     return list(dict.fromkeys([here, *beside, *Path("/usr/share/doc").glob("python3*")]))

@@ -1,4 +1,7 @@
-"""The greatest memory that one long document takes besides itself and what comes out of it."""
+"""Measure the peak memory of sketching and adding long documents, and of adding many documents.
+
+For sketching, the document itself and the result are not counted.
+"""
 
 import os
 import re
@@ -26,7 +29,7 @@ print(memory.peak() - before - found.hashes.nbytes - found.positions.nbytes)
 """
 
 
-# One long document into an index, text and all.
+# Adds one long document to an index, with its text.
 LONG_DOCUMENT = """
 import sys, tempfile
 import docindex
@@ -42,7 +45,7 @@ with tempfile.TemporaryDirectory() as folder, docindex.open(folder + "/index") a
     print(memory.peak())
 """
 
-# Many documents from a generator, with two workers; the peaks of this process and of the workers.
+# Adds many documents from a generator, with two workers; prints the peaks of this process and of the workers.
 MANY_DOCUMENTS = """
 import sys, tempfile
 import docindex
@@ -56,7 +59,7 @@ def documents():
         for text in texts:
             size += len(text)
             number += 1
-            yield str(number), f"{number} {text}"  # no two alike
+            yield str(number), f"{number} {text}"  # all documents differ
 
 workers = set()
 with tempfile.TemporaryDirectory() as folder, docindex.open(folder + "/index") as index:
@@ -69,7 +72,7 @@ with tempfile.TemporaryDirectory() as folder, docindex.open(folder + "/index") a
 
 def run(options):
     if not Path("/proc/self/clear_refs").exists():
-        sys.exit("only Linux tells what this measures")
+        sys.exit("this needs /proc/self/clear_refs, which only Linux has")
     megabytes = max(options.megabytes, 500)
     for what in ("fingerprints, ascii", "all sketches, ascii", "all sketches, any text"):
         (took,) = measured(CHILD, what, megabytes)
@@ -82,25 +85,25 @@ def run(options):
 
 
 def measured(program, *arguments):
-    """What a program prints last, in megabytes."""
+    """The sizes in the last line that a program prints, in megabytes."""
     child = [sys.executable, "-c", program, *map(str, arguments)]
     done = subprocess.run(child, stdout=subprocess.PIPE, text=True, check=True)
     return [int(peak) / MEGABYTE for peak in done.stdout.splitlines()[-1].split()]
 
 
 def children_peaks():
-    """The peaks of this process's children by their numbers."""
+    """The peak of each child of this process, by its process id."""
     listed = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return {child: peak(child) for child in listed}
 
 
 def reset_peak():
-    """Forget the greatest resident size so far; gives the size there is now, in bytes."""
+    """Forget the largest resident size so far, and return the present size in bytes."""
     Path("/proc/self/clear_refs").write_text("5")
     return peak()
 
 
 def peak(process="self"):
-    """The greatest resident size since `reset_peak`, in bytes."""
+    """The largest resident size since `reset_peak`, in bytes."""
     status = Path(f"/proc/{process}/status").read_text()
     return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
