@@ -35,7 +35,7 @@ _UNSPACED = (
     range(0x0E00, 0x0F00),  # Thai, Lao
     range(0x1000, 0x10A0),  # Myanmar
     range(0x1780, 0x1800),  # Khmer
-    range(0x3040, 0x30A0),  # Hiragana, but not Katakana, which usually writes one loan word
+    range(0x3040, 0x30A0),  # Hiragana. A run of Katakana is usually one word.
     range(0xF900, 0xFB00),  # compatibility ideographs
     range(0x2F800, 0x2FA20),
 )

@@ -2,10 +2,10 @@
 
 In: texts. Out: a `Reading`; for one text, also the offsets of symbols.
 
-A symbol is one byte. ASCII letters are symbols in lower case, digits as they are. Every other code point is
-normalized (NFKD) and casefolded. Letters and numbers are kept from the result: ASCII characters are symbols
-as they are, others become ``0x80 | (code & 0x7f)``. An ideograph becomes two symbols, because it says more
-than a letter. So "É" reads as "e", and the composed and decomposed forms of a text read the same.
+A symbol is one byte. An ASCII letter is a symbol in lower case, and a digit as it is. Every other code point
+is normalized (NFKD) and casefolded. Letters and numbers are kept from the result: ASCII characters are
+symbols as they are, others become ``0x80 | (code & 0x7f)``. An ideograph becomes two symbols, because it says
+more than a letter. So "É" reads as "e", and the composed and decomposed forms of a text read the same.
 
 Words end at separators. Marks, joiners and direction signs are not separators: they do not split a word. In
 scripts that are written without spaces, each letter is a word by itself.

@@ -1,8 +1,8 @@
 """Sketch texts in batches: compute the fingerprints, slots, features, simhash and samples of each text.
 
 In: any number of texts, and a recipe. Out: one `Sketches` for each batch. Short texts are sketched together
-and long texts slice by slice, so memory is bounded for any number of texts of any length. The result must
-never depend on how the texts were batched or cut. No text may be kept.
+and long texts slice by slice, so that the arrays in memory stay small. The result must never depend on how
+the texts were batched or cut. No text may be kept.
 """
 
 import itertools

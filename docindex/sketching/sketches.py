@@ -56,7 +56,7 @@ class Sketches:
     symbols: I64
     hashes: U64
     gaps: U16
-    """How many symbols after the previous fingerprint, or the beginning of its text, each one begins."""
+    """The distance in symbols from the previous fingerprint, or from the beginning of the text."""
     starts: I64
     """Where each text's fingerprints begin in `hashes` and `gaps`, and where the last one's end."""
     different: I64

@@ -1,6 +1,6 @@
 """Compress a text into the parts that an index stores, and decompress a part.
 
-In: a text. Out: parts, each with the number of its codec; and from a part its UTF-8 again. Knows codecs;
+In: a text, or one part with its codec. Out: the parts of the text, or the UTF-8 of the part. Knows codecs;
 must never know the tables that parts are stored in.
 """
 

@@ -79,8 +79,9 @@ class SketchedBatch:
 class SketchWorkers:
     """Sketches batches in worker processes or, if there are no workers, in this process.
 
-    Workers cannot be started if the host embeds Python in a program that cannot be run as Python. With
-    `optional`, batches are then sketched in this process; otherwise that is a `DocIndexError`.
+    There are no workers in a frozen application, or if fewer than two are asked for. A worker that does not
+    start is a `DocIndexError`. With `optional`, batches are then sketched in this process instead: the host
+    may embed Python in a program that cannot be run as Python.
     """
 
     def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:

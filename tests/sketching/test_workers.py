@@ -109,10 +109,10 @@ def test_a_worker_that_is_not_docindex_is_an_error_and_is_ended(tmp_path, monkey
         assert len(sketchers.submit(TEXTS, keep=False).result().sketches) == len(TEXTS)
 
 
-# Removes what Windows and macOS lack. Python runs this file before anything else, also in workers.
+# Removes functions and modules that Windows or macOS lack. Python runs this first, also in workers.
 LIKE_WINDOWS = """
 import os, signal, sys
-import platformdirs  # which has a module for each system, and took that of Linux
+import platformdirs  # it chooses a module for the system when it is imported, so import it before the removal
 for name in ("environb", "fork", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity",
              "register_at_fork", "O_NOFOLLOW", "O_DIRECTORY", "copy_file_range", "sendfile", "statvfs"):
     if hasattr(os, name):
@@ -137,7 +137,7 @@ with SketchWorkers(Recipe(), 2) as sketchers:
     search_path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={"PYTHONPATH": search_path},
+        env={**os.environ, "PYTHONPATH": search_path},
         capture_output=True,
         text=True,
         check=False,
