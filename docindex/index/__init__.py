@@ -27,7 +27,8 @@ A question is asked with the key of a document or with any other text. `docindex
 `docindex.Text` say which of them a value is, where that is not clear. A document whose key was given is among its
 own answers.
 
->>> [(match.key, round(match.containment, 2)) for match in index.search("just as the Analytical Engine weaves")]
+>>> suspect = "He says: the engine weaves algebraical patterns just as the loom weaves."
+>>> [(match.key, match.containment) for match in index.search(suspect)]
 [('ada.txt', 1.0), ('bob.txt', 1.0)]
 
 Measures
