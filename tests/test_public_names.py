@@ -28,8 +28,9 @@ def test_every_public_function_has_an_example():
 
 
 def test_every_kernel_has_an_example():
-    for path in (README.parent / "docindex" / "kernels").glob("*.py"):
-        module = __import__(f"docindex.kernels.{path.stem}", fromlist=["*"])
+    for path in (README.parent / "docindex" / "kernels").rglob("*.py"):
+        name = ".".join(path.relative_to(README.parent).with_suffix("").parts)
+        module = __import__(name.removesuffix(".__init__"), fromlist=["*"])
         for name, member in vars(module).items():
             if (
                 inspect.isfunction(member)

@@ -11,7 +11,7 @@ from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from tests import plain
-from tests.kernels.test_align import definition
+from tests.kernels.test_alignment import definition
 
 READER = symbol_reader("text/1")
 read, offsets, ends, borders = READER.read, READER.offsets, READER.ends, READER.borders
