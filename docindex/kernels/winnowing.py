@@ -1,14 +1,17 @@
-"""Hashes or symbols in, the positions that winnowing selects out.
+"""Winnowing: select fingerprints from texts so that every long common run shares at least one of them.
 
-Every window of w consecutive hashes has its smallest hash selected. Among equals, the
-*rightmost* rule takes the last; the *robust* rule keeps what the window before has taken
-while it can. A document with fewer than w hashes keeps its single smallest, the last
-among equals. Must never compare hashes of two documents.
+In: the symbols of a batch of documents, k and the window. Out: the positions of the selected k-grams and
+their hashes. Must never compare hashes of two documents.
 
-The sliding minimum works on keys that hold the hash in the high bits and the reversed
-position in the low ones, so that the minimum of a window says where it stands and equal
-hashes are taken from the right: ``log2(w)`` passes of `np.minimum`. Robust winnowing is
-the rightmost selection thinned where equal minima meet.
+Every window of w consecutive hashes has its smallest hash selected. If several are equally small, the
+*rightmost* rule selects the last of them. The *robust* rule keeps the one that the window before selected, as
+long as it lies in the window. A document with fewer than w hashes keeps its single smallest hash, the last
+one if several are equal.
+
+The sliding minimum works on keys: the hash in the high bits, the reversed position in the low bits. So the
+minimum of a window also says where it is, and of equal hashes the rightmost is the smallest. It takes
+``log2(w)`` passes of `np.minimum`. Robust winnowing is the rightmost selection with some of the equal
+neighbours left out.
 """
 
 import dataclasses
@@ -17,11 +20,11 @@ from typing import Self
 
 import numpy as np
 
-from docindex.kernels.arrays import CHUNK, I64, U8, U64
+from docindex.kernels.arrays import CHUNK, I64, U8, U64, Bool
 from docindex.kernels.kgrams import prefix_sums, rolling_hashes
 
-# A key of 64 bits holds the position within a chunk, which must reach over the chunk and
-# the greatest window (2 * 65,536 places), and what is left is the hash: 47 bits.
+# A 64-bit key holds the position within a chunk, which must reach across the chunk and the greatest window
+# (2 * 65,536 places). The other 47 bits are the hash.
 POSITION_BITS = 17
 HASH_BITS = 64 - POSITION_BITS
 _SHIFT = np.uint64(POSITION_BITS)
@@ -30,22 +33,22 @@ _POSITION = _REVERSED[0]
 _NO_KEY = np.uint64(2**64 - 1)
 
 Fill = Callable[[int, int, U64], None]
-"""Writes the keys of the hashes [begin, end), their position bits zero, into an array."""
+"""Writes the hashes of the places [begin, end) into the high bits of an array; the low bits are 0."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Carry:
-    """What the selection in one part of a document leaves open for the next part.
+    """What the selection in one part of a document must pass on to the next part.
 
-    The last fingerprint that is sure to be selected (already given out), and after it those
-    equal ones that the robust rule may still need. Positions as in the part before.
+    The first entry is the last fingerprint that is certain to be selected; it was already returned. After it
+    come equal fingerprints that the robust rule may still select. Positions count from the start of the part.
     """
 
     positions: I64
     hashes: U64
 
     def moved(self, places: int) -> Self:
-        """The same, as seen from a part that begins so many places further on."""
+        """The same carry for a part that starts this many places later."""
         return dataclasses.replace(self, positions=self.positions - places)
 
 
@@ -62,13 +65,14 @@ def select_fingerprints(
     carry: Carry = NO_CARRY,
     closed: bool = True,
 ) -> tuple[I64, U64, Carry]:
-    """Where the selected k-grams of some documents stand, their 47-bit hashes, and what is left open.
+    """The positions of the selected k-grams of a batch, their 47-bit hashes, and the carry for a next part.
 
-    The same as `winnow` of the high bits of `grams`, in one pass over chunks that stay in the
-    cache. A document may come in parts, as the last of one batch and the first of the next:
-    call with ``closed=False``, then give its last ``k + window - 2`` symbols once more, in
-    front of the rest, with the carry of the first call `moved` to fit. Nothing is given out
-    twice, and the parts give what the whole gives.
+    Gives what `winnow` gives for the high bits of `grams`, in one pass over chunks that stay in the cache.
+
+    A document may come in parts, where each part but the first continues the last document of a batch. Call
+    with ``closed=False`` for a part that is not the last. Start the next part with the last
+    ``k + window - 2`` symbols of this one, and pass the carry of this call, `moved` to the new start. Nothing
+    is returned twice, and the parts together give what the whole document gives.
 
     >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
     >>> positions, hashes, _ = select_fingerprints(text, np.array([0, 21]), 5, 4)
@@ -81,11 +85,13 @@ def select_fingerprints(
         rolling_hashes(prefix_sums(symbols[begin : end + k - 1], out=sums), k, out=keys)
         keys &= ~_POSITION
 
-    return select_minima(fill, starts, k - 1, window, robust, carry, closed=closed)
+    continued = len(carry.positions) > 0
+    layout = window_layout(starts, window, tail=k - 1, continued=continued, closed=closed)
+    return select_minima(fill, layout, carry, robust=robust)
 
 
 def winnowing_density(window: int) -> float:
-    """The share of hashes that winnowing selects of random ones: 2 / (w + 1).
+    """The share of random hashes that winnowing selects: 2 / (w + 1).
 
     >>> round(winnowing_density(100), 6)
     0.019802
@@ -93,25 +99,59 @@ def winnowing_density(window: int) -> float:
     return 2 / (window + 1)
 
 
-def _chunk(window: int) -> int:
-    """How many windows are worked on at a time: enough to outweigh the overlap of a window."""
-    return CHUNK if window <= CHUNK // 2 else (1 << POSITION_BITS) - window
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class WindowLayout:
+    """Where the hashes and the windows of each document of a batch are."""
+
+    window: int
+    """How many hashes a window holds."""
+    size: int
+    """The number of places up to the last hash of the batch."""
+    starts: I64
+    """Where each document starts, and at the end where the last one ends."""
+    ends: I64
+    """Where the hashes of each document end."""
+    last_windows: I64
+    """Where the last window of each document begins; before its start if it has no window."""
+    short: Bool
+    """True for a document with fewer hashes than a window holds: it has one window, which ends early."""
 
 
-def select_minima(
-    fill: Fill, starts: I64, tail: int, window: int, robust: bool, carry: Carry, *, closed: bool
-) -> tuple[I64, U64, Carry]:
-    """The selection over places that hold hashes, but for the last `tail` places of each document."""
-    size = max(0, int(starts[-1]) - tail)
-    hash_ends = np.maximum(starts[1:] - tail, starts[:-1])
-    last_windows = hash_ends - window
-    # A document with fewer hashes than a window is one window that ends early, but not if it is
-    # the rest of one that had windows before, or the begin of one that may have them yet.
-    short = (hash_ends > starts[:-1]) & (last_windows < starts[:-1])
-    short[:1] &= not len(carry.positions)
+def window_layout(
+    starts: I64, window: int, *, tail: int = 0, continued: bool = False, closed: bool = True
+) -> WindowLayout:
+    """The layout of a batch in which every place but the last `tail` of each document has a hash.
+
+    If `continued`, the first document had windows in a part before. Unless `closed`, the last document
+    goes on in a later part.
+
+    >>> layout = window_layout(np.array([0, 9, 11]), 4, tail=1)
+    >>> layout.ends.tolist(), layout.last_windows.tolist(), layout.short.tolist()
+    ([8, 10], [4, 9], [False, True])
+    """
+    ends = np.maximum(starts[1:] - tail, starts[:-1])
+    last_windows = ends - window
+    short = (ends > starts[:-1]) & (last_windows < starts[:-1])
+    # A part has no short window if other parts of its document have, or may still get, whole windows.
+    short[:1] &= not continued
     short[-1:] &= closed
     last_windows[short] = starts[:-1][short]
+    size = max(0, int(starts[-1]) - tail)
+    return WindowLayout(window, size, starts, ends, last_windows, short)
 
+
+def select_minima(fill: Fill, layout: WindowLayout, carry: Carry, *, robust: bool) -> tuple[I64, U64, Carry]:
+    """The positions of the selected hashes of a batch, the hashes, and the carry for a next part.
+
+    >>> hashes = np.array([5, 2, 9, 2, 8, 7], np.uint64)
+    >>> def fill(begin, end, keys):
+    ...     np.left_shift(hashes[begin:end], np.uint64(POSITION_BITS), out=keys)
+    >>> layout = window_layout(np.array([0, 6]), 3)
+    >>> positions, selected, _ = select_minima(fill, layout, NO_CARRY, robust=True)
+    >>> positions.tolist(), selected.tolist()
+    ([1, 3], [2, 2])
+    """
+    size, window = layout.size, layout.window
     chunk = max(1, min(_chunk(window), size))
     keys, spare = np.empty(chunk + window, np.uint64), np.empty(chunk + window, np.uint64)
     found = [(NO_CARRY.positions, NO_CARRY.hashes)]
@@ -121,38 +161,50 @@ def select_minima(
         fill(begin, end, keys[: end - begin])
         keys[: end - begin] |= _REVERSED[: end - begin]
         keys[end - begin : windows + window - 1] = _NO_KEY
-        first, last = np.searchsorted(starts[:-1], [begin, begin + windows])
-        whole = first + np.flatnonzero(short[first:last])
-        smallest = _smallest(keys, starts[whole] - begin, hash_ends[whole] - begin)
-
-        minima = _sliding_minimum(keys, spare, windows, window)
-        minima[starts[whole] - begin] = smallest
-        # A window selects something new where its minimum stands elsewhere than the last one's.
-        changes = np.empty(windows, bool)
-        changes[0] = True
-        np.not_equal(minima[1:], minima[:-1], out=changes[1:])
-        changes[starts[first:last] - begin] = True
-        places = np.flatnonzero(changes)
-        document = np.searchsorted(starts, places + begin, "right") - 1
-        chosen = minima[places[places + begin <= last_windows[document]]]
-        positions = (begin + _POSITION - (chosen & _POSITION)).view(np.int64)
+        positions, hashes = _rightmost(keys, spare, layout, begin, windows)
         if len(carry.positions) and len(positions) and positions[0] <= carry.positions[-1]:
-            # The first window of a chunk selects again what the window before it did.
-            positions, chosen = positions[1:], chosen[1:]
-        # Even without a new fingerprint the next hashes may settle which of the open ones is kept.
-        positions, hashes, carry = _thin(
-            positions, chosen >> _SHIFT, starts, np.minimum(hash_ends, end), window, carry, robust
-        )
+            # The first window of a chunk selects again what the window before it selected.
+            positions, hashes = positions[1:], hashes[1:]
+        if robust:
+            # Call this even if nothing new was selected: the new hashes may decide what is kept of the carry.
+            positions, hashes, carry = _robust(positions, hashes, layout, end, carry)
+        elif len(positions):
+            carry = Carry(positions[-1:], hashes[-1:])
         found.append((positions, hashes))
     all_positions, all_hashes = zip(*found, strict=True)
     return np.concatenate(all_positions), np.concatenate(all_hashes), carry
 
 
+def _chunk(window: int) -> int:
+    """How many windows are processed at a time: enough to make the overlap of one window cheap."""
+    return CHUNK if window <= CHUNK // 2 else (1 << POSITION_BITS) - window
+
+
+def _rightmost(keys: U64, spare: U64, layout: WindowLayout, begin: int, windows: int) -> tuple[I64, U64]:
+    """The positions and hashes that the rightmost rule selects in one chunk. Overwrites the keys."""
+    starts, window = layout.starts, layout.window
+    first, last = np.searchsorted(starts[:-1], [begin, begin + windows])
+    short = first + np.flatnonzero(layout.short[first:last])
+    smallest = _range_minima(keys, starts[short] - begin, layout.ends[short] - begin)
+    minima = _sliding_minimum(keys, spare, windows, window)
+    minima[starts[short] - begin] = smallest
+    # A window selects something new if its minimum is not that of the window before.
+    changes = np.empty(windows, bool)
+    changes[0] = True
+    np.not_equal(minima[1:], minima[:-1], out=changes[1:])
+    changes[starts[first:last] - begin] = True
+    places = np.flatnonzero(changes)
+    document = np.searchsorted(starts, places + begin, "right") - 1
+    selected = minima[places[places + begin <= layout.last_windows[document]]]
+    positions = (begin + _POSITION - (selected & _POSITION)).view(np.int64)
+    return positions, selected >> _SHIFT
+
+
 def _sliding_minimum(keys: U64, spare: U64, windows: int, window: int) -> U64:
-    """The smallest key of each window, in one of the two arrays given; the other one is spoilt."""
+    """The smallest key of each window, in one of the two arrays; the other one is overwritten."""
     width = 1
     while 2 * width <= window:
-        # Out of place: in place numpy copies first, which costs three times as much.
+        # Not in place: numpy would copy first, which costs three times as much.
         count = windows + window - 2 * width
         np.minimum(keys[:count], keys[width : width + count], out=spare[:count])
         keys, spare = spare, keys
@@ -163,65 +215,73 @@ def _sliding_minimum(keys: U64, spare: U64, windows: int, window: int) -> U64:
     return keys[:windows]
 
 
-def _smallest(keys: U64, begins: I64, ends: I64) -> U64:
-    """The smallest key of each of some non-empty ranges that follow one another."""
+def _range_minima(keys: U64, begins: I64, ends: I64) -> U64:
+    """The smallest key of each of some ascending ranges, none of which is empty."""
     if not len(begins):
         return NO_CARRY.hashes
-    # `reduceat` also reduces what lies between one range and the next; every other result is ours.
+    # `reduceat` also reduces what lies between two ranges; so every other result is dropped.
     borders = np.stack([begins, ends], axis=1).ravel()
     return np.minimum.reduceat(keys[: ends[-1] + 1], borders)[::2]
 
 
-def _thin(
-    positions: I64, hashes: U64, starts: I64, ends: I64, window: int, carry: Carry, robust: bool
+def _robust(
+    positions: I64, hashes: U64, layout: WindowLayout, end: int, carry: Carry
 ) -> tuple[I64, U64, Carry]:
-    """What the robust rule keeps of the next stretch of a rightmost selection.
+    """What the robust rule keeps of the next stretch of a rightmost selection; hashes are known up to `end`.
 
-    In a run of equal neighbours the robust rule takes the first; what it holds it keeps until
-    it leaves the window, and then takes the last equal one that the next window reaches. That
-    is a jump from each member of a run to a later one; all that can be reached from the first
-    are kept, found by doubling the length of the jumps. Runs are rare, but for texts like
-    "0000...", so only their members are looked at.
+    Of a run of equal neighbours the robust rule takes the first. It keeps that one until the window has
+    passed it, and then takes the last equal one within the next window. So each member of a run leads to a
+    later member. Everything that can be reached from the first member is kept. Such runs are rare, except in
+    texts like "0000...", so only their members are examined.
     """
-    old = len(carry.positions)
-    if old:
-        positions, hashes = (
-            np.concatenate([carry.positions, positions]),
-            np.concatenate([carry.hashes, hashes]),
-        )
+    carried = len(carry.positions)
+    if carried:
+        positions = np.concatenate([carry.positions, positions])
+        hashes = np.concatenate([carry.hashes, hashes])
     equal = np.flatnonzero(hashes[1:] == hashes[:-1])
-    document = np.searchsorted(starts, np.maximum(positions[equal], 0), "right") - 1
-    equal = equal[positions[equal + 1] < starts[document + 1]]
-    if not (robust and len(equal)):
-        return positions[old:], hashes[old:], Carry(positions[-1:], hashes[-1:])
+    document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
+    equal = equal[positions[equal + 1] < layout.starts[document + 1]]
+    if not len(equal):
+        return positions[carried:], hashes[carried:], Carry(positions[-1:], hashes[-1:])
+    kept = np.ones(len(positions), bool)
+    kept[equal + 1] = False
+    members, successors = _successors(positions, hashes, equal, layout, end)
+    kept[_reached(np.flatnonzero(kept), members, successors, len(positions))] = True
+    held = len(kept) - 1 - int(kept[::-1].argmax())
+    carry = Carry(positions[held:], hashes[held:])
+    kept[:1] &= not carried  # the first of the carry was returned before
+    return positions[kept], hashes[kept], carry
 
-    # Each run ends with the first of its members that the next one does not equal.
+
+def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, end: int) -> tuple[I64, I64]:
+    """Those members of runs from which the robust rule goes on to a later member, and these later members.
+
+    `equal` are the members that equal the next selected hash.
+    """
+    # Each run ends with the first member that does not equal the next one.
     last = equal[np.append(np.diff(equal) > 1, True)] + 1
     run_end = last[np.searchsorted(last, equal, "right")]
-    document = np.searchsorted(starts, np.maximum(positions[equal], 0), "right") - 1
-    reach = positions[equal] + window
-    jump = np.minimum(np.searchsorted(positions, reach, "right") - 1, run_end)
-    # A smaller hash that the next window reaches ends the run before the jump.
+    document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
+    reach = positions[equal] + layout.window
+    successors = np.minimum(np.searchsorted(positions, reach, "right") - 1, run_end)
+    # A smaller hash within the next window ends the run first.
     after = np.minimum(run_end + 1, len(positions) - 1)
     cut = (
         (hashes[after] < hashes[equal])
         & (positions[after] <= reach)
-        & (positions[after] < starts[document + 1])
+        & (positions[after] < layout.starts[document + 1])
     )
-    members = (jump > equal) & (reach < ends[document]) & ~cut
+    going_on = (successors > equal) & (reach < np.minimum(layout.ends, end)[document]) & ~cut
+    return equal[going_on], successors[going_on]
 
-    nowhere = len(positions)
-    jumps = np.full(nowhere + 1, nowhere)
-    jumps[equal[members]] = jump[members]
-    kept = np.ones(nowhere, bool)
-    kept[equal + 1] = False
-    reached = np.flatnonzero(kept)
-    while (jumps < nowhere).any():
-        further = jumps[reached]
-        reached = np.concatenate([reached, further[further < nowhere]])
-        jumps = jumps[jumps]
-    kept[reached] = True
-    held = len(kept) - 1 - int(kept[::-1].argmax())
-    carry = Carry(positions[held:], hashes[held:])
-    kept[:1] &= not old  # the first of the carry was given out before
-    return positions[kept], hashes[kept], carry
+
+def _reached(begins: I64, members: I64, successors: I64, count: int) -> I64:
+    """The places among `count` that can be reached from `begins` by steps from a member to its successor."""
+    steps = np.full(count + 1, count)
+    steps[members] = successors
+    reached = begins
+    while (steps < count).any():
+        further = steps[reached]
+        reached = np.concatenate([reached, further[further < count]])
+        steps = steps[steps]  # twice as far: so the number of rounds is the logarithm of the longest way
+    return reached

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, owners
-from docindex.kernels.winnowing import HASH_BITS, NO_CARRY, POSITION_BITS, select_minima
+from docindex.kernels.winnowing import HASH_BITS, NO_CARRY, POSITION_BITS, select_minima, window_layout
 
 
 def winnow(hashes: U64, starts: I64, window: int, *, robust: bool = True) -> I64:
@@ -29,7 +29,7 @@ def winnow(hashes: U64, starts: I64, window: int, *, robust: bool = True) -> I64
     def fill(begin: int, end: int, keys: U64) -> None:
         np.left_shift(hashes[begin:end], np.uint64(POSITION_BITS), out=keys)
 
-    positions, _, _ = select_minima(fill, starts, 0, window, robust, NO_CARRY, closed=True)
+    positions, _, _ = select_minima(fill, window_layout(starts, window), NO_CARRY, robust=robust)
     return positions
 
 
