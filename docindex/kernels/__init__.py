@@ -1,7 +1,6 @@
-"""Arrays in, arrays out: the arithmetic of docindex, in numpy alone.
+"""The arithmetic of docindex: functions that take numpy arrays and return numpy arrays.
 
-A kernel keeps no state, does no I/O and never loops over characters, k-grams,
-words or fingerprints in Python. Every kernel takes a *batch*: documents laid end
-to end in one array, with `starts`, one entry longer than the batch, so that
-document d is ``array[starts[d]:starts[d + 1]]``.
+A kernel keeps no state, does no I/O, and never loops over characters, k-grams, words or fingerprints in
+Python. Many kernels take a *batch*: an array of documents laid end to end, and an array `starts` that has
+one entry more than there are documents. Document d is ``array[starts[d]:starts[d + 1]]``.
 """

@@ -1,13 +1,14 @@
-"""The symbols of two texts in, all their maximal common runs out: where in each, and how long.
+"""Find all maximal common runs of two texts: where each begins in both texts, and its length.
 
-A run is maximal if it can be extended neither to the left nor to the right. Winnowing by the
-rightmost rule selects in equal windows of two texts the same k-gram, so a run of ``k + window - 1``
-symbols has a *seed* - a pair of equal fingerprints - in each of its windows, on its own diagonal:
-no seed of a run is more than a window from the next, and the outermost are less than one from
-its ends. So the comparing of symbols costs a few windows a seed however long the runs are. The robust
-rule keeps what the window before has taken, and so may select differently in two equal runs.
+In: the symbols of the two texts, k and the window. Out: three arrays. Must never return a run that was not
+compared symbol by symbol: hashes only say where to look.
 
-Must never give a run that was not compared symbol by symbol: hashes only say where to look.
+A run is maximal if it cannot be extended in either direction. In two equal windows, winnowing by the
+rightmost rule selects the same k-gram. So a run of ``k + window - 1`` symbols has a *seed*, a pair of equal
+fingerprints, in each of its windows. All seeds of a run lie on its diagonal: neighbours are at most a window
+apart, and the outermost lie less than a window from the ends of the run. So the comparison costs a few
+windows for each seed, however long the runs are. The robust rule would not do: it keeps what the window
+before selected, and so may select differently in two equal runs.
 """
 
 import dataclasses
@@ -19,45 +20,58 @@ import numpy as np
 from docindex.kernels.arrays import CHUNK, I64, U8, U32, U64, Bool, ranges, starts_of
 from docindex.kernels.winnowing import select_fingerprints
 
-MOST_SEEDS = 1 << 18
-"""Up to so many seeds all are followed: that takes up to a tenth of a second, and nobody reads more runs."""
-SEEDS_A_HASH = 16
-"""Or up to so many for each shared hash: two long texts with four copies of one text each."""
+MAX_SEEDS = 1 << 18
+"""Up to this many seeds are all followed. That takes at most a tenth of a second; nobody reads more runs."""
+SEEDS_PER_HASH = 16
+"""If the texts share many hashes, the limit is this many seeds for each: enough for two long texts that both
+contain one text four times."""
 
-# Symbols that are fingerprinted at a time: of one text only what the other shares is kept.
+# Symbols that are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
 _SLICE = 1 << 20
-# A hash with more places than that in a slice fills stretches, and few of these places are kept: in a
-# stretch of one symbol the rightmost rule selects everything, 14 times as much as windows of 26 need.
+# A hash with more places than this in a slice fills whole stretches, and only a few of its places are kept.
+# In a stretch of one symbol the rightmost rule selects every place, 14 times as many as windows of 26 need.
 _DENSE = 1 << 14
-# Seeds that are followed at a time: a dozen arrays of so many numbers are 25 MB.
+# Seeds that are followed at a time: a dozen arrays of this length take 25 MB.
 _BATCH = 1 << 18
-# How far a run is followed beyond a seed, or a window if that is more, before it is known to be worth it.
+# How far a run is followed beyond a seed before more of its seeds are seen (k + window, if that is more).
 _REACH = 256
-# Symbols of each run that are compared at a time, and of all.
+# Symbols that are compared at a time: of each run, and of all runs together.
 _WIDTH = 32
 _AT_ONCE = 8 * CHUNK
-# By how much the rounds of `_covering` grow: few rounds, and few runs that show nothing new.
+# The factor by which the rounds of `_covering` grow: few rounds, and few runs that cover nothing new.
 _GROWTH = 8
-# Texts are shorter than 2^31 symbols, so that a diagonal and a place are one number of 63 bits.
+# Texts are shorter than 2^31 symbols, so that a diagonal and a place fit in one 63-bit number.
 _LIMIT_BITS = 31
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """The symbols of two texts, and the length of a seed."""
+
+    a: U8
+    b: U8
+    k: int
+
+
 def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
-    """Where maximal common runs begin in `a` and in `b`, and their lengths; by the first, then the second.
+    """The starts of the maximal common runs in `a` and in `b`, and their lengths, in the order of the starts.
 
-    All of at least ``k + window - 1`` symbols; of the shorter ones those with a seed; none shorter than k.
+    Returns all runs of at least ``k + window - 1`` symbols, those shorter runs that have a seed, and no run
+    shorter than k.
 
-    That holds while there are no more than 2^18 seeds, or 16 for each hash that both texts have, and no
-    hash fills stretches of text: stands at more than 2^14 of 2^20 places. Beyond that, as in periodic
-    texts, so many seeds of the rarest hashes are followed. A run is certain to be given if it has one of
-    these and goes on for no more than 256 symbols without (``k + window``, if that is more). Of the
-    others there are as many as show everything: each symbol of a k-gram that is selected in both texts
-    lies in some run given, wherever it stands (but for two k-grams with one 47-bit hash). And every run
-    given is still maximal.
+    This holds under two conditions. There are at most 2^18 seeds, or at most 16 for each hash that both texts
+    have. And no hash fills stretches of text, that is, occurs at more than 2^14 of 2^20 places. Otherwise, as
+    in periodic texts, only the seeds of the rarest hashes are followed, up to the same number. Then:
 
-    Cost: 0.3 microseconds a seed beside the fingerprinting; where there are too many seeds, up to 0.2
-    microseconds a symbol. Memory: up to 50 MB for a slice and a batch; 30 bytes for each fingerprint of
-    the shorter text, and 8 for each of the longer that it shares.
+    - A run is certain to be returned if it has one of these seeds and no stretch of more than 256 symbols
+      (or ``k + window``, if that is more) without one.
+    - Other runs are added until they cover everything: each symbol of a k-gram that is selected in both texts
+      lies in some returned run, wherever it occurs. (The exception is two k-grams with the same 47-bit hash.)
+    - Every returned run is still maximal.
+
+    Time: 0.3 microseconds for each seed, plus the fingerprinting; if there are too many seeds, up to 0.2
+    microseconds for each symbol. Memory: up to 50 MB for a slice and a batch, 30 bytes for each fingerprint
+    of the shorter text, and 8 bytes for each fingerprint of the longer text that the shorter one shares.
 
     >>> text, other = (np.frombuffer(text, np.uint8) for text in (b"xxadorunrunyy", b"adorunrunadorunz"))
     >>> [array.tolist() for array in maximal_runs(text, other, 5, 2)]
@@ -71,55 +85,63 @@ def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
         j, i, length = maximal_runs(b, a, k, window)
         order = np.lexsort((j, i))
         return i[order], j[order], length[order]
-    places = _places(a, b, k, window)
-    joined = _joined(places)
-    reach = max(k + window, _REACH)
-    parts = [_extended(a, b, k, i, j, reach) for i, j in _seeds(places, joined)]
-    found = _united(len(a), parts)
-    if not joined.all():
-        whole = _maximal(a, b, found)
-        cut = found[:, ~whole]
-        of_a, of_b = _repeated(places, joined, k)
-        left = np.concatenate([cut, of_a], axis=1), np.concatenate([cut, of_b], axis=1)
-        found = _covering(a, b, k, found[:, whole], left)
-    order = np.lexsort((found[1], found[0]))
-    i, j, length = found[:, order]
+    runs = _all_runs(_Texts(a, b, k), window)
+    order = np.lexsort((runs[1], runs[0]))
+    i, j, length = runs[:, order]
     return i, j, length
+
+
+def _all_runs(texts: _Texts, window: int) -> I64:
+    """The runs that `maximal_runs` returns, in any order; `b` must not be longer than `a`."""
+    places = _places(texts, window)
+    followed = _followed(places)
+    reach, size = max(texts.k + window, _REACH), len(texts.a)
+    runs = _united(size, [_extended(texts, i, j, reach) for i, j in _seeds(places, followed)])
+    if not followed.all():
+        whole = _maximal(texts, runs)
+        cut = runs[:, ~whole]
+        in_a, in_b = _other_places(places, followed, texts.k)
+        uncovered = np.concatenate([cut, in_a], axis=1), np.concatenate([cut, in_b], axis=1)
+        runs = _covering(texts, runs[:, whole], uncovered)
+    return runs
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Places:
-    """Where the hashes of one text that the other one has, too, were selected."""
+    """Where the hashes that two texts share were selected. Hashes are numbered in ascending order."""
 
     a: list[tuple[U32, U32]]
-    """Positions in `a`, ascending, and for each the number of its hash; slice by slice."""
+    """For each slice of `a`: positions, ascending, and the number of the hash at each."""
     b: U32
-    """Positions in `b`, by the number of their hash, then ascending; also of hashes that `a` has not."""
+    """Positions in `b`, by the number of their hash, then ascending; includes hashes that `a` lacks."""
     starts: I64
-    """Where each hash's positions in `b` begin."""
+    """Where the positions of each hash begin in `b`."""
     dense: Bool
-    """Which hashes have so many places in either text that not all are here."""
+    """True for a hash with so many places in either text that only some of them are here."""
 
     def pairs(self) -> I64:
-        """How many pairs of places each hash has."""
+        """The number of pairs of places that each hash has."""
         of_a = np.zeros(len(self.starts) - 1, np.int64)
         for _, numbers in self.a:
             np.add.at(of_a, numbers, 1)
         return of_a * np.diff(self.starts)
 
 
-def _places(a: U8, b: U8, k: int, window: int) -> _Places:
-    """The places of shared hashes; all of the shorter text `b`, and of `a` what is in there."""
-    of_b, hashes, dense = (np.concatenate(parts) for parts in zip(*_selected(b, k, window), strict=True))
+def _places(texts: _Texts, window: int) -> _Places:
+    """All places that are selected in the shorter text `b`, and those in `a` whose hash is among them."""
+    slices = _selected(texts.b, texts.k, window)
+    of_b, hashes, dense = (np.concatenate(parts) for parts in zip(*slices, strict=True))
     order = np.argsort(hashes, kind="stable")
     of_b, hashes = of_b[order], hashes[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-    known = np.append(hashes[starts], np.uint64(2**64 - 1))  # greater than any, so that a search ends
+    known = np.append(
+        hashes[starts], np.uint64(2**64 - 1)
+    )  # greater than all, so that every search finds one
     starts = np.append(starts, len(hashes))
     del hashes, order
     of_a = []
-    for places, sought, more in _selected(a, k, window):
-        # Ordered hashes are sought twelve times as fast as unordered ones.
+    for places, sought, more in _selected(texts.a, texts.k, window):
+        # Searching for hashes in ascending order is twelve times as fast.
         by_hash = np.argsort(sought)
         numbers = np.empty(len(sought), np.uint32)
         numbers[by_hash] = np.searchsorted(known, sought[by_hash])
@@ -130,47 +152,52 @@ def _places(a: U8, b: U8, k: int, window: int) -> _Places:
 
 
 def _selected(symbols: U8, k: int, window: int) -> Iterator[tuple[U32, U64, U64]]:
-    """The rightmost fingerprints of a text, slice by slice: each window's minimum is its own business.
+    """The fingerprints of a text by the rightmost rule: for each slice, positions, hashes, and dense hashes.
 
-    Positions and hashes; and the hashes of which not all places are given.
+    Slices give what the whole text gives, because this rule looks at each window alone. Of a dense hash only
+    some places are returned.
     """
     last = -1
     for begin in range(0, max(1, len(symbols) - (k + window - 2)), _SLICE):
         part = symbols[begin : begin + _SLICE + k + window - 2]
         positions, hashes, _ = select_fingerprints(part, np.array([0, len(part)]), k, window, robust=False)
         positions += begin
-        new = int(np.searchsorted(positions, last, "right"))  # the windows before may have selected it
+        new = int(np.searchsorted(positions, last, "right"))  # a window before may have selected it
         last = int(positions[-1]) if len(positions) else last
         yield _thinned(positions[new:], hashes[new:], k)
 
 
 def _thinned(positions: I64, hashes: U64, k: int) -> tuple[U32, U64, U64]:
-    """The places without most of those of dense hashes, which cover the same symbols; and these hashes."""
+    """Positions and hashes without most places of dense hashes, and these hashes.
+
+    The k-grams at the remaining places still cover the same symbols.
+    """
     ordered = np.sort(hashes)
     dense = np.unique(ordered[_DENSE:][ordered[_DENSE:] == ordered[:-_DENSE]])
     kept = np.ones(len(hashes), bool)
     for hash_ in dense:
         places = np.flatnonzero(hashes == hash_)
-        # The k-grams of the first and the last place among k touch each other.
+        # Of each k positions in a row, the first and the last place are enough: their k-grams touch.
         blocks = positions[places] // k
         edges = blocks[1:] != blocks[:-1]
         kept[places] = np.append(True, edges) | np.append(edges, True)
     return positions[kept].astype(np.uint32), hashes[kept], dense
 
 
-def _joined(places: _Places) -> Bool:
-    """For each hash whether all its places in one text are joined with all in the other: the rarest."""
+def _followed(places: _Places) -> Bool:
+    """True for each hash whose seeds are all followed: the rarest hashes, up to the limit of seeds."""
     pairs = np.where(places.dense, 0, places.pairs())
     order = np.argsort(pairs, kind="stable")
-    joined = np.empty(len(pairs), bool)
-    joined[order] = np.cumsum(pairs[order]) <= max(MOST_SEEDS, SEEDS_A_HASH * int(np.count_nonzero(pairs)))
-    return joined & ~places.dense
+    followed = np.empty(len(pairs), bool)
+    limit = max(MAX_SEEDS, SEEDS_PER_HASH * int(np.count_nonzero(pairs)))
+    followed[order] = np.cumsum(pairs[order]) <= limit
+    return followed & ~places.dense
 
 
-def _seeds(places: _Places, joined: Bool) -> Iterator[tuple[I64, I64]]:
-    """All pairs of places of the joined hashes, a batch at a time, by their place in `a`."""
+def _seeds(places: _Places, followed: Bool) -> Iterator[tuple[I64, I64]]:
+    """All seeds of the followed hashes, a batch at a time: places in `a`, ascending, and in `b`."""
     for of_a, numbers in places.a:
-        kept = joined[numbers]
+        kept = followed[numbers]
         i, numbers = of_a[kept].astype(np.int64), numbers[kept]
         begins = places.starts[numbers]
         counts = places.starts[numbers + 1] - begins
@@ -182,40 +209,41 @@ def _seeds(places: _Places, joined: Bool) -> Iterator[tuple[I64, I64]]:
             yield np.repeat(i[first:last], here), of_b.astype(np.int64)
 
 
-def _repeated(places: _Places, joined: Bool, k: int) -> tuple[I64, I64]:
-    """The other hashes' places in `a` with the first in `b` each, and those in `b` with the first in `a`.
+def _other_places(places: _Places, followed: Bool, k: int) -> tuple[I64, I64]:
+    """The places of the other hashes: each place in `a` with the first in `b`, and the other way round.
 
-    Three rows: where in `a`, where in `b`, and the length of a seed.
+    Two arrays of three rows: place in `a`, place in `b`, and the length of a seed.
     """
-    left = [(of_a[~joined[numbers]], numbers[~joined[numbers]]) for of_a, numbers in places.a]
-    i, numbers = (np.concatenate(parts).astype(np.int64) for parts in zip(*left, strict=True))
-    of_a = np.array([i, places.b[places.starts[numbers]], np.full(len(i), k)])
-    first_in_a = np.full(len(joined), -1)
-    first_in_a[numbers[::-1]] = i[::-1]  # of several assignments the last one stays
+    others = [(of_a[~followed[numbers]], numbers[~followed[numbers]]) for of_a, numbers in places.a]
+    i, numbers = (np.concatenate(parts).astype(np.int64) for parts in zip(*others, strict=True))
+    in_a = np.array([i, places.b[places.starts[numbers]], np.full(len(i), k)])
+    first_in_a = np.full(len(followed), -1)
+    first_in_a[numbers[::-1]] = i[::-1]  # of several assignments to one element the last one stays
     numbers = np.flatnonzero(first_in_a >= 0)
     counts = np.diff(places.starts)[numbers]
     j = places.b[ranges(places.starts[numbers], counts)]
-    return of_a, np.array([np.repeat(first_in_a[numbers], counts), j, np.full(len(j), k)])
+    return in_a, np.array([np.repeat(first_in_a[numbers], counts), j, np.full(len(j), k)])
 
 
-def _extended(a: U8, b: U8, k: int, i: I64, j: I64, reach: int) -> I64:
-    """The common runs through some seeds, as far as they reach from one seed to the next and beyond.
+def _extended(texts: _Texts, i: I64, j: I64, reach: int) -> I64:
+    """The common runs through some seeds, followed from seed to seed, and beyond the outermost up to `reach`.
 
-    Three rows: where each begins in `a` and in `b`, and its length. A seed whose k-grams differ
-    has none.
+    Three rows: where each run begins in `a` and in `b`, and its length. A seed whose k-grams differ, in spite
+    of equal hashes, gives no run.
     """
+    a, b = texts.a, texts.b
     diagonals, i = _coordinates(np.sort(_keys(len(a), i, j)))
     j = i + diagonals - len(a)
     most = np.minimum(np.minimum(len(a) - i, len(b) - j), reach)
     gaps, same = np.diff(i), diagonals[1:] == diagonals[:-1]
     most[:-1][same] = np.minimum(most[:-1], gaps)[same]
     agreed = _agreeing(a, b, i, j, most)
-    # Who agrees up to the next seed is one run with it.
+    # A seed that agrees up to the next seed belongs to the same run.
     linked = same & (agreed[:-1] == gaps)
     heads = np.flatnonzero(np.append(True, ~linked)[: len(i)])
     lasts = np.flatnonzero(np.append(~linked, True)[: len(i)])
     length = i[lasts] + agreed[lasts] - i[heads]
-    heads, length = heads[length >= k], length[length >= k]
+    heads, length = heads[length >= texts.k], length[length >= texts.k]
     i, j = i[heads], j[heads]
     most = np.minimum(np.minimum(i, j), reach)
     before = _agreeing(a[::-1], b[::-1], len(a) - i, len(b) - j, most)
@@ -223,7 +251,7 @@ def _extended(a: U8, b: U8, k: int, i: I64, j: I64, reach: int) -> I64:
 
 
 def _agreeing(a: U8, b: U8, i: I64, j: I64, most: I64) -> I64:
-    """How many symbols agree from each of many pairs of places on, and no more than `most`."""
+    """The number of symbols that agree from each of many pairs of places on, up to `most`."""
     agreed = np.zeros(len(i), np.int64)
     for first in range(0, len(i), _AT_ONCE // _WIDTH):
         rows = np.arange(first, min(first + _AT_ONCE // _WIDTH, len(i)))
@@ -237,23 +265,23 @@ def _agreeing(a: U8, b: U8, i: I64, j: I64, most: I64) -> I64:
             more = np.minimum(nearest - starts[:-1], sizes)
             agreed[rows] += more
             rows = rows[more == width]
-            # The fewer are left, the further each is followed at a time.
+            # The fewer runs are left, the further each is followed at a time.
             width = max(_WIDTH, min(2 * width, _AT_ONCE // max(1, len(rows))))
     return agreed
 
 
 def _keys(size: int, i: I64, j: I64) -> I64:
-    """One number for each pair of places, by diagonal, then by the place in `a`, which is of that size."""
+    """One number for each pair of places: it sorts by diagonal, then by place in `a`, whose size is given."""
     return (j - i + size) << _LIMIT_BITS | i
 
 
 def _coordinates(keys: I64) -> tuple[I64, I64]:
-    """The diagonals and the places in `a` again."""
+    """The diagonals and the places in `a` that `_keys` was given."""
     return keys >> _LIMIT_BITS, keys & ((1 << _LIMIT_BITS) - 1)
 
 
 def _united(size: int, parts: list[I64]) -> I64:
-    """Runs that overlap or touch on a diagonal, as one."""
+    """All runs, with those that overlap or touch on a diagonal merged into one."""
     i, j, length = np.concatenate([np.empty((3, 0), np.int64), *parts], axis=1)
     keys = _keys(size, i, j)
     begins, ends = merged_ranges(keys, keys + length)
@@ -262,7 +290,7 @@ def _united(size: int, parts: list[I64]) -> I64:
 
 
 def merged_ranges(begins: I64, ends: I64) -> tuple[I64, I64]:
-    """Half-open ranges in any order, those that overlap or touch as one; ascending.
+    """Merge half-open ranges that overlap or touch; the result is ascending.
 
     >>> [array.tolist() for array in merged_ranges(np.array([5, 0, 2, 9]), np.array([8, 3, 5, 10]))]
     [[0, 9], [8, 10]]
@@ -274,9 +302,10 @@ def merged_ranges(begins: I64, ends: I64) -> tuple[I64, I64]:
     return begins[first], reached[last]
 
 
-def _maximal(a: U8, b: U8, found: I64) -> Bool:
+def _maximal(texts: _Texts, runs: I64) -> Bool:
     """True for each run that can be extended neither to the left nor to the right."""
-    i, j, length = found
+    a, b = texts.a, texts.b
+    i, j, length = runs
     left = (i == 0) | (j == 0) | (a[i - 1] != b[j - 1])
     i, j = i + length, j + length
     right = a[np.minimum(i, len(a) - 1)] != b[np.minimum(j, len(b) - 1)]
@@ -284,33 +313,33 @@ def _maximal(a: U8, b: U8, found: I64) -> Bool:
     return maximal
 
 
-def _covering(a: U8, b: U8, k: int, found: I64, left: tuple[I64, I64]) -> I64:
-    """The runs found, and others so that what is left lies in runs, too: part one in `a`, part two in `b`.
+def _covering(texts: _Texts, runs: I64, uncovered: tuple[I64, I64]) -> I64:
+    """The runs, and others until they cover the first part of `uncovered` in `a` and the second part in `b`.
 
-    Each round tries a few of what no run shows yet, evenly spread, and the next one more: in a
-    periodic text one long run shows all at once, and scattered repeats take few rounds, too.
+    Each round follows a few of the uncovered places, evenly spread, and the next round follows more. So one
+    long run covers a periodic text at once, and scattered repeats still take few rounds.
     """
-    rest = [part[:, np.argsort(part[side], kind="stable")] for side, part in enumerate(left)]
-    tries = 1
+    rest = [part[:, np.argsort(part[side], kind="stable")] for side, part in enumerate(uncovered)]
+    size, tries = len(texts.a), 1
     while rest[0].size or rest[1].size:
         for side in (0, 1):
-            open_ = ~_inside(rest[side][side], rest[side][2], found[side], found[2])
-            places = np.flatnonzero(open_)
+            still_open = ~_inside(rest[side][side], rest[side][2], runs[side], runs[2])
+            places = np.flatnonzero(still_open)
             if not len(places):
                 rest[side] = rest[side][:, :0]
                 continue
             picks = places[np.arange(0, len(places), -(-len(places) // tries))]
             i, j, _ = rest[side][:, picks]
-            found = _united(len(a), [found, _extended(a, b, k, i, j, len(a))])
-            open_[picks] = False
-            rest[side] = rest[side][:, open_]
+            runs = _united(size, [runs, _extended(texts, i, j, size)])
+            still_open[picks] = False
+            rest[side] = rest[side][:, still_open]
         tries *= _GROWTH
-    return found
+    return runs
 
 
-def _inside(begins: I64, lengths: I64, of_begins: I64, of_lengths: I64) -> Bool:
-    """True for each range that lies in one of the others."""
-    order = np.argsort(of_begins)
-    reached = np.append(0, np.maximum.accumulate((of_begins + of_lengths)[order]))
-    inside: Bool = reached[np.searchsorted(of_begins[order], begins, "right")] >= begins + lengths
+def _inside(begins: I64, lengths: I64, outer_begins: I64, outer_lengths: I64) -> Bool:
+    """True for each range that lies inside one of the outer ranges."""
+    order = np.argsort(outer_begins)
+    reached = np.append(0, np.maximum.accumulate((outer_begins + outer_lengths)[order]))
+    inside: Bool = reached[np.searchsorted(outer_begins[order], begins, "right")] >= begins + lengths
     return inside

@@ -1,6 +1,6 @@
-"""What all kernels share: names for dtypes, the finalising mix, ragged ranges.
+"""Helpers for all kernels: names of array types, a mixing hash, and ranges of different lengths.
 
-Must never know what the numbers mean.
+In and out: arrays. Must never know what the numbers mean.
 """
 
 from typing import TypeAlias
@@ -16,12 +16,12 @@ U64: TypeAlias = NDArray[np.uint64]
 I64: TypeAlias = NDArray[np.int64]
 F64: TypeAlias = NDArray[np.float64]
 
-# How many elements a kernel works on at a time. Half a dozen buffers of 2^15 64-bit
-# numbers stay in a core's cache, and numpy's cost per call is small beside the work.
+# How many elements a kernel works on at a time. Half a dozen buffers of 2^15 64-bit numbers stay in a core's
+# cache, and the fixed cost of a numpy call is small compared with the work on that many.
 CHUNK = 1 << 15
 
-# Two odd multipliers between shifts: a bijection of 64-bit numbers whose every output
-# bit depends on every input bit (the constants are those of Pelle Evensen's "moremur").
+# Two odd multipliers between shifts: a bijection of 64-bit numbers in which every output bit depends on every
+# input bit. The constants are those of Pelle Evensen's "moremur".
 _MIX_1 = np.uint64(0x3C79AC492BA7B653)
 _MIX_2 = np.uint64(0x1C69B3F74AC4AE35)
 _SHIFT_1 = np.uint64(27)
@@ -29,9 +29,9 @@ _SHIFT_2 = np.uint64(33)
 
 
 def mix(numbers: U64) -> U64:
-    """A new array with every number scrambled, modulo 2^64 on purpose.
+    """A new array with the bits of every number mixed; computed modulo 2^64 on purpose.
 
-    One number always gives one result, and two numbers never the same.
+    Equal numbers always give equal results, and different numbers always give different results.
 
     >>> mix(np.array([0, 1, 2], np.uint64)).tolist()
     [0, 4324205816119988925, 10695776898829872221]
@@ -48,7 +48,7 @@ def mix(numbers: U64) -> U64:
 
 
 def starts_of(lengths: I64) -> I64:
-    """Where each of a row of pieces begins, and at the end where the last one stops.
+    """Where each of some pieces laid end to end begins, and at the end where the last one stops.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -59,7 +59,7 @@ def starts_of(lengths: I64) -> I64:
 
 
 def owners(starts: I64) -> I64:
-    """For each element of a batch, the number of its document.
+    """The number of the document that each element of a batch belongs to.
 
     >>> owners(np.array([0, 2, 2, 5])).tolist()
     [0, 0, 2, 2, 2]
@@ -68,7 +68,7 @@ def owners(starts: I64) -> I64:
 
 
 def ranges(begins: I64, lengths: I64) -> I64:
-    """The numbers of many ranges, one range after the other.
+    """The numbers in each of many ranges, one range after another.
 
     >>> ranges(np.array([5, 0]), np.array([3, 2])).tolist()
     [5, 6, 7, 0, 1]
@@ -78,11 +78,11 @@ def ranges(begins: I64, lengths: I64) -> I64:
 
 
 def union(*arrays: U64) -> U64:
-    """The different numbers of one or more arrays, sorted.
+    """The distinct numbers of one or more arrays, ascending.
 
     >>> union(np.array([3, 1], np.uint64), np.array([3], np.uint64)).tolist()
     [1, 3]
     """
     together = np.sort(np.concatenate(arrays))
-    different: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
-    return different
+    distinct: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
+    return distinct

@@ -14,7 +14,7 @@ import numpy as np
 from docindex.kernels.arrays import F64, I64
 from docindex.kernels.feature_hashes import check_groups
 
-# A thousand times the rounding error of a probability here, and less than any error that a caller asks for.
+# A thousand times the rounding error of a probability here, and below any error that a caller would ask for.
 _ROUNDING = 1e-9
 
 # Halving the interval 0..1 this often leads to neighbouring doubles at 1/2: further steps find nothing.
@@ -65,8 +65,7 @@ def resemblance_at(k: int, s: int, r: int, accepted: float) -> float:
     >>> round(resemblance_at(6, 14, 2, accepted=0.01), 3)
     0.772
     """
-    if not 0 < accepted < 1:
-        raise ValueError(f"accepted must be between 0 and 1, exclusive; found {accepted}")
+    _check_share("accepted", accepted)
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -117,12 +116,12 @@ def propose_filter(
     most_features: int | None = None,
     most_shared: int = 2,
 ) -> FeatureFilter:
-    """The filter that passes the fewest pairs below the threshold and at most misses `error` of those at it.
+    """The filter that passes the fewest pairs below the threshold, and misses at most `error` of those at it.
 
     "The fewest" means the least integral of the acceptance from 0 to the threshold, computed exactly. Of
     equally good filters, the one with the fewest features is returned. Every feature costs 8 bytes for each
-    document and one look-up for each query. This takes about 20 ms for 128 slots. If no filter reaches the
-    recall, the `ValueError` says which threshold, error or number of slots would.
+    document and one look-up for each query. This takes about 20 ms for 128 slots. If no filter misses so few,
+    the message of the `ValueError` says which threshold, error or number of slots would do.
 
     By default a pair must share at most two features, as Broder advises, so that a caller need not count how
     many features a pair shares. With `most_shared=slots` the result nearly always has one slot for each
@@ -137,9 +136,23 @@ def propose_filter(
     """
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be above 0 and at most 1; found {threshold}")
-    if not 0 < error < 1:
-        raise ValueError(f"error must be between 0 and 1, exclusive; found {error}")
+    _check_share("error", error)
     most_features = slots if most_features is None else min(most_features, slots)
+    shape = _best_shape(threshold, error, slots, most_features, most_shared)
+    if shape is None:
+        raise ValueError(_why_impossible(threshold, error, most_features))
+    return FeatureFilter(
+        *shape,
+        recall=acceptance(*shape, threshold),
+        half_point=half_point(*shape),
+        error_point=resemblance_at(*shape, error),
+    )
+
+
+def _best_shape(
+    threshold: float, error: float, slots: int, most_features: int, most_shared: int
+) -> tuple[int, int, int] | None:
+    """The k, s and r that `propose_filter` looks for, or None if every filter misses more pairs."""
     if most_features < 1 or most_shared < 1:
         raise ValueError(
             "a filter needs at least one slot, one feature and one shared feature; "
@@ -155,19 +168,11 @@ def propose_filter(
             r = min(most_shared, _most_shared(k, s, threshold, error))
             if r == 0:
                 break  # more slots per feature would lower the recall further
-            # Integration by parts: the integral of P is that of (threshold - x) P'(x), and P' is a single
-            # term.
+            # Integration by parts: P has the same integral as (threshold - x) P'(x), and P' is one term.
             passed = float(weights @ ((threshold - points) * _slope(k, s, r, points)))
             if passed < least * (1 - _ROUNDING):
                 best, least = (k, s, r), passed
-    if best is None:
-        raise ValueError(_why_impossible(threshold, error, most_features))
-    return FeatureFilter(
-        *best,
-        recall=acceptance(*best, threshold),
-        half_point=half_point(*best),
-        error_point=resemblance_at(*best, error),
-    )
+    return best
 
 
 def _most_shared(k: int, s: int, threshold: float, error: float) -> int:
@@ -210,6 +215,11 @@ def _why_impossible(threshold: float, error: float, most: int) -> str:
         f"{threshold:g}: the most is {recall:.4g}, with k={most}, s=1, r=1. Use a threshold of at least "
         f"{math.ceil(lowest * 10_000) / 10_000:g}, a greater error, or {enough} slots and features"
     )
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 < share < 1:
+        raise ValueError(f"{name} must be between 0 and 1, exclusive; found {share}")
 
 
 def _check_filter(k: int, s: int, r: int) -> None:

@@ -1,23 +1,24 @@
-"""Numbers that occur again and again in; which there are, how often, and a sum for each out.
+"""Group numbers that occur repeatedly, and add up a count and a weight for each group.
 
-Must never know what the numbers mean.
+In: numbers, and a count and a weight for each. Out: the distinct numbers and their sums. Must never know what
+the numbers mean.
 """
 
 import numpy as np
 
 from docindex.kernels.arrays import I64
 
-# Counting in a table of all numbers from the least to the greatest beats sorting while the table has at
-# most so many places for each number: 300,000 numbers below 100,000 take 0.6 ms, sorted 4 ms.
+# A table with a place for every number from the least to the greatest is faster than sorting as long as it
+# has at most this many places for each number given: 300,000 numbers below 100,000 take 0.6 ms instead of 4.
 _PLACES = 16
 
 
 def tally(numbers: I64, counts: I64, weights: I64) -> tuple[I64, I64, I64]:
-    """The different numbers, ascending, and for each the sum of its counts and that of its weights.
+    """The distinct numbers, ascending, and for each the sum of its counts and the sum of its weights.
 
-    Sums are exact up to 2^53, in whatever order the numbers come.
+    Sums are exact up to 2^53, whatever the order of the numbers.
 
-    >>> [found.tolist() for found in tally(np.array([7, 5, 7]), np.array([1, 1, 1]), np.array([10, 20, 30]))]
+    >>> [part.tolist() for part in tally(np.array([7, 5, 7]), np.array([1, 1, 1]), np.array([10, 20, 30]))]
     [[5, 7], [1, 2], [20, 40]]
     """
     if not len(numbers):
@@ -25,12 +26,12 @@ def tally(numbers: I64, counts: I64, weights: I64) -> tuple[I64, I64, I64]:
     first, last = int(numbers.min()), int(numbers.max())
     if last - first < _PLACES * len(numbers):
         places = numbers - first
-        different = None
+        distinct = None
     else:
-        different, places = np.unique(numbers, return_inverse=True)
+        distinct, places = np.unique(numbers, return_inverse=True)
     count_sums = np.bincount(places, counts)
     weight_sums = np.bincount(places, weights)
-    if different is None:
-        there = np.flatnonzero(count_sums)
-        return there + first, count_sums[there].astype(np.int64), weight_sums[there].astype(np.int64)
-    return different, count_sums.astype(np.int64), weight_sums.astype(np.int64)
+    if distinct is None:
+        present = np.flatnonzero(count_sums)
+        return present + first, count_sums[present].astype(np.int64), weight_sums[present].astype(np.int64)
+    return distinct, count_sums.astype(np.int64), weight_sums.astype(np.int64)

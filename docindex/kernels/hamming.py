@@ -14,15 +14,16 @@ from docindex.kernels.arrays import I64, U64
 
 
 def as_bits(values: ArrayLike) -> U64:
-    """The values as unsigned 64-bit numbers, of the same shape; a negative one is the same bits read signed.
+    """The values as unsigned 64-bit numbers, in the same shape. A negative value is its two's complement.
 
-    Arrays of any integer type, or Python numbers from -2^63 to 2^64 - 1: beyond that a ValueError, and a
-    TypeError for what is not an integer. Python numbers are read one by one; large sets belong in arrays.
+    Takes arrays of any integer type, or Python integers from -2^63 to 2^64 - 1. Raises `ValueError` for
+    a greater or smaller number, and `TypeError` for anything that is not an integer. Python integers are read
+    one by one, so pass large sets as arrays.
 
     >>> as_bits([-1, 2**64 - 1, 5]).tolist()
     [18446744073709551615, 18446744073709551615, 5]
     """
-    # Left to choose, numpy reads [-1, 2**63] as floating point and rounds both.
+    # By default numpy would read [-1, 2**63] as floating-point numbers and round both.
     array = values if isinstance(values, np.ndarray) else np.asarray(values, object)
     if array.dtype == object:
         return np.array([_unsigned(value) for value in array.ravel()], np.uint64).reshape(array.shape)
@@ -39,7 +40,7 @@ def _unsigned(value: SupportsIndex) -> int:
 
 
 def hamming_distance(x: ArrayLike, y: ArrayLike) -> I64:
-    """In how many bits two fingerprints differ, or two arrays of them, broadcast against each other.
+    """The number of bits in which two fingerprints differ; arrays are broadcast against each other.
 
     >>> int(hamming_distance(0b1001, 0b0101)), int(hamming_distance(-1, 2**64 - 1))
     (2, 0)

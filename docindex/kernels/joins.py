@@ -1,8 +1,8 @@
-"""Groups of contents in, the pairs that occur together out, and what follows from pairs.
+"""Find the pairs of contents that occur in the same groups, count them, and connect pairs into components.
 
-Contents are numbers below 2^32 here; a group is the contents that have one hash. A pair is one
-number, the later content in the high half, so that to count pairs is to sort. Must never hold two
-numbers for every pair there is, nor know where groups come from.
+In: groups, where a group is the contents that have one hash. A content is a number below 2^32. Out: pairs,
+each as one number with the later content in the high half: so sorting is enough to count them. Must never
+hold two numbers for every pair, and must not know where groups come from.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from docindex.kernels.arrays import I64, U64, Bool, ranges, starts_of
 
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
-# Odd, one for each try; the high bits of a product depend on all bits of what is multiplied.
+# Odd factors, one for each attempt. The high bits of a product depend on all bits of the other factor.
 _FACTORS = [np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
 
 
 def starts_of_runs(values: U64) -> I64:
-    """Where each run of equal neighbours begins, and at the end where the last one stops.
+    """Where each run of equal neighbours begins, and at the end where the last run stops.
 
     >>> starts_of_runs(np.array([7, 7, 9], np.uint64)).tolist()
     [0, 2, 3]
@@ -26,7 +26,7 @@ def starts_of_runs(values: U64) -> I64:
 
 
 def sorted_in_groups(sizes: I64, members: I64) -> I64:
-    """The members of groups that lie end to end, in each group ascending.
+    """The members of groups that lie end to end, sorted within each group.
 
     >>> sorted_in_groups(np.array([2, 3]), np.array([7, 4, 9, 8, 1])).tolist()
     [4, 7, 1, 8, 9]
@@ -37,7 +37,7 @@ def sorted_in_groups(sizes: I64, members: I64) -> I64:
 
 
 def size_levels(sizes: I64) -> I64:
-    """How common each group is: so many bits has its size less one.
+    """How large each group is, on a scale that doubles: the bit length of its size minus one.
 
     >>> size_levels(np.array([1, 2, 3, 4, 5])).tolist()
     [0, 1, 2, 2, 3]
@@ -46,32 +46,33 @@ def size_levels(sizes: I64) -> I64:
 
 
 def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> tuple[I64, I64, I64, I64]:
-    """Who meets whom in groups whose members ascend: each late member those early ones that precede it.
+    """Which members meet in groups: each late member meets the early members before it in its group.
 
-    Of these only such as are not below `lowest` of the late one, which is never above it. Gives the
-    early members end to end, the late ones, and for each late one the range of the early ones it meets.
-    Costs some passes over the members, whatever the number of meetings.
+    The members of each group must ascend; `early` and `late` mark some of them. A late member does not meet
+    members below its entry in `lowest`, which must not exceed the member itself. Returns the early members,
+    the late members, and for each late member where the range of those it meets begins among the early
+    members, and how many there are. This takes a few passes over the members, however many meet.
 
     >>> every = np.ones(5, bool)
-    >>> found = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, np.array([0, 0, 1]))
-    >>> [part.tolist() for part in found]
+    >>> parts = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, np.array([0, 0, 1]))
+    >>> [part.tolist() for part in parts]
     [[0, 1, 2, 1, 2], [0, 1, 2, 1, 2], [0, 0, 1, 3, 3], [0, 1, 1, 0, 1]]
     """
     before = starts_of(early.astype(np.int64))
     early_members, at = members[early], np.flatnonzero(late)
     late_members, ends = members[at], before[at]
     begins = np.repeat(before[starts_of(sizes)[:-1]], sizes)[at]
-    some = np.flatnonzero(begins < ends)
-    some = some[early_members[begins[some]] < lowest[late_members[some]]]
-    if len(some):
+    limited = np.flatnonzero(begins < ends)
+    limited = limited[early_members[begins[limited]] < lowest[late_members[limited]]]
+    if len(limited):
         group = np.repeat(np.arange(len(sizes), dtype=np.uint64) << _HALF, sizes)
-        wanted = group[at[some]] | lowest[late_members[some]].astype(np.uint64)
-        begins[some] = np.searchsorted(group[early] | early_members.astype(np.uint64), wanted)
+        least = group[at[limited]] | lowest[late_members[limited]].astype(np.uint64)
+        begins[limited] = np.searchsorted(group[early] | early_members.astype(np.uint64), least)
     return early_members, late_members, begins, ends - begins
 
 
 def meeting_pairs(early: I64, late: I64, begins: I64, counts: I64) -> U64:
-    """A pair for each meeting, as `meetings` gives them.
+    """One pair for each meeting; takes what `meetings` returns.
 
     >>> pairs = meeting_pairs(*map(np.array, ([0, 1], [5], [0], [2])))
     >>> [[key >> 32, key & 0xFFFFFFFF] for key in pairs.tolist()]
@@ -83,9 +84,10 @@ def meeting_pairs(early: I64, late: I64, begins: I64, counts: I64) -> U64:
 
 
 def count_pairs(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
-    """The different pairs, ascending, and how often each is there; `times` says it for each given one.
+    """The distinct pairs, ascending, and how often each occurs.
 
-    Without `times` it sorts in place what it is given.
+    `times` says how often each given pair counts. Without it, each counts once, and `pairs` is sorted in
+    place.
 
     >>> [part.tolist() for part in count_pairs(np.array([9, 4, 9], np.uint64))]
     [[4, 9], [1, 2]]
@@ -111,43 +113,43 @@ def split_pairs(pairs: U64) -> tuple[I64, I64]:
 
 
 def found_in(keys: U64, queries: U64) -> Bool:
-    """True for each query that is one of the keys; neither need be in order.
+    """True for each query that is among the keys; neither array needs to be sorted.
 
-    A table of four places a key, each with one key: what another one displaced is looked for in a
-    second table. 14 ns a query, where `np.isin` takes 102 and a binary search 80 (32,768 keys, half of the
-    queries among them).
+    Uses a hash table with at least four slots for each key. A slot holds one key; keys that another key
+    displaced go into a second table, and so on. This takes 14 ns for each query, where `np.isin` takes 102 ns
+    and a binary search 80 ns (for 32,768 keys, and queries of which half are keys).
 
     >>> found_in(np.array([3, 5], np.uint64), np.array([5, 4, 3], np.uint64)).tolist()
     [True, False, True]
     """
     found = np.zeros(len(queries), bool)
-    left: I64 | None = None  # which queries are still open; None for all
+    left: I64 | None = None  # the queries that are not found yet; None means all
     for factor in _FACTORS:
         if not len(keys):
             return found
         shift = np.uint64(64 - max(1, (4 * len(keys) - 1).bit_length()))
-        # A key fills the places that none took: whoever meets it there is a key, too.
+        # Empty slots hold the first key: a query that equals it there is a key as well.
         table = np.full(1 << int(64 - shift), keys[0])
         places = keys * factor >> shift
         table[places] = keys
-        open_ = queries if left is None else queries[left]
-        hits = table[open_ * factor >> shift] == open_
+        sought = queries if left is None else queries[left]
+        hits = table[sought * factor >> shift] == sought
         keys = keys[table[places] != keys]
         if left is None:
             found, left = hits, np.flatnonzero(~hits) if len(keys) else np.empty(0, np.int64)
         else:
             found[left] = hits
             left = left[~hits]
-    if len(keys):  # somebody chose them so
+    if len(keys):  # only if somebody chose the keys to collide
         found[left] = np.isin(queries[left], keys)
     return found
 
 
 def components(a: I64, b: I64, count: int) -> I64:
-    """For each of `count` numbers the least one that pairs a-b connect it with, over however many steps.
+    """For each of `count` numbers, the least number of its connected component; pairs a-b are the edges.
 
-    Each round hangs every tree's root below the least root it is paired with and then shortens the
-    ways, so that rounds are few: about the logarithm of the longest way.
+    Each round attaches the root of every tree to the least root that it is paired with, and then shortens all
+    paths. So there are few rounds: about the logarithm of the longest path.
 
     >>> components(np.array([3, 1]), np.array([1, 4]), 5).tolist()
     [0, 1, 2, 1, 1]

@@ -1,15 +1,15 @@
-"""Symbols in, one hash per k-gram or per token out: Karp-Rabin hashing by prefix sums.
+"""Hash all k-grams of a text, or runs of any length: Karp-Rabin hashing by prefix sums.
 
-With B odd, ``P[i] = sum(c[j] * B^(j+1) for j < i)`` and the hash of symbols [a, b) is
-``(P[b] - P[a]) * B^-a``, all modulo 2^64 on purpose. The cost of a k-gram does not depend
-on k, and the same sums hash runs of any length. Equal runs have equal hashes wherever
-they stand; the low bits are weak (bit 0 is a parity), so callers mix, or take high bits.
+In: symbols. Out: one hash for each k-gram or run. Must never depend on what a symbol stands for.
 
-Modulo 2^64 some different runs of 1024 symbols and more have one hash whatever B is (Thue-Morse
-words), and of 256 differ in 20 bits only. So a k-gram of more than 64 symbols is hashed as the row
-of its mixed 64-symbol blocks, which costs a mix a block.
+With B odd, ``P[i] = sum(c[j] * B^(j+1) for j < i)``, and the hash of symbols [a, b) is
+``(P[b] - P[a]) * B^-a``, all modulo 2^64 on purpose. The cost of a k-gram does not depend on k, and the same
+sums serve for runs of any length. Equal runs have equal hashes wherever they occur. The low bits are weak
+(bit 0 is a parity), so callers should mix the hashes or use the high bits.
 
-Must never look at what a symbol stands for.
+Modulo 2^64, some different runs of 1024 and more symbols have the same hash whatever B is (Thue-Morse words),
+and some of 256 symbols differ in 20 bits only. So a k-gram of more than 64 symbols is hashed block by block:
+each block of 64 symbols adds one mix to the cost.
 """
 
 from functools import lru_cache
@@ -18,7 +18,7 @@ import numpy as np
 
 from docindex.kernels.arrays import CHUNK, I64, U8, U64, mix, starts_of
 
-# Odd, 5 modulo 8 (so that its powers take 2^62 values before they repeat), digits of no meaning.
+# Odd, and 5 modulo 8, so that its powers take 2^62 values before they repeat. Otherwise arbitrary.
 _BASE = 0x9E3779B97F4A7C15
 _INVERSE = pow(_BASE, -1, 1 << 64)
 _BLOCK = 64
@@ -26,7 +26,7 @@ _BLOCK = 64
 
 @lru_cache(maxsize=2)
 def _powers(base: int, log2_length: int) -> U64:
-    """The first 2^log2_length powers of a base, by doubling."""
+    """The first 2^log2_length powers of a base, computed by doubling."""
     powers = np.ones(1 << log2_length, np.uint64)
     for bit in range(log2_length):
         half = 1 << bit
@@ -36,7 +36,7 @@ def _powers(base: int, log2_length: int) -> U64:
 
 
 def powers(base: int, length: int) -> U64:
-    """At least `length` powers of a base modulo 2^64, starting with 1. Computed once.
+    """At least `length` powers of a base modulo 2^64, starting with 1; cached.
 
     >>> powers(3, 4)[:4].tolist()
     [1, 3, 9, 27]
@@ -45,7 +45,7 @@ def powers(base: int, length: int) -> U64:
 
 
 def prefix_sums(symbols: U8 | U64, out: U64 | None = None) -> U64:
-    """The prefix sums P of some symbols, one more than there are symbols.
+    """The prefix sums P of some symbols: one more than there are symbols.
 
     >>> sums = prefix_sums(np.frombuffer(b"aa", np.uint8))
     >>> len(sums), int(sums[0])
@@ -54,14 +54,14 @@ def prefix_sums(symbols: U8 | U64, out: U64 | None = None) -> U64:
     count = len(symbols)
     sums = np.empty(count + 1, np.uint64) if out is None else out[: count + 1]
     sums[0] = 0
-    # The multiplication by B, not B^0, spreads even a single symbol over all the high bits.
+    # Starting with B, not B^0, spreads even a single symbol over all high bits.
     np.multiply(symbols, powers(_BASE, count + 1)[1 : count + 1], out=sums[1:])
     np.cumsum(sums[1:], out=sums[1:])
     return sums
 
 
 def rolling_hashes(sums: U64, k: int, out: U64 | None = None) -> U64:
-    """The hash of every k-gram under some prefix sums, one per place where a k-gram fits.
+    """The hash of every k-gram, from the prefix sums: one for each place where a k-gram fits.
 
     >>> hashes = rolling_hashes(prefix_sums(np.frombuffer(b"abcabc", np.uint8)), 3)
     >>> len(hashes), len(set(hashes.tolist())), bool(hashes[0] == hashes[3])
@@ -82,9 +82,9 @@ def rolling_hashes(sums: U64, k: int, out: U64 | None = None) -> U64:
 
 
 def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
-    """The hash of every k-gram that lies within one document, and where each document's begin.
+    """The hash of every k-gram that lies within one document, and where the hashes of each document start.
 
-    Symbols may be bytes, or 64-bit hashes of tokens. The cost does not depend on k up to 64.
+    Symbols may be bytes or 64-bit hashes of tokens. Up to k = 64 the cost does not depend on k.
 
     >>> hashes, starts = grams(np.frombuffer(b"abcabc", np.uint8), np.array([0, 3, 5, 6]), 2)
     >>> starts.tolist(), bool(hashes[0] == hashes[2])
@@ -98,20 +98,20 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
         rolling_hashes(prefix_sums(symbols[begin : end + k - 1]), k, out=everywhere[begin:end])
     if len(starts) == 2:
         return everywhere, starts_of(counts)
-    # The k-grams that cross from one document into the next are the last k-1 places of each.
+    # At the last k-1 places of each document, k-grams cross into the next document: leave them out.
     inside = np.zeros(places + 1, np.int8)
-    some = counts > 0
-    inside[starts[:-1][some]] = 1
-    inside[starts[:-1][some] + counts[some]] -= 1
+    filled = counts > 0
+    inside[starts[:-1][filled]] = 1
+    inside[starts[:-1][filled] + counts[filled]] -= 1
     np.cumsum(inside, out=inside)
     return everywhere[inside[:-1].view(bool)], starts_of(counts)
 
 
 def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
-    """The hash of each of many runs of symbols, which stand in ascending order.
+    """The hash of each of many runs of symbols, which must be in ascending order.
 
-    Cost: a few operations a run, however long it is, and one pass over the symbols. For runs of at
-    most 128 symbols: longer ones could be made to collide.
+    Takes a few operations for each run, however long it is, and one pass over the symbols. Use it for runs of
+    at most 128 symbols: somebody could make longer runs collide.
 
     >>> hashes = span_hashes(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
     >>> len(set(hashes.tolist())), bool(hashes[0] == hashes[2])
@@ -120,7 +120,7 @@ def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
     hashes = np.empty(len(begins), np.uint64)
     first = 0
     while first < len(begins):
-        # As many runs as begin within one chunk; the prefix sums reach to the last one's end.
+        # As many runs as begin within one chunk; the prefix sums reach to the end of the last run.
         offset = begins[first]
         last = int(np.searchsorted(begins, offset + CHUNK))
         sums = prefix_sums(symbols[offset : ends[last - 1]])

@@ -1,6 +1,7 @@
-"""Numbers in few bytes: the low bytes of each, little-endian on every machine.
+"""Pack numbers into a fixed number of bytes each, little-endian on every machine, and unpack them.
 
-Must never lose what the caller did not mean to leave out: how many bytes are enough is its business.
+In: numbers and a width in bytes. Out: bytes, or the numbers again. The caller must choose a width that is
+enough: higher bytes are dropped without notice. Must never depend on the byte order of the machine.
 """
 
 import numpy as np
@@ -9,7 +10,7 @@ from docindex.kernels.arrays import U64
 
 
 def packed(numbers: U64, width: int) -> bytes:
-    r"""The low bytes of each number, so many of them.
+    r"""The lowest `width` bytes of each number, end to end.
 
     >>> packed(np.array([1, 256], np.uint64), 2)
     b'\x01\x00\x00\x01'
@@ -19,12 +20,13 @@ def packed(numbers: U64, width: int) -> bytes:
 
 
 def unpacked(data: bytes, width: int) -> U64:
-    r"""What `packed` was given; the length must be a multiple of the width.
+    r"""The numbers that `packed` was given. The length of `data` must be a multiple of `width`.
 
     >>> unpacked(b"\x01\x00\x00\x01", 2).tolist()
     [1, 256]
     """
-    # Eight bytes are read at each place, then strangers cut off: a tenth of the time of copying ours alone.
+    # Read eight bytes at each place and mask those of the next numbers: a tenth of the time that copying
+    # only the right bytes takes.
     overlapping = np.ndarray(len(data) // width, "<u8", data + bytes(8 - width), strides=(width,))
     mask = (1 << 8 * width) - 1
     return overlapping.astype(np.uint64, copy=False) & np.uint64(mask)

@@ -1,25 +1,29 @@
-"""Hashes in, a sample of them out: Broder's MIN_s, MOD_m and L_i.
+"""Sample the hashes of documents as Broder (1997) does: MIN_s, MOD_m and L_i.
 
-The two sketches of Broder (1997): MIN_s, the s smallest of a set, whose size is fixed; and MOD_m, those
-divisible by m, which also knows containment, and whose size grows with the set unless m does (L_i).
-Both sample one permutation of the 64-bit numbers, the same for every document ever. Must never see
-more of a document than its hashes.
+In: the hashes of each document. Out: a sample of them.
+
+- MIN_s is the s smallest hashes. Its size is fixed.
+- MOD_m is the hashes divisible by m. It also serves for containment. Its size grows with the document.
+- L_i is MOD_m with m = 2^i, where i grows with the document, so that the size is bounded.
+
+All sample the same permutation of the 64-bit numbers, which never changes. Must never see more of a document
+than its hashes.
 """
 
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, Bool, mix, owners, ranges, starts_of
 
-# The permutation is mix(hash + this). Without it 0 would stay 0, and a document that has the hash 0
-# have it in every sample; with it the permutation also differs from a mix the hashes went through
-# before. 2^64 divided by the golden ratio: an odd number with nothing up its sleeve.
+# The permutation is mix(hash + this number). Without the number, the hash 0 would stay 0, and so would be in
+# every sample of a document that has it. The number also makes the permutation differ from a mix that the
+# hashes went through before. It is 2^64 divided by the golden ratio: a number that nobody chose.
 _PERMUTATION = np.uint64(0x9E3779B97F4A7C15)
 
 
 def min_s(hashes: U64, starts: I64, s: int) -> tuple[U64, I64]:
-    """MIN_s of each document: the s smallest of its permuted hashes, ascending, each once; and the starts.
+    """MIN_s of each document: its s smallest distinct permuted hashes, ascending; and the starts.
 
-    A document of fewer than s distinct hashes has them all. The first n of them are MIN_n, for n < s.
+    If a document has fewer than s distinct hashes, all are returned. The first n of the hashes are MIN_n.
 
     >>> hashes = np.array([10, 11, 10, 12, 13], np.uint64)
     >>> values, starts = min_s(hashes, np.array([0, 4, 4, 5]), s=2)
@@ -29,50 +33,51 @@ def min_s(hashes: U64, starts: I64, s: int) -> tuple[U64, I64]:
     [0, 2, 2, 3]
     """
     if s < 1:
-        raise ValueError(f"a sample has at least one value, this is s={s}")
+        raise ValueError(f"s must be at least 1; found s={s}")
     values, whole = _distinct(_permuted(hashes), owners(starts), len(starts) - 1)
     kept = np.minimum(np.diff(whole), s)
     return values[ranges(whole[:-1], kept)], starts_of(kept)
 
 
 def mod_m(hashes: U64, starts: I64, m: int) -> tuple[U64, I64]:
-    """MOD_m of each document: its permuted hashes divisible by m, ascending, each once; and the starts.
+    """MOD_m of each document: its distinct permuted hashes that m divides, ascending; and the starts.
 
-    The values are multiples of m, not divided by it: a sample with modulus 2m is a part of the one
-    with m, and samples of different moduli can be compared.
+    The values are not divided by m. So the sample with modulus 2m is a subset of the sample with modulus m,
+    and samples with different moduli can be compared.
 
     >>> values, starts = mod_m(np.arange(1000, dtype=np.uint64), np.array([0, 10, 1000]), m=4)
     >>> starts.tolist(), int(values.max()) % 4
     ([0, 2, 257], 0)
     """
     if not 1 <= m < 1 << 64:
-        raise ValueError(f"a modulus lies between 1 and 2^64, this is {m}")
+        raise ValueError(f"the modulus must be from 1 to 2^64 - 1; found {m}")
     permuted = _permuted(hashes)
     sampled = permuted % np.uint64(m) == 0
     return _distinct(permuted[sampled], owners(starts)[sampled], len(starts) - 1)
 
 
 def sample_levels(sizes: I64, greatest: int = 100) -> I64:
-    """For sets of these sizes, the least i with which L_i is expected to have at most `greatest` values.
+    """For sets of these sizes, the least i for which L_i is expected to have at most `greatest` values.
 
-    So above `greatest` half of it at least, and a set no larger than `greatest` is kept whole (i = 0).
-    The paper's text pairs sizes 100*2^i .. 100*2^(i+1) with modulus 2^i, which would leave 100 to 200
-    values; that its samples are of 50 to 100 is what is kept here.
+    A set of at most `greatest` hashes is kept whole (i = 0). For a larger set, at least half of `greatest`
+    values are expected. The paper contradicts itself: its text gives modulus 2^i to sizes from 100*2^i to
+    100*2^(i+1), which would leave 100 to 200 values, but says that samples have 50 to 100. This function
+    follows the second statement.
 
     >>> sample_levels(np.array([0, 100, 101, 200, 201])).tolist()
     [0, 0, 1, 1, 2]
     """
     if greatest < 1:
-        raise ValueError(f"a sample has room for at least one value, this is {greatest}")
-    # The least i with ceil(size / greatest) <= 2^i is the bit length of the left side less one.
+        raise ValueError(f"the greatest size of a sample must be at least 1; found {greatest}")
+    # The least i with ceil(size / greatest) <= 2^i is the bit length of the left side minus one.
     times = np.maximum(-(-sizes // greatest) - 1, 0)
     return np.frexp(times.astype(np.float64))[1].astype(np.int64)
 
 
 def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
-    """L_i of each document, MOD_m with m = 2^i as its size demands; the starts; and each document's i.
+    """L_i of each document: MOD_m with m = 2^i, where i depends on its size; the starts; and each i.
 
-    Its expected size is at most `greatest`, and at least half of it for any larger set.
+    The expected size is at most `greatest`, and at least half of it for a document with more hashes.
 
     >>> values, starts, i = l_i(np.arange(1000, dtype=np.uint64), np.array([0, 10, 1000]))
     >>> i.tolist(), starts.tolist()
@@ -87,9 +92,9 @@ def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
 
 
 def coarsen(values: U64, i: int) -> U64:
-    """L_i from the same document's L_j, for any j <= i: the values divisible by 2^i.
+    """L_i of a document, computed from its L_j for any j <= i: the values divisible by 2^i.
 
-    Two documents are compared at the greater of their levels, so one of them is coarsened first.
+    Two documents are compared at the greater of their levels, so the sample of the other is coarsened first.
 
     >>> values, starts, i = l_i(np.arange(1000, dtype=np.uint64), np.array([0, 100, 1000]))
     >>> short, long = values[: starts[1]], values[starts[1] :]
@@ -97,7 +102,7 @@ def coarsen(values: U64, i: int) -> U64:
     (100, 7, True)
     """
     if not 0 <= i < 64:
-        raise ValueError(f"a level lies between 0 and 63, this is {i}")
+        raise ValueError(f"the level must be from 0 to 63; found {i}")
     return values[_divisible(values, np.array(i))]
 
 
@@ -106,7 +111,7 @@ def _permuted(hashes: U64) -> U64:
 
 
 def _distinct(values: U64, owner: I64, documents: int) -> tuple[U64, I64]:
-    """Each document's values ascending and each once, and the starts."""
+    """The distinct values of each document, ascending, and the starts."""
     order = np.lexsort((values, owner))
     values, owner = values[order], owner[order]
     first = np.ones(len(values), np.bool_)
@@ -115,7 +120,7 @@ def _distinct(values: U64, owner: I64, documents: int) -> tuple[U64, I64]:
 
 
 def _divisible(values: U64, i: I64) -> Bool:
-    """True where a value is a multiple of 2^i; one i for all, or one for each."""
+    """True where a value is a multiple of 2^i; `i` is one number for all values, or one for each."""
     below = (np.uint64(1) << i.astype(np.uint64)) - np.uint64(1)
     divisible: Bool = (values & below) == 0
     return divisible

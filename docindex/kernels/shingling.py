@@ -1,11 +1,11 @@
-"""Tokens in, the 64-bit hashes of their shingles out.
+"""Hash the shingles of documents: every q consecutive tokens become one 64-bit hash.
 
-A token is a word, a line or a letter; a shingle is q consecutive tokens of one document.
-Option B of Broder 1997 takes the set of them, option A labels each with how often it has
-occurred so far, which keeps a bag apart from a set. A document of fewer than q tokens has
-one shingle, all of it, so that short documents can be alike, too; an empty one has none.
+In: tokens (words, lines or letters), or the ranges of symbols that they cover. Out: hashes. Must never know
+how a text is split into tokens.
 
-Must never know how a text is parted into tokens.
+A document with fewer than q tokens has one shingle, which is the whole document: so short documents can
+resemble each other too. An empty document has no shingle. Option B of Broder (1997) takes the set of the
+shingles. Option A labels each shingle with the number of times it has occurred so far, and so counts repeats.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy as np
 from docindex.kernels.arrays import I64, U8, U64, mix, owners, ranges, starts_of
 from docindex.kernels.kgrams import grams, span_hashes
 
-_LABEL = np.uint64(0xD1342543DE82EF95)
+_LABEL = np.uint64(0xD1342543DE82EF95)  # odd, so that all labels differ
 
 
 def token_spans(begins: I64, size: int, longest: int) -> tuple[I64, I64]:
-    """Where tokens begin and end, when each reaches to the next one's begin and none is too long.
+    """Where tokens begin and end, if each reaches to the start of the next.
 
-    A longer one is cut into pieces of `longest` from its begin, as Broder does.
+    A token of more than `longest` symbols is cut into pieces of that length from its start, as Broder does.
 
     >>> [array.tolist() for array in token_spans(np.array([0, 2]), 9, 3)]
     [[0, 2, 5, 8], [2, 5, 8, 9]]
@@ -34,7 +34,7 @@ def token_spans(begins: I64, size: int, longest: int) -> tuple[I64, I64]:
 
 
 def token_hashes(symbols: U8, begins: I64, ends: I64) -> U64:
-    """One mixed hash for each token, equal for equal tokens wherever they stand.
+    """One mixed hash for each token; equal tokens have equal hashes, wherever they occur.
 
     >>> hashes = token_hashes(np.frombuffer(b"toandto", np.uint8), np.array([0, 2, 5]), np.array([2, 5, 7]))
     >>> len(set(hashes.tolist()))
@@ -44,7 +44,7 @@ def token_hashes(symbols: U8, begins: I64, ends: I64) -> U64:
 
 
 def shingles(tokens: U8 | U64, starts: I64, q: int) -> tuple[U64, I64]:
-    """The hashes of the shingles of each document in their order, repeats and all.
+    """The hashes of the shingles of each document, in order and with repeats, and where each document starts.
 
     >>> rose = np.array([7, 1, 2, 7, 1, 2, 7, 1], np.uint64)
     >>> hashes, starts = shingles(rose, np.array([0, 8]), 4)
@@ -56,7 +56,7 @@ def shingles(tokens: U8 | U64, starts: I64, q: int) -> tuple[U64, I64]:
     short = np.flatnonzero((sizes > 0) & (sizes < q))
     if not len(short):
         return mix(hashes), gram_starts
-    # The short ones' tokens hashed as one run each, and put in where their shingles would stand.
+    # Hash the tokens of each short document as one run, and insert the hash where its shingles would be.
     whole = _run_hashes(tokens, starts[short], sizes[short])
     hashes = np.insert(hashes, gram_starts[short], whole)
     counts = np.diff(gram_starts)
@@ -65,10 +65,10 @@ def shingles(tokens: U8 | U64, starts: I64, q: int) -> tuple[U64, I64]:
 
 
 def labelled_bag(hashes: U64, starts: I64) -> U64:
-    """Option A: the hashes with their occurrence numbers mixed in.
+    """Option A: the hashes of each document, changed so that repeats of a hash become different hashes.
 
-    Each document's come in the ascending order of the plain ones. The first occurrence keeps its
-    hash, so that a bag without repeats is the set.
+    Within each document, the results are in the ascending order of the original hashes. The first occurrence
+    keeps its hash, so that a bag without repeats equals the set.
 
     >>> bag = labelled_bag(np.array([5, 6, 5], np.uint64), np.array([0, 3]))
     >>> bag[[0, 2]].tolist(), len(set(bag.tolist()))
@@ -84,21 +84,21 @@ def labelled_bag(hashes: U64, starts: I64) -> U64:
 
 
 def distinct_counts(hashes: U64, starts: I64) -> I64:
-    """How many different hashes each document has.
+    """The number of distinct hashes of each document.
 
     >>> distinct_counts(np.array([9, 4, 9, 4], np.uint64), np.array([0, 3, 3, 4])).tolist()
     [2, 0, 1]
     """
-    # Sorted, each document still takes up the places it had.
+    # Sorting moves no hash out of its document, so `starts` still holds.
     return np.diff(np.searchsorted(_heads(np.sort(_keys(hashes, starts))), starts))
 
 
 def _keys(hashes: U64, starts: I64) -> U64:
-    """Hashes that sort by document first.
+    """Keys that sort by document first, then by hash.
 
-    The document's number takes the place of the lowest bits. That two hashes of one document
-    are alike in the others is no more likely than that two in the batch are alike in all, and
-    one sort of plain numbers is ten times as fast as a sort by two columns.
+    The number of the document replaces the lowest bits of the hash. Two different hashes of one document get
+    equal keys no more often than two hashes of the whole batch are equal by chance. One sort of plain numbers
+    is ten times as fast as a sort by two columns.
     """
     bits = max(0, len(starts) - 2).bit_length()
     document = owners(starts).astype(np.uint64)
@@ -106,12 +106,12 @@ def _keys(hashes: U64, starts: I64) -> U64:
 
 
 def _heads(ordered: U64) -> I64:
-    """The places where a run of equal numbers begins."""
+    """The positions where a run of equal numbers begins."""
     return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
 
 
 def _run_hashes(tokens: U8 | U64, begins: I64, lengths: I64) -> U64:
-    """The hash of each of some non-empty runs of tokens, as `grams` gives it for the whole run."""
+    """The hash of each of some runs of tokens, none of them empty, as `grams` hashes a whole run."""
     own = tokens[ranges(begins, lengths)]
     starts = starts_of(lengths)
     return span_hashes(own, starts[:-1], starts[1:])

@@ -14,24 +14,24 @@ from docindex.kernels.arrays import I64, U64, owners, ranges, starts_of
 from docindex.kernels.hamming import as_bits
 from docindex.kernels.table_design import TableDesign
 
-# The number of queries that are looked up, and of candidates that are compared, in one step. Their buffers
-# take 10 MB, however many there are. With 2^15 a query takes half as long again, because every step walks
-# through the whole table; with 2^18 a seventh less, for twice the memory.
+# The number of queries that are looked up, and of candidates that are compared, in one step. The buffers take
+# 10 MB, however many queries there are. With 2^15, a query takes 50% longer, because every step goes through
+# the whole table. With 2^18, it takes a seventh less time and twice the memory.
 PIECE = 1 << 17
 
 
 class SortedTables:
     """The sorted tables of a design over some fingerprints, in memory.
 
-    Each table takes 12 bytes per fingerprint (16 beyond 2^32 of them), and 8 are there once. They are
-    not compressed: that would save a fifth of it, as ids stay what they are, and each search would have
-    to read a part, in 60 us.
+    Each table takes 12 bytes for each fingerprint (16 bytes beyond 2^32 fingerprints), and all tables share
+    8 more. They are not compressed: that would save only a fifth, because ids cannot be compressed, and
+    each search would take 60 us to read a part.
 
     For many queries against few fingerprints, as in the paper's batch mode, build the tables over the few.
 
     >>> tables = SortedTables([0b0000, 0b0111, 0b1111, 0b0111], TableDesign(4, 1, (2,)))
-    >>> [found.tolist() for found in tables.near(0b0011)]
-    [[1, 3], [1, 1]]
+    >>> [column.tolist() for column in tables.near_many([0b0011])]
+    [[0, 0], [1, 3], [1, 1]]
     """
 
     def __init__(self, values: ArrayLike, design: TableDesign) -> None:
@@ -45,7 +45,7 @@ class SortedTables:
             order = np.argsort(permuted)
             ids = order.astype(np.min_scalar_type(self._count))
             self._tables.append((layout, permuted[order], ids))
-        # For each table the bits that its prefix compares.
+        # For each table, the bits that its prefix compares.
         single_bits = np.uint64(1) << np.arange(design.bits, dtype=np.uint64)
         self._prefixes = [
             np.bitwise_or.reduce(
@@ -54,24 +54,14 @@ class SortedTables:
             for layout in design.layouts
         ]
 
-    def near(self, query: int) -> tuple[I64, I64]:
-        """The ids within the design's distance of the query, ascending, and their distances.
-
-        >>> tables = SortedTables([5, -1, 4], TableDesign(64, 3, (4,)))
-        >>> [found.tolist() for found in tables.near(5)]
-        [[0, 2], [0, 1]]
-        """
-        _, ids, distances = self.near_many([query])
-        return ids, distances
-
     def near_many(self, queries: ArrayLike) -> tuple[I64, I64, I64]:
-        """Every pair of a query and a fingerprint within the distance: query's place, id, distance.
+        """All pairs of a query and a fingerprint within the design's distance: query number, id, distance.
 
-        Exactly these pairs, each once, sorted by query and then by id. It takes the memory of one `PIECE`
-        beside the answer.
+        Each pair occurs once; they are sorted by query and then by id. Apart from the result this takes the
+        memory of one `PIECE`.
 
         >>> tables = SortedTables([5, -1, 4], TableDesign(64, 3, (4,)))
-        >>> [found.tolist() for found in tables.near_many([7, 9, -2])]
+        >>> [column.tolist() for column in tables.near_many([7, 9, -2])]
         [[0, 0, 1, 1, 2], [0, 2, 0, 2, 1], [1, 2, 2, 3, 1]]
         """
         numbers = self._fingerprints(queries)
@@ -84,14 +74,14 @@ class SortedTables:
         return places, ids, distances
 
     def _pairs(self, queries: U64) -> tuple[I64, I64]:
-        """Sorted keys of the pairs, query * count + id, and their distances.
+        """The sorted keys of the pairs, query * count + id, and their distances.
 
-        A key has room for 2^46 fingerprints: a piece of queries takes 17 of its 63 bits.
+        The keys suffice for 2^46 fingerprints: a piece of queries takes 17 of their 63 bits.
         """
         found_keys, found_distances = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for number, (layout, values, ids) in enumerate(self._tables):
             permuted = layout.permute(queries)
-            # Queries in the table's order search it four times as fast: neighbours share its cache lines.
+            # Searching in the table's order is four times as fast: neighbouring queries share cache lines.
             order = np.argsort(permuted)
             permuted = permuted[order]
             free = np.uint64((1 << (self.design.bits - layout.prefix)) - 1)
@@ -101,7 +91,7 @@ class SortedTables:
                 distances = np.bitwise_count(values[at] ^ permuted[owner])
                 near = np.flatnonzero(distances <= self.design.distance)
                 places, found = order[owner[near]], ids[at[near]].astype(np.int64)
-                # A pair is the business of the first table whose prefix it agrees on.
+                # Only the first table whose prefix agrees reports a pair.
                 differing = queries[places] ^ self._numbers[found]
                 new = np.ones(len(near), bool)
                 for prefix in self._prefixes[:number]:
@@ -115,14 +105,14 @@ class SortedTables:
     def _fingerprints(self, values: ArrayLike) -> U64:
         numbers = as_bits(values)
         if numbers.ndim != 1:
-            raise ValueError(f"expected a row of fingerprints, found {numbers.ndim} dimensions")
+            raise ValueError(f"expected an array of one dimension; found {numbers.ndim} dimensions")
         if np.any(numbers > np.uint64((1 << self.design.bits) - 1)):
             raise ValueError(f"{numbers.max()} does not fit in the design's {self.design.bits} bits")
         return numbers
 
 
 def _candidates(begins: I64, lengths: I64) -> Iterator[tuple[I64, I64]]:
-    """Places of a table and, for each, the query whose range holds it: at most `PIECE` at a time."""
+    """Positions in a table and, for each, the query whose range contains it: at most `PIECE` at a time."""
     starts = starts_of(lengths)
     for begin in range(0, int(starts[-1]), PIECE):
         end = min(begin + PIECE, int(starts[-1]))

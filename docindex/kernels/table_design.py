@@ -24,15 +24,15 @@ from docindex.kernels.arrays import U64
 class TableLayout:
     """The order of the bits in one sorted table, and how many of them must agree with the query.
 
-    `order` holds half-open ranges that cover all bits, bit 0 being the most significant; the first `prefix`
-    bits of this order lead.
+    `order` holds half-open ranges that cover all bits, where bit 0 is the most significant. The first
+    `prefix` bits in this order must agree.
     """
 
     order: tuple[tuple[int, int], ...]
     prefix: int
 
     def permute(self, values: U64) -> U64:
-        """The values with their bits in this order: a bijection that keeps every distance.
+        """The values with their bits in this order: a bijection that preserves all distances.
 
         >>> f"{TableLayout(((4, 8), (0, 4)), prefix=4).permute(np.array([0b1110_0001], np.uint64))[0]:08b}"
         '00011110'
@@ -53,14 +53,15 @@ class TableLayout:
 class TableDesign:
     """A set of tables that together find every fingerprint within `distance`.
 
-    The bits are cut into `blocks[0]` blocks, the first ones a bit wider where they cannot be equal. At most
-    `distance` of them hold a difference: each table takes that many for suspects, and the others lead. The
-    bits of the suspects are cut into `blocks[1]` blocks and so on. No blocks at all make one table, in which
-    every fingerprint is a candidate. A ValueError where the numbers do not make a design.
+    The bits are cut into `blocks[0]` blocks; if these cannot be equal, the first ones are one bit wider. At
+    most `distance` blocks hold a difference. Each table suspects a different choice of that many blocks, and
+    puts the other blocks first. The suspected bits are cut into `blocks[1]` blocks in the same way, and so
+    on. Without blocks there is one table, in which every fingerprint is a candidate. Raises `ValueError` if
+    the numbers do not make a design.
 
     >>> design = TableDesign(64, 3, (4, 4))
-    >>> design.tables, design.shortest_prefix, design.longest_prefix
-    (16, 28, 28)
+    >>> design.tables, design.shortest_prefix
+    (16, 28)
     >>> design.layouts[1]
     TableLayout(order=((0, 16), (28, 40), (16, 28), (40, 64)), prefix=28)
     """
@@ -74,36 +75,30 @@ class TableDesign:
         free = self.bits
         for blocks in self.blocks:
             if not self.distance < blocks <= free:
-                fits = f"expected more than {self.distance}, and no empty block"
-                raise ValueError(f"cannot cut {free} bits into {blocks} blocks: {fits}")
+                raise ValueError(
+                    f"cannot cut {free} bits into {blocks} blocks: "
+                    f"there must be more than {self.distance} blocks, and none may be empty"
+                )
             free -= sum(_widths(free, blocks)[: blocks - self.distance])
 
     @property
     def tables(self) -> int:
-        """How many tables there are: what the design costs in memory, and in probes per query."""
+        """The number of tables. It determines the memory, and the number of probes for each query."""
         return prod(comb(blocks, self.distance) for blocks in self.blocks)
 
     @property
     def shortest_prefix(self) -> int:
-        """The prefix of the table whose leading blocks are the narrowest."""
-        # One more suspect bit makes the deeper prefix at most one bit longer, and never shorter: so the
-        # narrowest blocks on every level make the shortest sum.
+        """The length of the prefix in the table whose leading blocks are the narrowest."""
+        # One more suspected bit makes the deeper prefix at most one bit longer, and never shorter. So the
+        # narrowest leading blocks on every level give the shortest prefix.
         suspects = self.bits
         for blocks in self.blocks:
             suspects = sum(_widths(suspects, blocks)[: self.distance])
         return self.bits - suspects
 
     @property
-    def longest_prefix(self) -> int:
-        """The prefix of the table whose leading blocks are the widest."""
-        suspects = self.bits
-        for blocks in self.blocks:
-            suspects = sum(_widths(suspects, blocks)[blocks - self.distance :])
-        return self.bits - suspects
-
-    @property
     def layouts(self) -> tuple[TableLayout, ...]:
-        """The tables: two fingerprints within the distance agree in the prefix of at least one of them."""
+        """The layout of each table. Two fingerprints within the distance agree in at least one prefix."""
         found = []
         for lead in _leads(tuple(range(self.bits)), self.blocks, self.distance):
             rest = [bit for bit in range(self.bits) if bit not in lead]
@@ -111,7 +106,9 @@ class TableDesign:
         return tuple(found)
 
     def candidates(self, log2_count: float) -> float:
-        """How many of 2^log2_count random fingerprints a probe must compare, where the prefix is shortest.
+        """The expected number of candidates of one probe, among 2^log2_count random fingerprints.
+
+        This is for the table with the shortest prefix, which has the most.
 
         >>> TableDesign(64, 3, (4, 4)).candidates(34)
         64.0
@@ -120,19 +117,21 @@ class TableDesign:
 
 
 def fewest_tables(bits: int, distance: int, min_prefix: int) -> TableDesign:
-    """The design with the fewest tables whose prefixes all have `min_prefix` bits; of equals the longest.
+    """The design with the fewest tables whose prefixes all have at least `min_prefix` bits.
 
-    It is the paper's X(f, k, d), in whole bits. There the recursion ends where d, less what has been matched,
-    is below d - min_prefix; the number of fingerprints cancels out, and so is no argument here. (The paper
-    writes "<", but reaching `min_prefix` is enough: else its own example of 4 tables misses its 16 bits.)
-    A ValueError when no design reaches `min_prefix`: each of `distance` blocks keeps a bit.
+    Of designs with equally few tables, it is the one with the longest prefix. This is the paper's X(f, k, d),
+    in whole bits. The paper ends the recursion when d minus the matched bits is below d - `min_prefix`. The
+    number of fingerprints cancels out, so it is not an argument here. (The paper writes "<", but reaching
+    `min_prefix` is enough: otherwise its own example of 4 tables would miss its 16 bits.)
+
+    Raises `ValueError` if no design reaches `min_prefix`: each of the suspected blocks needs a bit.
 
     >>> fewest_tables(64, 3, min_prefix=28)
     TableDesign(bits=64, distance=3, blocks=(4, 4))
     """
     _check(bits, distance)
     if not 0 <= min_prefix <= bits - distance:
-        raise ValueError(f"no prefix of {min_prefix} bits: expected 0 to {bits - distance}")
+        raise ValueError(f"no design has a prefix of {min_prefix} bits: expected 0 to {bits - distance}")
 
     @cache
     def best(free: int, wanted: int) -> tuple[int, int, tuple[int, ...]]:
@@ -145,15 +144,16 @@ def fewest_tables(bits: int, distance: int, min_prefix: int) -> TableDesign:
             cuts.append((comb(blocks, distance) * tables, deeper - (free - suspects), (blocks, *more)))
         return min(cuts)
 
-    # Equal fingerprints share one table, whatever its prefix.
+    # For distance 0 one table with all bits as its prefix is enough.
     return TableDesign(bits, distance, best(bits, min_prefix if distance else bits)[-1])
 
 
 def useful_designs(bits: int, distance: int, log2_count: float) -> list[TableDesign]:
-    """Every design worth having for 2^log2_count fingerprints: more tables only for a longer prefix.
+    """All useful designs for 2^log2_count fingerprints: each adds tables and has a longer prefix.
 
-    From the plain scan to the first design whose probes expect at most one candidate, or to the longest
-    prefix there is; for distance 0 just one. The best under a limit of tables is the last one within it.
+    The first design scans all fingerprints. The last one expects at most one candidate for each probe, or has
+    the longest possible prefix. For distance 0 there is one design. To respect a limit of tables, take the
+    last design within it.
 
     >>> for design in useful_designs(64, 3, log2_count=30):
     ...     print(design.blocks, design.tables, design.shortest_prefix, design.candidates(30))
@@ -171,13 +171,13 @@ def useful_designs(bits: int, distance: int, log2_count: float) -> list[TableDes
 
 def _check(bits: int, distance: int) -> None:
     if not 1 <= bits <= 64:
-        raise ValueError(f"fingerprints of {bits} bits: expected 1 to 64")
+        raise ValueError(f"a fingerprint of {bits} bits: expected 1 to 64 bits")
     if not 0 <= distance < bits:
-        raise ValueError(f"a distance of {distance}: expected 0 to {bits - 1}, less than the bits")
+        raise ValueError(f"a distance of {distance}: expected 0 to {bits - 1}, below the number of bits")
 
 
 def _widths(bits: int, blocks: int) -> list[int]:
-    """As equal as can be, the wider ones first.
+    """The widths of blocks that are as equal as possible, the wider ones first.
 
     >>> _widths(64, 6)
     [11, 11, 11, 11, 10, 10]
@@ -187,7 +187,7 @@ def _widths(bits: int, blocks: int) -> list[int]:
 
 
 def _leads(free: tuple[int, ...], blocks: tuple[int, ...], distance: int) -> Iterator[tuple[int, ...]]:
-    """For each table the bits that lead: of the free ones cut into blocks, all but `distance` blocks."""
+    """For each table the bits that lead: cut the free bits into blocks and leave out `distance` of them."""
     if not blocks:
         yield ()
         return
@@ -201,7 +201,7 @@ def _leads(free: tuple[int, ...], blocks: tuple[int, ...], distance: int) -> Ite
 
 
 def _ranges(bits: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """The ranges that hold exactly these bits, ascending.
+    """The ranges that contain exactly these bits, ascending.
 
     >>> _ranges([4, 5, 0, 1, 2])
     ((0, 3), (4, 6))

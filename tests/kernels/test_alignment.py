@@ -97,7 +97,7 @@ small = st.fixed_dictionaries(
 def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_enough(
     pair, k, window, sizes
 ):
-    found = aligned(*pair, k, window, MOST_SEEDS=10**9, **sizes)
+    found = aligned(*pair, k, window, MAX_SEEDS=10**9, **sizes)
     assert found == definition(*pair, k, window)
     assert set(found) >= {run for run in maximal(*pair) if run[2] >= k + window - 1}
 
@@ -118,7 +118,7 @@ def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes
         positions, hashes, carry = select(*args, **kwargs)
         return positions, hashes & np.uint64(bits), carry
 
-    found = aligned(*pair, k, window, select_fingerprints=poor, MOST_SEEDS=most, SEEDS_A_HASH=0, **sizes)
+    found = aligned(*pair, k, window, select_fingerprints=poor, MAX_SEEDS=most, SEEDS_PER_HASH=0, **sizes)
     every = definition(*pair, k, window)
     assert found == (every if most == 10**9 else sorted(set(found) & set(every)))
 
@@ -151,7 +151,7 @@ def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every
     pair, k, window, sizes, most
 ):
     a, b = pair
-    found = aligned(a, b, k, window, MOST_SEEDS=most, SEEDS_A_HASH=0, **sizes)
+    found = aligned(a, b, k, window, MAX_SEEDS=most, SEEDS_PER_HASH=0, **sizes)
     every = definition(a, b, k, window)
     assert found == sorted(set(found) & set(every))
     for p, q, _ in seeds(a, b, k, window):
@@ -169,7 +169,7 @@ def test_of_a_hash_that_fills_a_stretch_not_all_places_are_kept_but_all_its_symb
     pair, k, window, dense, most
 ):
     a, b = pair
-    found = aligned(a, b, k, window, MOST_SEEDS=most, SEEDS_A_HASH=0, _DENSE=dense, _REACH=0)
+    found = aligned(a, b, k, window, MAX_SEEDS=most, SEEDS_PER_HASH=0, _DENSE=dense, _REACH=0)
     every = definition(a, b, k, window)
     assert found == sorted(set(found) & set(every))
     shown, shown_in_b = (
@@ -215,7 +215,7 @@ def test_a_sentence_scattered_over_both_texts_is_shown_wherever_it_stands_by_a_b
         order = np.argsort(begins)
         reached = np.maximum.accumulate((begins + found[:, 2])[order])
         assert (reached[np.searchsorted(begins[order], places, "right") - 1] >= places + 60).all()
-    assert len(found) <= kernel.MOST_SEEDS + 2 * times
+    assert len(found) <= kernel.MAX_SEEDS + 2 * times
 
 
 def test_many_short_runs_in_any_order_are_all_found():

@@ -1,1 +1,1 @@
-"""Kernels that only the papers' comparisons and the tests use. An index needs none of them."""
+"""Kernels for study: only the tests and the comparisons with papers use them. An index needs none of them."""

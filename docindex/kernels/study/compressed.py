@@ -1,9 +1,13 @@
-"""A sorted array of 64-bit numbers in; the same numbers in few bytes out, to be read whole or in part.
+"""Compress a sorted array of 64-bit numbers, to be read whole or in part.
 
-Manku et al. (section 3.2) code each number by its XOR with the one before: a Huffman code for the place of
-the highest bit that differs, then the bits below it. Here it is the *gap* to the one before: a Huffman code
-for its length in bits, then the bits below its highest. Where a carry runs through many bits (0111 to 1000)
-the XOR is long and the gap is short, so that gaps never lose here. Bytes per number, for 2^20 of them:
+In: ascending numbers. Out: a `Compressed`. Must never be needed to find something: it only trades time for
+memory.
+
+Manku et al. (section 3.2) code each number as its XOR with the number before: a Huffman code for the position
+of the highest bit that differs, then the bits below it. This module codes the *gap* to the number before:
+a Huffman code for the length of the gap in bits, then the bits below the highest. Where a carry runs through
+many bits (0111 to 1000), the XOR is long and the gap is short. So gaps are never worse in this table, which
+gives the bytes per number for 2^20 numbers:
 
     numbers                                gaps, here   XOR, the paper   Elias-Fano
     random                                       5.73             6.00         5.75
@@ -11,11 +15,9 @@ the XOR is long and the gap is short, so that gaps never lose here. Bytes per nu
     groups of 64, 0 to 3 bits flipped            3.55             3.67         5.75
     groups of 8, all equal                       0.92             0.92         5.75
 
-The bound for random numbers is 5.68; Elias-Fano is given without the index a search in it needs. Fewer than
-500 random numbers take more bytes here than they do plain. It costs 20 ns a number to compress, 40 to 60 to
-read all, and 60 to 100 us to read a part, where a search in the plain array takes a few.
-
-Must never be needed to find something: it only trades time for memory.
+The bound for random numbers is 5.68. Elias-Fano is listed without the index that a search in it needs. Fewer
+than 500 random numbers take more bytes compressed than plain. To compress takes 20 ns for each number, and to
+read everything 40 to 60 ns. To read a part takes 60 to 100 us, where a search in the plain array takes a few.
 """
 
 import dataclasses
@@ -26,17 +28,18 @@ import numpy as np
 
 from docindex.kernels.arrays import CHUNK, I64, U8, U64, starts_of
 
-# How many numbers are coded one relative to the other, after one that is stored as it is: a power of two that
-# divides CHUNK. Half as many cost .04 bytes a number more, as each block has three 64-bit numbers of its own,
-# and a part is read 15 % faster; twice as many save .02 bytes, and a part takes a quarter longer.
+# How many numbers make a block: the first is stored plain, the others as gaps. A power of two that divides
+# CHUNK. With half as many, each number costs 0.04 bytes more, because each block has three 64-bit numbers of
+# its own, and a part is read 15% faster. With twice as many, each number costs 0.02 bytes less, and reading
+# a part takes a quarter longer.
 BLOCK = 512
 
-# How many bits lie below the highest of a gap, for each length it can have: 0 to 64.
+# How many bits a gap has below its highest, for each possible length from 0 to 64.
 _TAIL_WIDTHS = np.maximum(np.arange(65) - 1, 0)
 
-# No length is taken for rarer than 2^-10 of all, so that no Huffman code is longer than 16 bits (the bound is
-# the logarithm of 1/frequency to the base 1.618) and all can be looked up in one table. It costs no more than
-# .01 bits a number on the data above.
+# Every length counts as at least 2^-10 of all. So no Huffman code is longer than 16 bits (the bound is the
+# logarithm of 1/frequency to the base 1.618), and one table holds all codes. On the data above this costs at
+# most 0.01 bits for each number.
 _RAREST = 10
 
 
@@ -44,7 +47,7 @@ _RAREST = 10
 class Compressed:
     """Sorted numbers as two streams of bits: the codes of the gaps' lengths, and the bits below the highest.
 
-    As all the codes of a block lie together, they can be found without a loop over the block's numbers.
+    All codes of a block are together, so they can be found without a loop over the numbers of the block.
 
     >>> numbers = compress(np.array([3, 5, 5, 2**64 - 1], np.uint64))
     >>> numbers.values().tolist()
@@ -52,17 +55,17 @@ class Compressed:
     """
 
     count: int
-    firsts: U64  # the first number of each block, as it is
-    lengths: U8  # which length a code stands for: indexed by the next bits of the stream
-    code_widths: U8  # how many of these bits are the code, by length
+    firsts: U64  # the first number of each block, plain
+    lengths: U8  # the length that a code stands for, indexed by the next bits of the stream
+    code_widths: U8  # how many of these bits belong to the code, indexed by length
     codes: U64
-    code_starts: I64  # in which bit of the stream each block begins, and where the last one ends
+    code_starts: I64  # the bit of the stream where each block begins, and at the end where the last one ends
     tails: U64
     tail_starts: I64
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the arrays take together.
+        """The size of all arrays together.
 
         >>> numbers = np.arange(1 << 17, dtype=np.uint64) << np.uint64(20)
         >>> numbers.nbytes, compress(numbers).nbytes
@@ -76,18 +79,18 @@ class Compressed:
         return self._blocks(0, len(self.firsts))
 
     def part(self, prefix: int, length: int) -> U64:
-        """The numbers whose leading `length` bits are `prefix`, ascending; reads only the blocks they lie in.
+        """The numbers whose leading `length` bits are `prefix`, ascending; reads only the blocks they are in.
 
         >>> compress(np.array([1, 1 << 63, (1 << 63) + 5], np.uint64)).part(0b10, 2).tolist()
         [9223372036854775808, 9223372036854775813]
         """
         if not (0 <= length <= 64 and 0 <= prefix < 1 << length):
             raise ValueError(
-                f"prefix {prefix} of {length} bits: expected 0 to 64 bits, and a prefix that fits"
+                f"prefix {prefix} of {length} bits: expected 0 to 64 bits, and a prefix that fits in them"
             )
         low = np.uint64(prefix << (64 - length))
         high = low | np.uint64((1 << (64 - length)) - 1)
-        # Numbers equal to a block's first may also end the block before.
+        # Numbers that equal the first of a block may also be at the end of the block before.
         first = max(int(np.searchsorted(self.firsts, low)) - 1, 0)
         values = self._blocks(first, int(np.searchsorted(self.firsts, high, "right")))
         return values[np.searchsorted(values, low) : np.searchsorted(values, high, "right")]
@@ -101,9 +104,9 @@ class Compressed:
         return values.ravel()[: self.count - first * BLOCK]
 
     def _grid(self, first: int, stop: int) -> U64:
-        """The numbers of some blocks, a row for each."""
-        # A code is read at every bit, as if one began there: the true ones are met by jumping from a block's
-        # first. Doubling the jumps makes that nine rounds for 512 codes.
+        """The numbers of some blocks, one row for each block."""
+        # Read a code at every bit, as if one began there. Jumps from code to code, starting at the first of
+        # a block, lead to those that are real. Doubling the jumps takes nine rounds for 512 codes.
         start, end = int(self.code_starts[first]), int(self.code_starts[stop])
         longest = len(self.lengths).bit_length() - 1
         lengths = self.lengths[_read(self.codes, np.arange(start, end + 1), np.array(longest))]
@@ -122,9 +125,9 @@ class Compressed:
 
 
 def compress(values: U64) -> Compressed:
-    """The values, which must be ascending, in few bytes; equal ones may follow each other.
+    """Compress ascending values, which may repeat.
 
-    Works on `CHUNK` of them at a time. A ValueError where they are not ascending.
+    Works on `CHUNK` values at a time. Raises `ValueError` if a value is below the one before it.
 
     >>> compress(np.zeros(1_000_000, np.uint64)).nbytes < 50_000
     True
@@ -163,20 +166,20 @@ def compress(values: U64) -> Compressed:
 
 
 def _grids(values: U64) -> Iterator[tuple[int, U64]]:
-    """Pieces with a block in each row, and the number of the first block; the last one is filled up."""
+    """Pieces of the values with a block in each row, and the number of the first block of each piece."""
     for begin in range(0, len(values), CHUNK):
         piece = values[begin : begin + CHUNK]
-        # Filled up with its last number again: a gap of no bits is a code like any other.
+        # Repeat the last number to fill the last block: a gap of no bits has a code like any other.
         yield begin // BLOCK, np.pad(piece, (0, -len(piece) % BLOCK), "edge").reshape(-1, BLOCK)
 
 
 def _lengths(numbers: U64) -> I64:
-    """How many bits each number has.
+    """The bit length of each number.
 
     >>> _lengths(np.array([0, 1, 2, 2**64 - 1], np.uint64)).tolist()
     [0, 1, 2, 64]
     """
-    # Not through a floating-point logarithm: it takes 2^54 - 1 for 2^54.
+    # A floating-point logarithm would not do: it takes 2^54 - 1 for 2^54.
     filled = numbers.copy()
     for shift in (1, 2, 4, 8, 16, 32):
         filled |= filled >> np.uint64(shift)
@@ -184,7 +187,7 @@ def _lengths(numbers: U64) -> I64:
 
 
 def _huffman(counts: I64) -> tuple[U64, I64]:
-    """For each symbol a code, to be read from its lowest bit up, and its width; of no bits if it is alone.
+    """For each symbol a code, to be read from its lowest bit, and its width; a single symbol needs no bits.
 
     >>> codes, widths = _huffman(np.array([5, 0, 1, 2]))
     >>> [f"{code:0{width}b}" for code, width in zip(codes.tolist(), widths.tolist()) if width]
@@ -196,7 +199,7 @@ def _huffman(counts: I64) -> tuple[U64, I64]:
     heapify(heap)
     while len(heap) > 1:
         (rare, zeros), (common, ones) = heappop(heap), heappop(heap)
-        # Later merges are nearer to the root of the tree, so their bits go below.
+        # Later merges are nearer to the root of the tree, so their bits are lower.
         codes[zeros + ones] <<= np.uint64(1)
         codes[ones] |= np.uint64(1)
         widths[zeros + ones] += 1
@@ -205,7 +208,7 @@ def _huffman(counts: I64) -> tuple[U64, I64]:
 
 
 def _lookup(symbols: I64, codes: U64, widths: I64) -> U8:
-    """For all that the next bits of a stream can be, the symbol whose code they begin with."""
+    """For all possible next bits of a stream, the symbol whose code they start with."""
     table = np.zeros(1 << int(widths.max()), np.uint8)
     for symbol in symbols.tolist():
         table[int(codes[symbol]) :: 1 << int(widths[symbol])] = symbol
@@ -213,15 +216,15 @@ def _lookup(symbols: I64, codes: U64, widths: I64) -> U8:
 
 
 def _words(bits: int) -> U64:
-    # One word more than the bits need: a field is read from the word it begins in and the next.
+    # One more word than the bits need: a field is read from the word it begins in and the next word.
     return np.zeros(bits // 64 + 2, np.uint64)
 
 
 def _write(words: U64, begin: int, fields: U64, widths: I64) -> I64:
-    """Where each field begins, laid end to end from bit `begin` on, and where the last one ends."""
+    """Write fields end to end from bit `begin`; returns where each begins, and where the last one ends."""
     begins = begin + starts_of(widths)
     at, shift = begins[:-1] >> 6, (begins[:-1] & 63).astype(np.uint64)
-    # Fields do not overlap, so adding them sets their bits; unlike `|=` it may name a word twice.
+    # Fields do not overlap, so addition sets their bits. Unlike `|=`, it works if a word occurs twice.
     np.add.at(words, at, fields << shift)
     np.add.at(words, at + 1, fields >> np.uint64(1) >> (np.uint64(63) - shift))
     return begins
@@ -231,7 +234,7 @@ def _read(words: U64, begins: I64, widths: I64) -> U64:
     """The fields of up to 63 bits that begin in these bits."""
     at, shift = begins >> 6, (begins & 63).astype(np.uint64)
     fields: U64 = words[at] >> shift
-    # In two steps, as nobody promises what a shift by 64 gives.
+    # In two steps, because the result of a shift by 64 is undefined.
     fields |= words[at + 1] << np.uint64(1) << (np.uint64(63) - shift)
     fields &= (np.uint64(1) << widths.astype(np.uint64)) - np.uint64(1)
     return fields

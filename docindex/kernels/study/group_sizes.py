@@ -1,6 +1,7 @@
 """The number of slots for each feature that Broder (2000) derives from a resemblance.
 
-For study: `propose_filter` tries all sizes instead.
+In: a resemblance. Out: the number. For study: an index uses `propose_filter`, which tries all numbers. Must
+never be taken for the best filter.
 """
 
 import math

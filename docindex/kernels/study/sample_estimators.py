@@ -1,6 +1,7 @@
-"""Samples in, resemblance or containment out: the estimators of Broder (1997), each with its standard error.
+"""Estimate resemblance and containment from samples, as Broder (1997) does, with standard errors.
 
-For study: an index answers from shingles, fingerprints or slots, not from these samples.
+In: samples that `kernels.samples` made. Out: estimates. For study: an index answers from shingles,
+fingerprints or slots, and must never use these samples.
 """
 
 import math
@@ -11,17 +12,17 @@ import numpy as np
 from docindex.kernels.arrays import U64
 from docindex.kernels.feature_filter import binomial
 
-# How far s * (r + epsilon) may lie from the whole number it stands for: a thousand times
-# the rounding of doubles, and far below what anyone can ask for.
+# How far s * (r + epsilon) may be from the whole number that it stands for: a thousand times the rounding
+# error of a double, and far below any difference that a caller would ask for.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated share and its standard error; an error of 0 says that the value is exact.
+    """An estimated share and its standard error; if the error is 0, the value is exact.
 
-    The error counts one hit and one miss more than were seen, so that a sample without a miss does
-    not pass for certainty.
+    The error counts one more hit and one more miss than were seen, so that a sample without a miss is not
+    taken for certainty.
 
     >>> Estimate(value=0.5, error=0.05)
     Estimate(value=0.5, error=0.05)
@@ -34,9 +35,9 @@ class Estimate:
 def resemblance_of_min_s(a: U64, b: U64, s: int) -> Estimate:
     """The resemblance of two documents, estimated without bias from their MIN_s.
 
-    The share of the s smallest values of either that are in both (Theorem 1). Two sketches of fewer
-    than s values are whole sets: then all of them count and the answer is exact, 1.0 for two empty ones.
-    The sketches must be of s values or more: a shorter one would pass for a whole set.
+    This is the share of the s smallest values of the union that are in both sketches (Theorem 1). Two
+    sketches of fewer than s values are whole sets: then all values count and the answer is exact, and 1.0 if
+    both are empty. The sketches must be MIN_s or larger: a smaller one would be taken for a whole set.
 
     >>> ten, other = np.arange(10, dtype=np.uint64), np.arange(5, 15, dtype=np.uint64)
     >>> resemblance_of_min_s(ten, other, s=11)
@@ -45,7 +46,7 @@ def resemblance_of_min_s(a: U64, b: U64, s: int) -> Estimate:
     0.5
     """
     if s < 1:
-        raise ValueError(f"a sample has at least one value, this is s={s}")
+        raise ValueError(f"s must be at least 1; found s={s}")
     whole = len(a) < s and len(b) < s
     values, times = np.unique(np.concatenate((a[:s], b[:s])), return_counts=True)
     seen = len(values) if whole else s
@@ -53,10 +54,10 @@ def resemblance_of_min_s(a: U64, b: U64, s: int) -> Estimate:
 
 
 def resemblance_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
-    """The resemblance of two documents, estimated without bias from their MOD_m, or L_i of one i.
+    """The resemblance of two documents, estimated without bias from their MOD_m, or from L_i with equal i.
 
-    The share of the values of either that are in both (Theorem 1); 1.0 if neither sample has any. The
-    modulus is only needed to know how much was not seen: with m=1 nothing, and the answer is exact.
+    This is the share of the values of the union that are in both samples (Theorem 1), and 1.0 if both are
+    empty. The modulus only says how much was not seen: with m=1 everything was, and the answer is exact.
 
     >>> a, b = np.array([4, 8, 12], np.uint64), np.array([8, 12, 16], np.uint64)
     >>> resemblance_of_mod_m(a, b).value, resemblance_of_mod_m(a, b, m=1).error
@@ -67,11 +68,12 @@ def resemblance_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
 
 
 def containment_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
-    """The containment of a in b, estimated without bias from their MOD_m, or L_i of one i.
+    """The containment of a in b, estimated without bias from their MOD_m, or from L_i with equal i.
 
-    The share of a's values that are b's too (Theorem 1). If a's sample is empty there is no evidence:
-    1.0 if b's is empty as well, 0.0 if not, for what was not seen must not be reported as a copy.
-    The modulus is only needed to know how much was not seen: with m=1 nothing, and the answer is exact.
+    This is the share of the values of a that are also in b (Theorem 1). If the sample of a is empty, there is
+    no evidence: then the result is 1.0 if b is empty too, and otherwise 0.0, because a copy must not be
+    reported without evidence. The modulus only says how much was not seen: with m=1 everything was, and the
+    answer is exact.
 
     >>> a, b = np.array([4, 8], np.uint64), np.array([8, 12, 16], np.uint64)
     >>> containment_of_mod_m(a, b).value, round(containment_of_mod_m(b, a).value, 2)
@@ -82,16 +84,19 @@ def containment_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
 
 
 def probability_within(s: int, r: float, epsilon: float) -> float:
-    """p(s, r, epsilon): how probably s samples put a resemblance r no further than epsilon off.
+    """p(s, r, epsilon): the probability that s samples estimate a resemblance r with an error up to epsilon.
 
-    Binomial, which takes the document for much larger than the sample. Both ends count, also where
-    s*(r + epsilon) is a whole number that doubles miss.
+    Uses the binomial distribution, as if the document were much larger than the sample. An error of exactly
+    epsilon counts, even if s*(r + epsilon) is a whole number that a double misses.
 
     >>> round(probability_within(100, 0.5, 0.1), 3), round(probability_within(200, 0.5, 0.1), 3)
     (0.965, 0.996)
     """
     if s < 1 or not 0 <= r <= 1 or epsilon < 0:
-        raise ValueError(f"no such estimate: s={s} samples, resemblance r={r}, within epsilon={epsilon}")
+        raise ValueError(
+            "expected s of at least 1, r from 0 to 1 and epsilon of at least 0; "
+            f"found s={s}, r={r}, epsilon={epsilon}"
+        )
     slack = s * _ROUNDING
     low = max(math.ceil(s * (r - epsilon) - slack), 0)
     high = min(math.floor(s * (r + epsilon) + slack), s)
@@ -100,16 +105,16 @@ def probability_within(s: int, r: float, epsilon: float) -> float:
 
 
 def _unseen(m: int | None) -> float:
-    """The share of a set that a sample of modulus m leaves out; without the modulus, as if nearly all."""
+    """The share of a set that a sample with modulus m leaves out; nearly 1 is assumed if m is not known."""
     return 1.0 if m is None else 1 - 1 / m
 
 
 def _share(hits: int, seen: int, *, otherwise: float, unseen: float) -> Estimate:
-    """The share of hits among those seen, or else `otherwise`, and its error.
+    """The share of hits among the values seen, or `otherwise` if none was seen, and its error.
 
-    The error is the deviation of the share's distribution given the sample, when before it every share
-    was as likely as the next: sqrt(x(1-x)/seen) for large samples, but never 0 and defined for none.
-    Sampling without replacement narrows it by the root of what was not seen.
+    The error is the standard deviation of the share's distribution given the sample, if all shares were
+    equally likely before. For large samples it is sqrt(x(1-x)/seen), but it is never 0, and it is defined for
+    an empty sample. Sampling without replacement multiplies it by the square root of the unseen share.
     """
     likely = (hits + 1) / (seen + 2)
     error = math.sqrt(unseen * likely * (1 - likely) / (seen + 3))

@@ -1,7 +1,7 @@
-"""The simhash of features with weights, as Charikar and Manku et al. define it.
+"""Compute the simhash of weighted features, as Charikar and Manku et al. define it.
 
-In: the hashes of each document's features, and a weight for each. Out: 64 bits a document. For study: an
-index weighs every feature alike, through `bit_counts`.
+In: the hashes of each document's features, and a weight for each. Out: 64 bits for each document. For study:
+an index gives all features the same weight, through `bit_counts`, and must never use this.
 """
 
 import numpy as np
@@ -13,9 +13,9 @@ _BITS = 64
 
 
 def simhash_of_features(hashes: U64, starts: I64, weights: F64 | None = None) -> U64:
-    """The simhash of each document from the mixed hashes of its features; without weights, all weigh 1.
+    """The simhash of each document, from the mixed hashes of its features; without weights, each weighs 1.
 
-    A feature that occurs twice weighs twice. Weights may be negative.
+    A feature that occurs twice counts twice. Weights may be negative.
 
     >>> simhash_of_features(np.array([5, 4, 1], np.uint64), np.array([0, 3])).tolist()
     [5]
