@@ -1,4 +1,4 @@
-"""The definitions, in plain Python: what each kernel is held against."""
+"""The definitions of the kernels in plain Python. Tests compare each kernel with its definition."""
 
 import itertools
 import unicodedata
@@ -14,12 +14,24 @@ def batch(documents, dtype=np.uint64):
 
 
 def parted(values, starts):
-    """A batch's result, a list for each document."""
+    """The result of a batch as a list for each document."""
     return [values[begin:end].tolist() for begin, end in itertools.pairwise(starts)]
 
 
+def mix(number):
+    """The mixing hash of one number."""
+    for shift, multiplier in (27, 0x3C79AC492BA7B653), (33, 0x1C69B3F74AC4AE35), (27, 1):
+        number = (number ^ number >> shift) * multiplier % 2**64
+    return number
+
+
+def distance(x, y):
+    """The number of bits in which two 64-bit numbers differ, signed or not."""
+    return ((x ^ y) % 2**64).bit_count()
+
+
 def winnow(hashes, window, *, robust):
-    """Definitions 1 and 3 of the Winnowing paper; a short document keeps its smallest."""
+    """Definitions 1 and 3 of the Winnowing paper. A short document keeps its smallest hash."""
     if not hashes:
         return []
     selected = []
@@ -36,7 +48,7 @@ def winnow(hashes, window, *, robust):
 
 
 def safe_mod_p(hashes, p, window):
-    """Good hashes are 0 mod p; bad ones have no good one among them and the window - 1 before."""
+    """Select the hashes that are 0 mod p, and those that end a window of hashes that are not."""
     good = [hash_ % p == 0 for hash_ in hashes]
     return [
         i
@@ -46,7 +58,7 @@ def safe_mod_p(hashes, p, window):
 
 
 def symbols(text):
-    """DESIGN's reading, a character at a time, and for each symbol the offset it came from."""
+    """The symbols of a text, one character at a time, and the offset of each symbol's character."""
     found = []
     for offset, char in enumerate(text):
         for letter in unicodedata.normalize("NFKD", char).casefold():
@@ -59,12 +71,12 @@ def symbols(text):
 
 
 def words(text):
-    """ASCII text's words, as lower-case strings."""
+    """The words of an ASCII text, in lower case."""
     return "".join(char if char.isalnum() else " " for char in text.lower()).split()
 
 
 def shingles(tokens, q, *, bag=False):
-    """Broder's options B (set) and A (labelled); a document shorter than q is one shingle."""
+    """Broder's options B (a set) and A (a labelled bag). A document of fewer than q tokens is one shingle."""
     tokens = list(tokens)
     found = [tuple(tokens[i : i + q]) for i in range(max(1, len(tokens) - q + 1))] if tokens else []
     if not bag:
@@ -78,7 +90,7 @@ def shingles(tokens, q, *, bag=False):
 
 
 def simhash(hashes, weights):
-    """Charikar's simhash, a bit at a time."""
+    """Charikar's simhash, one bit at a time."""
     result = 0
     for bit in range(64):
         balance = sum(w if hash_ >> bit & 1 else -w for hash_, w in zip(hashes, weights, strict=True))

@@ -1,4 +1,4 @@
-"""Text to fingerprints and to all sketches, beside winnowing in C (-O3) that is fed with the same text."""
+"""Measure the speed from text to fingerprints and to all sketches, relative to winnowing in C (-O3)."""
 
 import ctypes
 import importlib
@@ -40,8 +40,8 @@ def run(options):
     if shutil.which("cc"):
         sides["C, -O3"] = (in_c(), [text.encode() for text in texts], megabytes)
     else:
-        print("no C compiler here: no ratios to the C program")
-    # Side by side in every round, so that what slows the machine slows them all.
+        print("no C compiler found: no ratios to the C program")
+    # Run all sides in every round, so that a slow machine slows all of them.
     speeds = {name: [] for name in sides}
     for _ in range(options.rounds):
         for name, (work, given, size) in sides.items():
@@ -74,7 +74,7 @@ def to_sketches(texts):
 
 
 def in_c():
-    """The C program as a function of the texts' bytes."""
+    """The C program as a function that takes the bytes of texts."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "winnow.so"
         source = Path(__file__).with_name("winnow.c")

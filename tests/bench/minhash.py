@@ -1,4 +1,4 @@
-"""Three ways to fill min-hash slots: error against the ideal, bias, and cost of a shingle."""
+"""Compare three ways to compute min-hash slots: error relative to the ideal, bias, and time per shingle."""
 
 import time
 
@@ -25,14 +25,14 @@ def run(options):
 
 
 def errors(fill, size, pairs):
-    """The worst ratio of error to the ideal, and the worst bias, over several resemblances."""
+    """The greatest ratio of the error to the ideal, and the greatest bias, over several resemblances."""
     random = np.random.default_rng(size)
     ratios, biases = [], []
     for wanted in (0.1, 0.5, 0.9):
         shared = min(size - 1, round(2 * size * wanted / (1 + wanted)))
         truth = shared / (2 * size - shared)
         found = []
-        # The slow scheme on the large sets: fewer pairs, so that the run ends today.
+        # The slow scheme gets fewer pairs of the large sets, so that the run does not take days.
         for _ in range(pairs if fill is not independent else max(20, min(pairs, 2_000_000 // size))):
             a, b = (random.integers(0, 2**64, size, dtype=np.uint64) for _ in range(2))
             b[:shared] = a[:shared]
@@ -44,7 +44,7 @@ def errors(fill, size, pairs):
 
 
 def cost(fill, size):
-    """Nanoseconds a shingle, for a batch of a hundred thousand of them."""
+    """Nanoseconds for each shingle, in a batch of a hundred thousand shingles."""
     documents = max(1, 100_000 // size)
     hashes = np.random.default_rng(1).integers(0, 2**64, documents * size, dtype=np.uint64)
     starts = np.arange(documents + 1) * size
@@ -59,7 +59,7 @@ def fast(hashes, starts):
 
 
 def one_permutation(hashes, starts):
-    """One bin for each hash; an empty bin borrows from the next full one (Shrivastava and Li, 2014)."""
+    """Each hash falls into one bin; an empty bin borrows from the next full one (Shrivastava and Li, 2014)."""
     filled = np.full((len(starts) - 1, SLOTS), minhash.EMPTY_KEY)
     bins = owners(starts) * SLOTS + (hashes >> np.uint64(57)).view(np.int64)
     np.minimum.at(filled.reshape(-1), bins, hashes << np.uint64(7))
@@ -73,7 +73,7 @@ def one_permutation(hashes, starts):
 
 
 def independent(hashes, starts):
-    """The smallest of each of 128 permutations, as Broder has it."""
+    """The smallest value of each of 128 permutations, as Broder defines it."""
     filled = np.empty((len(starts) - 1, SLOTS), np.uint64)
     for slot in range(SLOTS):
         filled[:, slot] = np.minimum.reduceat(mix(hashes + np.uint64(slot + 1)), starts[:-1])

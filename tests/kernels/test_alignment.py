@@ -31,34 +31,34 @@ def maximal(a, b):
 
 
 def selected(text, k, window):
-    """Where the rightmost rule selects a k-gram, and its hash."""
+    """The places where the rightmost rule selects a k-gram, with its hash."""
     hashes, _ = grams(np.frombuffer(text, np.uint8), np.array([0, len(text)]), k)
     hashes = (hashes >> np.uint64(64 - HASH_BITS)).tolist()
     return [(place, hashes[place]) for place in plain.winnow(hashes, window, robust=False)]
 
 
 def seeds(a, b, k, window):
-    """The pairs of selected places with one k-gram, and its hash."""
+    """The pairs of selected places that have the same k-gram, with its hash."""
     of_a, of_b = selected(a, k, window), selected(b, k, window)
     return [(p, q, hash_) for p, hash_ in of_a for q, _ in of_b if a[p : p + k] == b[q : q + k]]
 
 
-def of_run(run, seeds, k):
-    """Where in the first text those of the seeds begin that a run holds."""
+def seeds_in(run, seeds, k):
+    """Where the seeds inside a run begin in the first text."""
     i, j, length = run
     return [p for p, q, _ in seeds if q - p == j - i and i <= p and p + k <= i + length]
 
 
 def definition(a, b, k, window):
-    """The maximal runs that hold a seed."""
+    """The maximal runs that contain a seed."""
     diagonals = {}
     for p, q, hash_ in seeds(a, b, k, window):
         diagonals.setdefault(q - p, []).append((p, q, hash_))
-    return sorted(run for run in maximal(a, b) if of_run(run, diagonals.get(run[1] - run[0], []), k))
+    return sorted(run for run in maximal(a, b) if seeds_in(run, diagonals.get(run[1] - run[0], []), k))
 
 
 def aligned(a, b, k, window, **settings_):
-    """What the kernel says, with some of its constants changed."""
+    """The result of the kernel, with some of its constants changed."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings_.items():
             patch.setattr(kernel, name, value)
@@ -68,7 +68,7 @@ def aligned(a, b, k, window, **settings_):
 
 @st.composite
 def texts(draw):
-    """Two texts of common pieces in any order and number, so that runs overlap, repeat and touch the ends."""
+    """Two texts made of common pieces, so that runs overlap, repeat and touch the ends."""
     alphabet = draw(st.sampled_from([b"a", b"ab", b"abc", bytes(range(97, 123))]))
     piece = st.lists(st.sampled_from(alphabet), max_size=20).map(bytes)
     periodic = st.builds(
@@ -94,9 +94,7 @@ small = st.fixed_dictionaries(
 @example((b"a" * 80, b"a" * 60), 3, 4, {})
 @example((b"abcabcabcabcabcab", b"xbcabcabcabcabcay"), 4, 3, {})
 @settings(max_examples=EXAMPLES)
-def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_enough(
-    pair, k, window, sizes
-):
+def test_the_result_is_all_maximal_runs_with_a_seed_and_so_all_that_are_long_enough(pair, k, window, sizes):
     found = aligned(*pair, k, window, MAX_SEEDS=10**9, **sizes)
     assert found == definition(*pair, k, window)
     assert set(found) >= {run for run in maximal(*pair) if run[2] >= k + window - 1}
@@ -111,7 +109,7 @@ def test_the_runs_are_all_the_maximal_ones_with_a_seed_and_so_all_that_are_long_
     st.sampled_from([0, 9, 10**9]),
 )
 @settings(max_examples=EXAMPLES)
-def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes, bits, most):
+def test_equal_hashes_are_not_trusted_but_symbols_are_compared(pair, k, window, sizes, bits, most):
     select = kernel.select_fingerprints
 
     def poor(*args, **kwargs):
@@ -124,7 +122,7 @@ def test_no_hash_is_believed_but_the_symbols_are_compared(pair, k, window, sizes
 
 
 def followed(a, b, k, window, most, dense=1 << 14):
-    """The seeds of the rarest hashes, as many as may be followed, and none of those that fill stretches."""
+    """The seeds of the rarest hashes up to the limit, without hashes that fill stretches."""
     found = seeds(a, b, k, window)
     places = [Counter(hash_ for _, hash_ in selected(text, k, window)) for text in (a, b)]
     total, kept = 0, set()
@@ -137,9 +135,9 @@ def followed(a, b, k, window, most, dense=1 << 14):
 
 
 def certain(run, kept, k, reach):
-    """Whether a run has a seed that is followed and goes on nowhere for more than `reach` without one."""
+    """Whether a run has a followed seed, and no stretch of more than `reach` symbols without one."""
     i, _, length = run
-    places = sorted(of_run(run, kept, k))
+    places = sorted(seeds_in(run, kept, k))
     return bool(places) and max(np.diff([i, *places, i + length])) <= reach
 
 
@@ -147,7 +145,7 @@ def certain(run, kept, k, reach):
 @example((b"a" * 200, b"b" + b"a" * 30 + b"b" + b"a" * 90), 3, 2, {"_REACH": 0}, 0)
 @example((b"a" * 80 + b"cmnop" + b"a" * 60, b"a" * 80 + b"dmnop" + b"a" * 60), 3, 2, {"_REACH": 0}, 10)
 @settings(max_examples=EXAMPLES)
-def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every_place_is_shown(
+def test_with_too_many_seeds_runs_are_still_maximal_rare_runs_complete_and_all_seeds_covered(
     pair, k, window, sizes, most
 ):
     a, b = pair
@@ -163,21 +161,23 @@ def test_with_too_many_seeds_runs_stay_maximal_rare_ones_are_all_there_and_every
 
 
 @given(texts(), st.integers(1, 6), st.integers(1, 8), st.integers(1, 20), st.sampled_from([0, 10, 10**9]))
-@example((b"abc" * 60, b"abc" * 60), 13, 3, 5, 10**9)  # what is kept meets at every 27th place of diagonal 9
+@example(
+    (b"abc" * 60, b"abc" * 60), 13, 3, 5, 10**9
+)  # the kept places meet at every 27th place of diagonal 9
 @settings(max_examples=EXAMPLES)
-def test_of_a_hash_that_fills_a_stretch_not_all_places_are_kept_but_all_its_symbols_are_shown(
+def test_all_symbols_of_a_hash_that_fills_a_stretch_are_covered_though_only_some_places_are_kept(
     pair, k, window, dense, most
 ):
     a, b = pair
     found = aligned(a, b, k, window, MAX_SEEDS=most, SEEDS_PER_HASH=0, _DENSE=dense, _REACH=0)
     every = definition(a, b, k, window)
     assert found == sorted(set(found) & set(every))
-    shown, shown_in_b = (
+    covered, covered_in_b = (
         {n for run in found for n in range(run[side], run[side] + run[2])} for side in (0, 1)
     )
     for p, q, _ in seeds(a, b, k, window):
-        assert shown >= set(range(p, p + k))
-        assert shown_in_b >= set(range(q, q + k))
+        assert covered >= set(range(p, p + k))
+        assert covered_in_b >= set(range(q, q + k))
     kept = followed(a, b, k, window, most, dense)
     assert set(found) >= {run for run in every if certain(run, kept, k, k + window)}
 
@@ -186,13 +186,13 @@ def random_text(seed, length):
     return np.random.default_rng(seed).integers(97, 123, length).astype(np.uint8).tobytes()
 
 
-def test_what_repeats_throughout_both_texts_is_one_run_and_not_millions():
+def test_two_periodic_texts_give_one_run_and_not_millions():
     for unit in (b"a", random_text(7, 7), random_text(60, 60)):
         text = unit * (100_000 // len(unit))
         assert aligned(text, text, 25, 26) == [(0, 0, len(text))]
 
 
-def test_a_stretch_of_one_symbol_is_shown_in_bounded_memory():
+def test_a_stretch_of_one_symbol_is_found_in_bounded_memory():
     text = b"a" * 3_000_000
     kernel.maximal_runs(*(2 * [np.frombuffer(b"a", np.uint8)]), 25, 26)
     tracemalloc.start()
@@ -203,7 +203,7 @@ def test_a_stretch_of_one_symbol_is_shown_in_bounded_memory():
     assert peak < 40 * len(text)
 
 
-def test_a_sentence_scattered_over_both_texts_is_shown_wherever_it_stands_by_a_bounded_number_of_runs():
+def test_every_copy_of_a_sentence_that_both_texts_repeat_is_covered_by_a_bounded_number_of_runs():
     sentence, times = random_text(0, 60), 3000
     a, b = (
         b"".join(random_text(times * side + number, 40) + sentence for number in range(times))
@@ -229,14 +229,14 @@ def test_many_short_runs_in_any_order_are_all_found():
     assert all(a[i : i + length] == b[j : j + length] and length >= 60 for i, j, length in found)
 
 
-def test_texts_too_long_for_their_places_to_be_told_apart_are_refused():
+def test_texts_of_2_to_the_31_symbols_are_refused():
     endless = np.broadcast_to(np.uint8(0), 1 << 31)
     with pytest.raises(ValueError, match="fewer than 2\\^31"):
         maximal_runs(endless, endless[:9], 5, 4)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), max_size=12))
-def test_merged_ranges_hold_what_the_ranges_hold_and_lie_apart(pairs):
+def test_merged_ranges_contain_the_same_numbers_and_do_not_touch(pairs):
     begins, lengths = np.array(pairs, np.int64).reshape(-1, 2).T
     first, last = (array.tolist() for array in merged_ranges(begins, begins + lengths))
     inside = sorted({number for begin, length in pairs for number in range(begin, begin + length)})

@@ -13,7 +13,7 @@ GROUPS = st.lists(st.sets(SMALL, min_size=1), max_size=8)
 
 
 def laid_out(groups):
-    """Groups as sizes and members, each group's ascending."""
+    """Groups as sizes and members; the members of each group ascend."""
     sizes = np.array([len(group) for group in groups], np.int64)
     return sizes, np.array([member for group in groups for member in sorted(group)], np.int64)
 
@@ -26,7 +26,7 @@ def test_runs_begin_where_neighbours_differ(values):
 
 
 @given(GROUPS, st.randoms())
-def test_members_are_put_in_order_within_their_groups(groups, rng):
+def test_members_are_sorted_within_their_groups(groups, rng):
     shuffled = [rng.sample(sorted(group), len(group)) for group in groups]
     members = np.array([member for group in shuffled for member in group], np.int64)
     sizes, ordered = laid_out(groups)
@@ -34,13 +34,13 @@ def test_members_are_put_in_order_within_their_groups(groups, rng):
 
 
 @given(st.lists(st.integers(1, 2**40)))
-def test_a_level_is_the_bits_of_a_size_less_one(sizes):
+def test_a_level_is_the_bit_length_of_a_size_minus_one(sizes):
     found = joins.size_levels(np.array(sizes, np.int64))
     assert found.tolist() == [(size - 1).bit_length() for size in sizes]
 
 
 @given(GROUPS, st.data())
-def test_late_members_meet_the_early_ones_before_them(groups, data):
+def test_late_members_meet_the_early_members_before_them(groups, data):
     sizes, members = laid_out(groups)
     flags = st.lists(st.booleans(), min_size=len(members), max_size=len(members))
     early, late = (np.array(data.draw(flags), bool) for _ in range(2))
@@ -65,7 +65,7 @@ def test_late_members_meet_the_early_ones_before_them(groups, data):
 
 
 @given(st.lists(st.tuples(SMALL, st.integers(1, 9))))
-def test_counts_of_the_same_pair_are_added_up(pairs):
+def test_the_counts_of_equal_pairs_are_added(pairs):
     expected = Counter()
     for pair, times in pairs:
         expected[pair] += times
@@ -81,24 +81,24 @@ def test_a_query_is_found_if_it_is_a_key(keys, queries):
     assert found.tolist() == [query in keys for query in queries]
 
 
-def test_many_keys_are_found_though_they_displace_each_other():
+def test_many_keys_are_found_although_they_displace_each_other():
     keys = mix(np.arange(50_000, dtype=np.uint64))
     queries = mix(np.arange(25_000, 75_000, dtype=np.uint64))
     assert joins.found_in(keys, queries).tolist() == np.isin(queries, keys).tolist()
 
 
 def test_keys_that_were_chosen_to_displace_each_other_are_found():
-    # Whatever the factor, the products of these have the same high bits.
+    # For each factor there are 50 keys whose products have the same high bits.
     inverses = [pow(int(factor), -1, 2**64) for factor in joins._FACTORS]
     keys = np.array([inverse * low % 2**64 for inverse in inverses for low in range(50)], np.uint64)
     queries = np.concatenate([keys, keys + np.uint64(1)])
     assert joins.found_in(keys, queries).tolist() == np.isin(queries, keys).tolist()
-    again = keys[:50]  # all but one are still there when the last table has been tried
+    again = keys[:50]  # after the last table, all keys but one are still left
     assert joins.found_in(again, queries).tolist() == np.isin(queries, again).tolist()
 
 
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15))))
-def test_components_are_what_can_be_reached(pairs):
+def test_a_component_is_everything_that_pairs_connect(pairs):
     least = list(range(16))
     for _ in range(16):
         for a, b in pairs:

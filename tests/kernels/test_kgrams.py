@@ -12,12 +12,12 @@ texts = st.lists(st.binary(max_size=30), max_size=5)
 
 
 def hash_of(symbols):
-    """The papers' sum of c_j * B^j, the first symbol lowest."""
+    """The sum of c_j * B^(j+1), as in the papers, but the first symbol has the lowest power."""
     return sum(symbol * BASE ** (j + 1) for j, symbol in enumerate(symbols)) % 2**64
 
 
 def hash_of_any(symbols):
-    """Of more than 64 symbols: the rest, then block by block, mixed after each."""
+    """The same for more than 64 symbols: first the remainder, then block by block, mixed after each block."""
     if len(symbols) <= 64:
         return hash_of(symbols)
     whole = len(symbols) // 64 * 64
@@ -32,7 +32,7 @@ def mixed(number):
 
 
 def rolled(symbols, k, base, modulus):
-    """The papers' H of every k-gram, each from the one before."""
+    """The papers' H of every k-gram, each computed from the k-gram before."""
     value = sum(symbol * base ** (k - 1 - j) for j, symbol in enumerate(symbols[:k])) % modulus
     yield value
     for out, into in zip(symbols, symbols[k:], strict=False):
@@ -41,7 +41,7 @@ def rolled(symbols, k, base, modulus):
 
 
 def rolled_well(symbols, k, base, modulus):
-    """The papers' H', which multiplies last, so that the last symbol reaches all bits."""
+    """The papers' H', which multiplies last, so that the last symbol affects all bits."""
     value = sum(symbol * base ** (k - j) for j, symbol in enumerate(symbols[:k])) % modulus
     yield value
     for out, into in zip(symbols, symbols[k:], strict=False):
@@ -63,8 +63,8 @@ def test_every_kgram_of_every_document_has_the_hash_of_its_definition(docs, k, c
 
 
 @given(st.binary(min_size=1, max_size=200), st.data())
-def test_the_prefix_sums_give_the_papers_rolling_hash_with_the_base_inverted(symbols, data):
-    # H weighs the first symbol most, ours the last: with 1/B for B and a factor they are one.
+def test_the_prefix_sums_give_the_rolling_hash_of_the_papers_with_the_inverse_base(symbols, data):
+    # In H the first symbol has the highest power, here the last: with 1/B for B and a factor they are equal.
     k = data.draw(st.integers(1, min(64, len(symbols))))
     inverse, modulus = pow(BASE, -1, 2**64), 2**64
     ours = rolling_hashes(prefix_sums(np.frombuffer(symbols, np.uint8)), k).tolist()
@@ -73,7 +73,7 @@ def test_the_prefix_sums_give_the_papers_rolling_hash_with_the_base_inverted(sym
 
 
 @given(st.binary(min_size=1, max_size=300) | st.binary(min_size=4096, max_size=4200))
-def test_a_kgram_of_more_than_64_symbols_is_the_row_of_its_mixed_blocks(symbols):
+def test_a_kgram_of_more_than_64_symbols_is_hashed_block_by_block(symbols):
     for k in (65, 128, 200, 4096):
         hashes, _ = grams(np.frombuffer(symbols, np.uint8), np.array([0, len(symbols)]), k)
         places = range(len(symbols) - k + 1)
@@ -98,7 +98,7 @@ def test_a_run_of_any_length_has_the_hash_of_a_kgram_of_that_length(symbols, ran
     assert found.tolist() == [hash_of(symbols[begin:end]) for begin, end in ranges]
 
 
-def test_tokens_hash_as_symbols_do():
+def test_tokens_are_hashed_as_symbols_are():
     tokens = np.array([2**63 + 1, 7, 2**63 + 1, 7], np.uint64)
     hashes, _ = grams(tokens, np.array([0, 4]), 2)
     assert hashes.tolist()[0] == hashes.tolist()[2] == hash_of([2**63 + 1, 7])

@@ -1,4 +1,4 @@
-"""Broder, "On the resemblance and containment of documents" (1997), sections 3 and 4: the samples."""
+"""The samples in Broder, "On the resemblance and containment of documents" (1997), sections 3 and 4."""
 
 import math
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def consecutive_numbers(rng: np.random.Generator, count: int) -> U64:
 
 @pytest.fixture(scope="module", params=[random_hashes, consecutive_numbers])
 def pairs(request):
-    """A batch of pairs of sets, with the resemblance of each pair and the containment of the first."""
+    """Pairs of sets as a batch; for each pair the resemblance, and the containment of the first set."""
     rng = np.random.default_rng(1997)
     sets, resemblance, containment = [], [], []
     for _ in range(PAIRS):
@@ -39,7 +39,7 @@ def pairs(request):
         sets += [union[: only_a + both], union[only_a:]]
         resemblance.append(both / len(union))
         containment.append(both / (only_a + both))
-    starts = starts_of(np.array([len(one) for one in sets]))
+    starts = starts_of(np.array([len(members) for members in sets]))
     return np.concatenate(sets), starts, np.array(resemblance), np.array(containment)
 
 
@@ -52,7 +52,7 @@ def estimates(sampled: tuple[U64, I64], estimate: Callable[[U64, U64], Estimate]
 def assert_unbiased(found: list[Estimate], truth: F64) -> None:
     off = np.array([estimate.value for estimate in found]) - truth
     assert abs(off.mean()) < 3.5 * off.std() / math.sqrt(len(off))
-    # And the stated errors are those that were made: of 1,000 estimates within a tenth.
+    # The stated errors match the actual errors: for 1,000 estimates within a tenth.
     stated = np.array([estimate.error for estimate in found])
     assert 0.9 < math.sqrt(np.mean((off / stated) ** 2)) < 1.1
 
@@ -88,8 +88,8 @@ def test_containment_is_unbiased_from_samples_of_different_levels():
     assert abs(np.mean(off)) < 3.5 * np.std(off) / math.sqrt(len(off))
 
 
-def test_no_pair_of_the_whole_web_below_half_is_likely_to_be_estimated_above_nine_tenths():
-    # "Unlikely (probability less than 0.1%) that any pair": of 30,000,000 documents, with 100 samples.
+def test_among_all_pairs_of_the_web_below_half_an_estimate_above_nine_tenths_is_unlikely():
+    # "Unlikely (probability less than 0.1%) that any pair": 30,000,000 documents and 100 samples.
     one_pair = acceptance(100, 1, 91, 0.5)
     assert one_pair == pytest.approx(sum(math.comb(100, k) for k in range(91, 101)) / 2**100)
     assert math.comb(30_000_000, 2) * one_pair < 0.001

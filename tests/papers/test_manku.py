@@ -1,4 +1,4 @@
-"""The numbers of Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007)."""
+"""The numbers in Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling" (WWW 2007)."""
 
 import operator
 from fractions import Fraction
@@ -30,13 +30,13 @@ def test_the_four_designs_of_example_3_1_have_the_papers_numbers(
     prefixes = {layout.prefix for layout in design.layouts}
     assert design.tables == len(design.layouts) == tables
     assert (min(prefixes), max(prefixes)) == (shortest, longest)
-    assert (design.shortest_prefix, design.longest_prefix) == (shortest, longest)
+    assert design.shortest_prefix == shortest
     assert design.candidates(34) == candidates
 
 
-def test_blocks_of_unequal_width_are_the_papers():
+def test_blocks_of_unequal_width_are_those_of_the_paper():
     def widths(blocks: int) -> list[int]:
-        # With distance 1 the tables' suspects are the blocks themselves, from the last to the first.
+        # With distance 1, each table suspects one block, from the last block to the first.
         return [64 - layout.prefix for layout in TableDesign(64, 1, (blocks,)).layouts][::-1]
 
     assert widths(6) == [11, 11, 11, 11, 10, 10]
@@ -44,7 +44,7 @@ def test_blocks_of_unequal_width_are_the_papers():
 
 
 def test_a_single_table_would_need_41664_probes():
-    # Flipping 3 chosen bits of the query is the design that cuts every bit off for itself.
+    # To flip every choice of 3 bits of the query is the design in which every bit is a block.
     assert TableDesign(64, 3, (64,)).tables == comb(64, 3) == 41664
 
 
@@ -56,45 +56,45 @@ def test_each_design_of_example_3_1_is_the_best_for_a_range_of_prefixes():
     assert {prefix for prefix in best if best[prefix] == (6,)} == set(range(29, 32))
 
 
-def test_the_designs_for_2_to_the_34_are_the_papers_and_a_scan_and_one_more():
+def test_the_designs_for_2_to_the_34_are_those_of_the_paper_with_a_scan_and_one_more():
     assert [design.blocks for design in useful_designs(64, 3, 34)] == [(), (4,), (5,), (4, 4), (6,), (7,)]
 
 
 def tables_of_the_paper(f: int, k: int, d: int, min_prefix: int, stops=operator.le) -> int:
-    """X(f, k, d) of section 3.1.2, in fractions of bits; `stops` compares what is left of d with tau."""
+    """X(f, k, d) of section 3.1.2, in fractions of bits; `stops` compares the rest of d with tau."""
     tau = d - min_prefix
 
     @cache
     def x(f: Fraction, d: Fraction) -> int:
         if stops(d, tau):
             return 1
-        # 64 blocks reach every prefix asked for here, and more blocks are more tables.
+        # 64 blocks are enough for every prefix in these tests, and more blocks would mean more tables.
         return min(comb(r, k) * x(f * k / r, d - (r - k) * f / r) for r in range(k + 1, 65))
 
     return x(Fraction(f), Fraction(d))
 
 
 @pytest.mark.parametrize("d", [20, 34])
-def test_the_papers_recursion_needs_as_many_tables_whatever_the_count(d):
+def test_the_papers_recursion_needs_the_same_number_of_tables_for_any_number_of_fingerprints(d):
     for _, tables, shortest, _, _ in EXAMPLES:
         assert tables_of_the_paper(64, 3, d, shortest) == tables
 
 
-def test_read_to_the_letter_the_recursion_refuses_a_prefix_that_is_just_reached():
+def test_taken_literally_the_papers_recursion_refuses_a_prefix_that_is_just_reached():
     assert tables_of_the_paper(64, 3, 34, 16, operator.le) == fewest_tables(64, 3, 16).tables == 4
     assert tables_of_the_paper(64, 3, 34, 16, operator.lt) == 10
 
 
-def test_whole_bits_never_need_fewer_tables_than_fractions():
+def test_whole_bits_never_need_fewer_tables_than_fractions_of_bits():
     for prefix in range(1, 41):
         assert tables_of_the_paper(64, 3, 34, prefix) <= fewest_tables(64, 3, prefix).tables
 
 
 def size_of_the_papers_code(values: U64) -> float:
-    """Bytes a fingerprint in section 3.2: blocks of 1024 bytes, and a key of 8 for each."""
+    """Bytes for each fingerprint in section 3.2: blocks of 1024 bytes, each with a key of 8 bytes."""
     powers = np.uint64(1) << np.arange(64, dtype=np.uint64)
     higher = np.searchsorted(powers, values[1:] ^ values[:-1], "right")
-    # The paper says nothing of equal neighbours, which differ in no bit: here they have a code too.
+    # The paper does not mention equal neighbours, which differ in no bit. Here they have a code too.
     bits = huffman_widths(np.bincount(higher, minlength=65))[higher] + np.maximum(higher - 1, 0)
     ends = np.concatenate(([0], np.cumsum(bits)))
     blocks = begin = 0
@@ -109,20 +109,20 @@ def huffman_widths(counts: I64) -> I64:
     heap = [(count, [symbol]) for symbol, count in enumerate(counts.tolist()) if count]
     heapify(heap)
     while len(heap) > 1:
-        (rare, some), (common, others) = heappop(heap), heappop(heap)
-        widths[some + others] += 1
-        heappush(heap, (rare + common, some + others))
+        (rare, zeros), (common, ones) = heappop(heap), heappop(heap)
+        widths[zeros + ones] += 1
+        heappush(heap, (rare + common, zeros + ones))
     return widths
 
 
 def grouped(size: int, flips: int) -> U64:
-    """2^20 fingerprints in groups that differ from a common one in up to `flips` bits each, sorted."""
+    """2^20 sorted fingerprints in groups; in a group each differs from a common one in up to `flips` bits."""
     random = np.random.default_rng(3)
     values = np.repeat(random.integers(0, 2**64, 2**20 // size, np.uint64), size)
-    wanted = random.integers(0, flips + 1, 2**20)
+    flipped = random.integers(0, flips + 1, 2**20)
     for flip in range(flips):
         bit = np.uint64(1) << random.integers(0, 64, 2**20, np.uint64)
-        values ^= np.where(flip < wanted, bit, np.uint64(0))
+        values ^= np.where(flip < flipped, bit, np.uint64(0))
     return np.sort(values)
 
 
@@ -133,7 +133,7 @@ def grouped(size: int, flips: int) -> U64:
         pytest.param(grouped(8, 3), 4.46, 4.63, id="groups of 8, 0 to 3 bits flipped"),
         pytest.param(grouped(64, 3), 3.55, 3.67, id="groups of 64, 0 to 3 bits flipped"),
         pytest.param(grouped(8, 0), 0.92, 0.92, id="groups of 8, all equal"),
-        # As dense as a table of the paper's 2^34, whose size it says is "approximately half": 4 bytes.
+        # As dense as the paper's table of 2^34, whose size is "approximately half", which is 4 bytes.
         pytest.param(grouped(1, 0) >> np.uint64(14), 3.98, 4.23, id="random, as dense as 2^34"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Numbers of Schleimer, Wilkerson and Aiken: Winnowing (2003)."""
+"""The numbers in Schleimer, Wilkerson and Aiken, "Winnowing" (2003)."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ FIGURE_2 = np.array([77, 74, 42, 17, 98, 50, 17, 98, 8, 88, 67, 39, 77, 74, 42, 
 
 
 def order(hashes):
-    """Hashes as winnowing compares them."""
+    """The bits of hashes that winnowing compares."""
     return hashes >> np.uint64(64 - HASH_BITS)
 
 
@@ -31,7 +31,7 @@ def eight_megabytes():
 
 
 @pytest.mark.parametrize("robust", [False, True])
-def test_figure_2_winnowing_with_a_window_of_4_selects_five_fingerprints(robust):
+def test_figure_2_a_window_of_4_selects_five_fingerprints(robust):
     places = winnow(FIGURE_2, WHOLE, 4, robust=robust)
     assert list(zip(FIGURE_2[places].tolist(), places.tolist(), strict=True)) == [
         (17, 3),
@@ -42,13 +42,13 @@ def test_figure_2_winnowing_with_a_window_of_4_selects_five_fingerprints(robust)
     ]
 
 
-def test_figure_1_zero_mod_4_selects_four_of_its_hashes():
+def test_figure_1_zero_mod_4_selects_four_hashes():
     figure_1 = FIGURE_2.copy()
-    figure_1[[1, 13]] = 72  # the one number in which the two figures differ
+    figure_1[[1, 13]] = 72  # the figures differ only in this number
     assert figure_1[mod_p(figure_1, 4)].tolist() == [72, 8, 88, 72]
 
 
-def test_the_text_of_the_figures_has_17_grams_of_5_symbols_in_this_order():
+def test_the_text_of_the_figures_has_17_five_grams_in_this_order():
     text = "A do run run run, a do run run"
     found = docindex.fingerprints(text, Recipe(k=5, window=1, selector="rightmost"))
     letters = "adorunrunrunadorunrun"
@@ -59,7 +59,7 @@ def test_the_text_of_the_figures_has_17_grams_of_5_symbols_in_this_order():
     assert len(names) == len(set(names.values())) == len(set(five_grams))
 
 
-def test_8_mb_of_random_text_have_the_expected_density(eight_megabytes):
+def test_8_mb_of_random_text_have_the_expected_densities(eight_megabytes):
     starts = np.array([0, len(eight_megabytes)])
     positions, _, _ = select_fingerprints(eight_megabytes, starts, 50, 100)
     hashes, _ = grams(eight_megabytes, starts, 50)
@@ -72,11 +72,11 @@ def test_8_mb_of_random_text_have_the_expected_density(eight_megabytes):
 def test_the_hashes_of_random_text_are_uniform(eight_megabytes):
     hashes, _ = grams(eight_megabytes[:1_000_000], np.array([0, 1_000_000]), 50)
     counts = np.bincount((hashes >> np.uint64(56)).astype(np.int64), minlength=256)
-    # Chi-squared with 255 degrees of freedom: mean 255, deviation 22.6.
+    # Chi-squared with 255 degrees of freedom has the mean 255 and the standard deviation 22.6.
     assert abs(((counts - counts.mean()) ** 2 / counts.mean()).sum() - 255) < 4 * 22.6
 
 
-def test_safe_zero_mod_p_at_its_best_needs_1_plus_ln_w_fingerprints_a_window(eight_megabytes):
+def test_safe_zero_mod_p_needs_at_least_1_plus_ln_w_fingerprints_for_each_window(eight_megabytes):
     window = 100
     hashes, starts = grams(eight_megabytes, np.array([0, len(eight_megabytes)]), 50)
     best_p = round(window / np.log(window))
@@ -85,12 +85,12 @@ def test_safe_zero_mod_p_at_its_best_needs_1_plus_ln_w_fingerprints_a_window(eig
     assert measured > 2.5 * winnowing_density(window)
 
 
-def test_winnowing_is_within_a_third_of_the_best_that_a_local_algorithm_can_be():
+def test_winnowing_selects_a_third_more_than_the_least_that_a_local_algorithm_can():
     assert winnowing_density(100) / least_density(100) == pytest.approx(4 / 3)
 
 
-def test_a_gap_of_29900_symbols_without_a_fingerprint_is_possible_for_zero_mod_p_and_not_for_winnowing():
-    # A text of few different k-grams: repeat a short piece none of whose grams is 0 mod 50.
+def test_a_gap_of_29900_symbols_is_possible_for_zero_mod_p_but_not_for_winnowing():
+    # A text of few distinct k-grams: repeat a short piece none of whose k-grams is 0 mod 50.
     k, window, p = 50, 100, 50
     for seed in range(100):
         piece = np.random.default_rng(seed).integers(ord("a"), ord("z") + 1, 20).astype(np.uint8)
@@ -106,7 +106,7 @@ def test_a_gap_of_29900_symbols_without_a_fingerprint_is_possible_for_zero_mod_p
         assert np.diff(positions, prepend=-1, append=len(hashes)).max() <= window
 
 
-def test_of_one_repeated_character_robust_winnowing_keeps_one_hash_a_window_and_the_plain_rule_nearly_all():
+def test_of_one_repeated_symbol_the_robust_rule_keeps_one_hash_for_each_window_the_rightmost_nearly_all():
     symbols = np.full(100_049, ord("0"), np.uint8)
     starts = np.array([0, len(symbols)])
     robust, rightmost = (
