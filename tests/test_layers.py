@@ -1,4 +1,4 @@
-"""Imports point one way: from packages to packages below them, from modules to modules below them."""
+"""Imports point one way: packages and modules import only from packages and modules below them."""
 
 import ast
 from pathlib import Path
@@ -36,18 +36,6 @@ INSIDE = {
         {"feature_filter", "shingling", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
-    ],
-    "reading": [
-        {"protocol", "slicing", "code_points", "english"},
-        {"canonical_text"},
-        {"plain_text"},
-        {"registry"},
-    ],
-    "sketching": [
-        {"sketches", "tokens", "text_parts"},
-        {"incremental", "worker_protocol"},
-        {"single_text", "sketcher"},
-        {"workers"},
     ],
     "kernels.study": [
         {"compressed", "group_sizes", "sample_estimators", "selections", "weighted_simhash"},
@@ -126,6 +114,29 @@ def test_kernels_import_numpy_and_arithmetic_only():
         if parts[0] == "kernels":
             outside = {name.split(".")[0] for name in imports(path)} - {"docindex"}
             assert outside <= {"numpy"} | STANDARD_FOR_KERNELS, path
+
+
+def public_definitions(tree):
+    """The public functions and classes of a module, and the public methods of its classes."""
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+            yield node.name
+            if isinstance(node, ast.ClassDef):
+                methods = [member.name for member in node.body if isinstance(member, ast.FunctionDef)]
+                yield from (name for name in methods if not name.startswith("_"))
+
+
+def test_kernels_that_only_tests_use_are_in_study():
+    used, defined = set(), set()
+    for path, parts in modules():
+        if parts[:2] == ("kernels", "study"):
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        used.update(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        used.update(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        if parts[0] == "kernels":
+            defined.update(public_definitions(tree))
+    assert defined - used == set()
 
 
 def test_commands_do_not_import_each_other():

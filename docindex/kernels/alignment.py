@@ -23,8 +23,8 @@ from docindex.kernels.winnowing import select_fingerprints
 MAX_SEEDS = 1 << 18
 """Up to this many seeds are all followed. That takes at most a tenth of a second; nobody reads more runs."""
 SEEDS_PER_HASH = 16
-"""If the texts share many hashes, the limit is this many seeds for each: enough for two long texts that both
-contain one text four times."""
+"""If the texts share many hashes, the limit is this many seeds for each hash. It is enough for two long texts
+that both contain some text four times."""
 
 # Symbols that are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
 _SLICE = 1 << 20
@@ -134,9 +134,8 @@ def _places(texts: _Texts, window: int) -> _Places:
     order = np.argsort(hashes, kind="stable")
     of_b, hashes = of_b[order], hashes[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-    known = np.append(
-        hashes[starts], np.uint64(2**64 - 1)
-    )  # greater than all, so that every search finds one
+    # The last number is greater than all hashes, so that every search ends at one.
+    known = np.append(hashes[starts], np.uint64(2**64 - 1))
     starts = np.append(starts, len(hashes))
     del hashes, order
     of_a = []

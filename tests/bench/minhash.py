@@ -59,7 +59,7 @@ def fast(hashes, starts):
 
 
 def one_permutation(hashes, starts):
-    """Each hash falls into one bin; an empty bin borrows from the next full one (Shrivastava and Li, 2014)."""
+    """Each hash falls into one bin; empty bins borrow from the next full one (Shrivastava and Li, 2014)."""
     filled = np.full((len(starts) - 1, SLOTS), minhash.EMPTY_KEY)
     bins = owners(starts) * SLOTS + (hashes >> np.uint64(57)).view(np.int64)
     np.minimum.at(filled.reshape(-1), bins, hashes << np.uint64(7))

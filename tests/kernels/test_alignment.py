@@ -161,9 +161,7 @@ def test_with_too_many_seeds_runs_are_still_maximal_rare_runs_complete_and_all_s
 
 
 @given(texts(), st.integers(1, 6), st.integers(1, 8), st.integers(1, 20), st.sampled_from([0, 10, 10**9]))
-@example(
-    (b"abc" * 60, b"abc" * 60), 13, 3, 5, 10**9
-)  # the kept places meet at every 27th place of diagonal 9
+@example((b"abc" * 60, b"abc" * 60), 13, 3, 5, 10**9)  # on diagonal 9 the kept places are 27 symbols apart
 @settings(max_examples=EXAMPLES)
 def test_all_symbols_of_a_hash_that_fills_a_stretch_are_covered_though_only_some_places_are_kept(
     pair, k, window, dense, most

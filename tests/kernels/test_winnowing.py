@@ -22,9 +22,7 @@ windows = st.integers(1, 12) | st.just(65_535)
 
 
 @given(documents, windows, st.booleans(), st.sampled_from([1, 3, 16, kernel.CHUNK]))
-@example(
-    [[9, 9, 1, 1, 5, 0]], 3, True, kernel.CHUNK
-)  # a smaller hash just within reach ends a run of equal ones
+@example([[9, 9, 1, 1, 5, 0]], 3, True, kernel.CHUNK)  # a smaller hash just within reach ends the run of 1s
 @settings(max_examples=300)
 def test_winnowing_equals_its_definition_in_every_document_of_a_batch(docs, window, robust, chunk):
     hashes, starts = plain.batch(docs)

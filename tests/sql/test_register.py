@@ -120,7 +120,7 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
             "doc_filter(6, 14, 'x', 0.5)",
             "expected INTEGER k, s and r and a number, not INTEGER, INTEGER, TEXT, REAL",
         ),
-        ("doc_filter(6, 14, 2, 1.5)", "a resemblance lies between 0 and 1, this is 1.5"),
+        ("doc_filter(6, 14, 2, 1.5)", "resemblance must be from 0 to 1; found 1.5"),
         ("doc_density(0)", "expected a window of 1 or more, not 0"),
         ("doc_density('x')", "expected a window as INTEGER, not TEXT"),
         (
