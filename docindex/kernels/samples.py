@@ -16,7 +16,7 @@ from docindex.kernels.arrays import I64, U64, Bool, mix, owners, ranges, starts_
 
 # The permutation is mix(hash + this number). Without the number, the hash 0 would stay 0, and so would be in
 # every sample of a document that has it. The number also makes the permutation differ from a mix that the
-# hashes went through before. It is 2^64 divided by the golden ratio: a number that nobody chose.
+# hashes went through before. It is 2^64 divided by the golden ratio, which has no hidden purpose.
 _PERMUTATION = np.uint64(0x9E3779B97F4A7C15)
 
 

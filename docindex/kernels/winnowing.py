@@ -29,7 +29,7 @@ POSITION_BITS = 17
 HASH_BITS = 64 - POSITION_BITS
 _SHIFT = np.uint64(POSITION_BITS)
 _REVERSED = np.arange(1 << POSITION_BITS, dtype=np.uint64)[::-1].copy()
-_POSITION = _REVERSED[0]
+_POSITION_MASK = _REVERSED[0]
 _NO_KEY = np.uint64(2**64 - 1)
 
 Fill = Callable[[int, int, U64], None]
@@ -69,10 +69,10 @@ def select_fingerprints(
 
     Gives what `winnow` gives for the high bits of `grams`, in one pass over chunks that stay in the cache.
 
-    A document may come in parts, where each part but the first continues the last document of a batch. Call
-    with ``closed=False`` for a part that is not the last. Start the next part with the last
-    ``k + window - 2`` symbols of this one, and pass the carry of this call, `moved` to the new start. Nothing
-    is returned twice, and the parts together give what the whole document gives.
+    A document may come in parts: the last document of a batch may continue as the first one of the next
+    batch. Then pass ``closed=False``. Start the next batch with the last ``k + window - 2`` symbols of this
+    one, and pass it the carry of this call, `moved` to the new start. Nothing is returned twice, and the
+    parts together give what the whole document gives.
 
     >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
     >>> positions, hashes, _ = select_fingerprints(text, np.array([0, 21]), 5, 4)
@@ -83,7 +83,7 @@ def select_fingerprints(
 
     def fill(begin: int, end: int, keys: U64) -> None:
         rolling_hashes(prefix_sums(symbols[begin : end + k - 1], out=sums), k, out=keys)
-        keys &= ~_POSITION
+        keys &= ~_POSITION_MASK
 
     continued = len(carry.positions) > 0
     layout = window_layout(starts, window, tail=k - 1, continued=continued, closed=closed)
@@ -196,7 +196,7 @@ def _rightmost(keys: U64, spare: U64, layout: WindowLayout, begin: int, windows:
     places = np.flatnonzero(changes)
     document = np.searchsorted(starts, places + begin, "right") - 1
     selected = minima[places[places + begin <= layout.last_windows[document]]]
-    positions = (begin + _POSITION - (selected & _POSITION)).view(np.int64)
+    positions = (begin + _POSITION_MASK - (selected & _POSITION_MASK)).view(np.int64)
     return positions, selected >> _SHIFT
 
 
@@ -227,12 +227,12 @@ def _range_minima(keys: U64, begins: I64, ends: I64) -> U64:
 def _robust(
     positions: I64, hashes: U64, layout: WindowLayout, end: int, carry: Carry
 ) -> tuple[I64, U64, Carry]:
-    """What the robust rule keeps of the next stretch of a rightmost selection; hashes are known up to `end`.
+    """The part of a rightmost selection that the robust rule keeps; hashes are known up to the place `end`.
 
-    Of a run of equal neighbours the robust rule takes the first. It keeps that one until the window has
-    passed it, and then takes the last equal one within the next window. So each member of a run leads to a
-    later member. Everything that can be reached from the first member is kept. Such runs are rare, except in
-    texts like "0000...", so only their members are examined.
+    The robust rule selects the first of a run of equal neighbours. It keeps this one until the window has
+    passed it, and then selects the last equal one within the next window. So each member of a run leads to
+    a later member, and all members that can be reached from the first one are kept. Such runs are rare,
+    except in texts like "0000...", so only their members are examined.
     """
     carried = len(carry.positions)
     if carried:
@@ -254,7 +254,7 @@ def _robust(
 
 
 def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, end: int) -> tuple[I64, I64]:
-    """Those members of runs from which the robust rule goes on to a later member, and these later members.
+    """The members of runs that lead to a later member by the robust rule, and the members that they lead to.
 
     `equal` are the members that equal the next selected hash.
     """
@@ -264,15 +264,12 @@ def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, e
     document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
     reach = positions[equal] + layout.window
     successors = np.minimum(np.searchsorted(positions, reach, "right") - 1, run_end)
-    # A smaller hash within the next window ends the run first.
+    # A smaller hash within the next window ends the run first. It may be in the next document, but then the
+    # reach is beyond the end of this one, and there is no next window.
     after = np.minimum(run_end + 1, len(positions) - 1)
-    cut = (
-        (hashes[after] < hashes[equal])
-        & (positions[after] <= reach)
-        & (positions[after] < layout.starts[document + 1])
-    )
-    going_on = (successors > equal) & (reach < np.minimum(layout.ends, end)[document]) & ~cut
-    return equal[going_on], successors[going_on]
+    cut = (hashes[after] < hashes[equal]) & (positions[after] <= reach)
+    leading_on = (successors > equal) & (reach < np.minimum(layout.ends[document], end)) & ~cut
+    return equal[leading_on], successors[leading_on]
 
 
 def _reached(begins: I64, members: I64, successors: I64, count: int) -> I64:
@@ -283,5 +280,5 @@ def _reached(begins: I64, members: I64, successors: I64, count: int) -> I64:
     while (steps < count).any():
         further = steps[reached]
         reached = np.concatenate([reached, further[further < count]])
-        steps = steps[steps]  # twice as far: so the number of rounds is the logarithm of the longest way
+        steps = steps[steps]  # steps of twice the length: the rounds are the logarithm of the longest path
     return reached
