@@ -64,7 +64,7 @@ def test_an_empty_sample_is_no_evidence_of_a_copy():
 
 
 @given(samples, samples)
-def test_an_error_is_0_only_if_both_sets_were_seen_whole(a, b):
+def test_an_error_is_0_exactly_if_both_sets_were_seen_whole(a, b):
     first, second = ascending(a), ascending(b)
     for s in range(1, 30):
         whole = len(a) < s and len(b) < s
