@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import contents, postings
+from docindex.storage import contents, segment_writer
 from docindex.storage.connection import Connection
 from docindex.storage.contents import Incoming
 
@@ -27,4 +27,4 @@ def write_documents(
         if document.hash not in known and document.hash not in sketched:
             (document.sketches,) = sketch_batches([document.text], recipe)
             sketched.add(document.hash)
-    postings.add(db, contents.put(db, documents, known, recipe, store_text=store_text))
+    segment_writer.add_postings(db, contents.put(db, documents, known, recipe, store_text=store_text))

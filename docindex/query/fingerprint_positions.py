@@ -8,7 +8,7 @@ import numpy as np
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import HASH_SHIFT
-from docindex.storage import contents, documents, postings
+from docindex.storage import contents, documents, postings, segments
 from docindex.storage.documents import content_with_id, documents_of
 
 SHIFT = HASH_SHIFT
@@ -40,7 +40,7 @@ def of_hash(db: apsw.Connection, shown: int, recipe: Recipe) -> list[Fingerprint
 
 def approximate_counts(db: apsw.Connection) -> tuple[int, int]:
     """About how many documents there are, and how many fingerprints."""
-    return documents.greatest(db), sum(segment.postings for segment in postings.all_segments(db))
+    return documents.greatest(db), sum(segment.postings for segment in segments.all_segments(db))
 
 
 def _in_content(

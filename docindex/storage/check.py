@@ -14,14 +14,14 @@ from docindex.errors import CorruptIndex, DocIndexError, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import contents, postings
+from docindex.storage import contents, segments
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
-_LOW_BITS = np.uint64(64 - postings.HASH_BITS)  # of a hash, which postings leave out
+_LOW_BITS = np.uint64(64 - segments.POSTING_HASH_BITS)  # of a hash, which postings leave out
 
 
 def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], None]) -> list[str]:
@@ -152,10 +152,10 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     )
     dead = np.array([content for (content,) in stream(db, "select content from main.dead")], np.int64)
     stored = blocks = 0
-    for segment in postings.all_segments(db):
+    for segment in segments.all_segments(db):
         count = 0
-        for keys, some in postings.all_blocks(db, segment):
-            found = postings.postings_in(segment, keys)
+        for keys, some in segments.all_blocks(db, segment):
+            found = segments.postings_in(segment, keys)
             count += len(keys)
             blocks += some
             lives = np.isin(found.contents, alive)

@@ -10,9 +10,10 @@ import apsw
 from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
-from docindex.storage import postings
+from docindex.storage import segment_writer
 from docindex.storage.connection import NO_ROOM, Store
 from docindex.storage.rows import rows, value
+from docindex.storage.segments import all_segments
 
 # What one commit of `optimize` merges: half a second's work, and as much lost to a crash.
 _MERGED_AT_A_TIME = 4_000_000
@@ -45,7 +46,7 @@ class Stats:
 
 def merge_some(db: apsw.Connection) -> bool:
     """Merge a bounded stretch of everything into one segment; False when that is done."""
-    return postings.merge(db, _MERGED_AT_A_TIME, everything=True)
+    return segment_writer.merge(db, _MERGED_AT_A_TIME, everything=True)
 
 
 def shrink(store: Store, db: apsw.Connection) -> None:
@@ -113,7 +114,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     page_size = db.pragma("page_size")
     pages = db.pragma("page_count")
     sizes["free"] = page_size * db.pragma("freelist_count")
-    segments = postings.all_segments(db)
+    segments = all_segments(db)
     return Stats(
         documents=documents,
         contents=contents,

@@ -15,7 +15,7 @@ import numpy as np
 
 import docindex
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import postings as inverted_index
+from docindex.storage import segment_writer
 from docindex.storage.contents import NewPostings
 from tests.bench import corpus
 
@@ -105,7 +105,7 @@ def storage_alone(paths, folder, size):
     def blocks(connection):
         connection.execute(SEGMENTS)
         numbers, counts = np.unique(documents, return_counts=True)
-        inverted_index.add(connection, NewPostings(hashes.copy(), numbers, counts))
+        segment_writer.add_postings(connection, NewPostings(hashes.copy(), numbers, counts))
 
     def table(connection):
         connection.execute(

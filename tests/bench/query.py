@@ -20,9 +20,8 @@ import numpy as np
 
 import docindex
 from docindex.sketching.single_text import text_fingerprints
-from docindex.storage import postings
 from docindex.storage.contents import as_stored, fingerprints_of
-from docindex.storage.rows import rows
+from docindex.storage.segments import all_segments, chosen_blocks
 from tests.bench import corpus
 
 QUERIES = 60
@@ -76,11 +75,9 @@ def speed(index, queries, folder):
     def bare(query):
         """The blocks that the query's hashes are in, fetched and decoded."""
         with index._store.reading() as db:
-            for segment in postings.all_segments(db):
+            for segment in all_segments(db):
                 blocks = (hashes[query] >> np.uint64(64 - segment.block_bits)).astype(np.int64)
-                wanted = np.unique(blocks) + segment.row(0)
-                found = rows(db, postings._BLOCKS_BY_ID, (apsw.carray(wanted),))
-                postings._decoded(segment, found, "")
+                chosen_blocks(db, segment, np.unique(blocks))
 
     def grouped(query):
         """The same hits from a plain table."""

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import docindex
-from docindex.storage import postings
+from docindex.storage.segments import all_segments
 from tests.crash import program
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +105,7 @@ def look(path, durability, rng, moment, met, *, made):
         assert index.check() == [], f"{moment}: {index.check()}"
         found = contents(index)
         with index._store.reading() as db:
-            segments = postings.all_segments(db)
+            segments = all_segments(db)
         met["a merge half done"] += any(segment.moved is not None for segment in segments)
     assert before in (None, found), f"{moment}: a reader and a writer do not see the same"
     return found

@@ -15,7 +15,7 @@ from pathlib import Path
 import docindex
 from docindex.index import writer as facade
 from docindex.reading import slicing
-from docindex.storage import batch_rows, maintenance, postings
+from docindex.storage import batch_rows, maintenance, segment_writer
 
 COMMIT = 4_000
 """Characters of text in a commit of `add_many` here."""
@@ -40,8 +40,8 @@ def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, whic
     setattr(slicing, "PIECE_CHARACTERS", BATCH)
     setattr(batch_rows, "FINGERPRINTS_A_PART", 20)
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
-        assert hasattr(postings, name)
-        setattr(postings, name, value)
+        assert hasattr(segment_writer, name)
+        setattr(segment_writer, name, value)
     setattr(maintenance, "_MERGED_AT_A_TIME", 500)
 
 

@@ -15,7 +15,8 @@ import pytest
 
 import docindex
 from docindex.index import writer as facade
-from docindex.storage import check, postings
+from docindex.storage import check, segment_writer
+from docindex.storage.segments import all_segments
 from tests.crash import program
 
 STEPS = int(os.environ.get("DOCINDEX_STEPS", "25"))
@@ -37,9 +38,9 @@ def build(path):
         index.remove("5")
         index.add("6", program.text_of(60))
         with index._store.writing() as db:
-            assert len(postings.all_segments(db)) > 3
-            postings.merge(db, 1, everything=True)
-            assert any(segment.moved is not None for segment in postings.all_segments(db))
+            assert len(all_segments(db)) > 3
+            segment_writer.merge(db, 1, everything=True)
+            assert any(segment.moved is not None for segment in all_segments(db))
         assert index.stats().dead == 2
 
 
@@ -65,7 +66,7 @@ def everything(index):
 
 def merge(index):
     with index._store.writing() as db:
-        postings.merge(db, 300, everything=True)
+        segment_writer.merge(db, 300, everything=True)
 
 
 def remove(index):
@@ -220,13 +221,13 @@ def test_cancel_stops_add_many_while_it_waits_in_sql(tmp_path):
 def test_cancel_stops_a_check_also_between_two_statements(tmp_path, monkeypatch, moment):
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
-        original = getattr(check.postings, moment)
+        original = getattr(check.segments, moment)
 
         def meanwhile(*arguments):
             cancelled_from_another_thread(index)
             return original(*arguments)
 
-        monkeypatch.setattr(check.postings, moment, meanwhile)
+        monkeypatch.setattr(check.segments, moment, meanwhile)
         with pytest.raises(docindex.Cancelled):
             index.check()
         monkeypatch.undo()

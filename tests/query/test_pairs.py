@@ -11,14 +11,15 @@ from docindex import Recipe
 from docindex.kernels.minhash import estimate_resemblance
 from docindex.query import candidates, overlap, pair_join
 from docindex.query.pairs import containments, pairs
-from docindex.storage import contents, documents, postings
+from docindex.storage import contents, documents, segment_writer
+from docindex.storage.segments import POSTING_HASH_BITS, all_segments
 
 # So small that a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
 THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
 
 
-def hash_sets(index, bits=postings.HASH_BITS, ignored=(), ignore_above=None):
+def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
     """For each key its hashes that count and its symbols; and how many are set aside."""
     with index._store.reading() as db:
         rows = db.execute(
@@ -79,7 +80,7 @@ def shown(found):
     ]
 
 
-def check(index, least, *, bits=postings.HASH_BITS, ignored=(), ignore_above=None, where=None):
+def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, where=None):
     """That all three questions have the answers that comparing all with all has."""
     sets, aside = hash_sets(index, bits, ignored, ignore_above)
     options = {"ignored": np.array(sorted(ignored), np.uint64), "ignore_above": ignore_above}
@@ -120,8 +121,9 @@ def corpus(rng, count):
 @pytest.fixture
 def tight(monkeypatch):
     """Everything in small stretches, and hashes of which so few bits are indexed that many look alike."""
-    monkeypatch.setattr(postings, "_AT_ONCE", 64)
-    monkeypatch.setattr(postings, "HASH_BITS", 9)
+    monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 64)
+    monkeypatch.setattr(segment_writer, "KEYS_IN_MEMORY", 64)
+    monkeypatch.setattr(segment_writer, "POSTING_HASH_BITS", 9)
     monkeypatch.setattr(candidates, "_MEETINGS", 50)
     monkeypatch.setattr(candidates, "_KEPT", 0)
     monkeypatch.setattr(overlap, "_HASHES", 40)
@@ -168,7 +170,7 @@ def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch
     for seed in range(36):
         rng = random.Random(seed)
         bits = (4, 6, 9)[seed % 3]
-        monkeypatch.setattr(postings, "HASH_BITS", bits)
+        monkeypatch.setattr(segment_writer, "POSTING_HASH_BITS", bits)
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 2):
                 check(index, least, bits=bits)
@@ -181,16 +183,16 @@ def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch
 
 @pytest.mark.usefixtures("tight")
 def test_a_merge_under_way_changes_nothing(monkeypatch):
-    monkeypatch.setattr(postings, "_LEAST", 16)
-    monkeypatch.setattr(postings, "_BLOCK", 4)
-    monkeypatch.setattr(postings, "_MERGED_AT_LEAST", 3)
-    monkeypatch.setattr(postings, "_MERGED_PER_POSTING", 0)
+    monkeypatch.setattr(segment_writer, "_LEAST", 16)
+    monkeypatch.setattr(segment_writer, "_BLOCK", 4)
+    monkeypatch.setattr(segment_writer, "_MERGED_AT_LEAST", 3)
+    monkeypatch.setattr(segment_writer, "_MERGED_PER_POSTING", 0)
     under_way = 0
     for seed in range(12):
         rng = random.Random(seed)
         with build(rng, 25) as index:
             with index._store.reading() as db:
-                segments = postings.all_segments(db)
+                segments = all_segments(db)
             under_way += len(segments) > 1 and any(segment.moved for segment in segments)
             least = rng.choice(THRESHOLDS)
             check(index, least, bits=9)

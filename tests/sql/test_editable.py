@@ -149,12 +149,12 @@ def test_a_slip_changes_nothing_and_says_what_it_is(place, sql, error, message):
 def test_a_change_that_breaks_in_the_middle_leaves_nothing(place, monkeypatch):
     db, _ = place
     db.execute("insert into doc_index (key, text) values ('a', 'one')")
-    from docindex.storage import postings
+    from docindex.storage import segment_writer
 
     def broken(*_):
         raise MemoryError("no memory")
 
-    monkeypatch.setattr(postings, "add", broken)
+    monkeypatch.setattr(segment_writer, "add_postings", broken)
     with pytest.raises(MemoryError):
         db.execute("insert into doc_index (key, text) values ('b', 'two')")
     db.execute("begin")

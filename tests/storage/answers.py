@@ -3,6 +3,7 @@
 import numpy as np
 
 from docindex.storage import contents, postings
+from docindex.storage.segments import POSTING_HASH_BITS
 
 _SKETCH = (
     "select d.key, d.meta, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
@@ -30,7 +31,7 @@ def answers(index, hashes=None):
         if hashes is None:
             hashes = all_hashes(index)
         which, found = looked_up(db, hashes)
-        prefixes = hashes >> np.uint64(64 - postings.HASH_BITS)
+        prefixes = hashes >> np.uint64(64 - POSTING_HASH_BITS)
         pairs = {
             (prefix, key)
             for prefix, content in zip(prefixes[which].tolist(), found.tolist(), strict=True)

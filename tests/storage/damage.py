@@ -21,18 +21,21 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from unittest import mock
 
 import apsw
 import numpy as np
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents, postings
+from docindex.storage import contents, segment_writer
 from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 
 RECIPE = Recipe(k=8, window=6, shingle=3, slots=16, features=(4, 4, 2), min_s=8, mod_m=3, level=8)
 SEED = 20_261
+# Merges begin early, and the last of them is still under way at the end of `build`.
+SMALL_MERGES = {"_BLOCK": 32, "_LEAST": 64, "_MERGED_AT_LEAST": 60, "_MERGED_PER_POSTING": 0}
 _SECONDS = 10
 _MEMORY = 400 << 20
 
@@ -42,43 +45,35 @@ _MEMORY = 400 << 20
 def build(path):
     """An index of every kind of row: replaced and removed documents, segments, a merge under way."""
     rng = random.Random(SEED)
-    kept = {name: getattr(postings, name) for name in ("_BLOCK", "_LEAST", "_MERGED_AT_LEAST")}
-    per_posting, postings._MERGED_PER_POSTING = postings._MERGED_PER_POSTING, 0
-    postings._BLOCK, postings._LEAST, postings._MERGED_AT_LEAST = 32, 64, 60
-    try:
-        with docindex.open(path, recipe=RECIPE) as index:
-            first = prose(rng, 900)
-            index.add_many(
-                [
-                    ("big", first, {"author": "Ada", "pages": [1, 2, None]}),
-                    ("excerpt", prose(rng, 40) + first[500:1500]),
-                    ("copy", first),
-                    ("noise", noise(rng, 300), "raw"),
-                    ("empty", ""),
-                    ("gone", prose(rng, 300)),
-                    ("naïve/漢字\n", "Größe 漢字 \ud800 \0 end", {"ü": 1.5}),
-                ],
-                workers=1,
-            )
-            index.add("not kept", prose(rng, 120), store_text=False)
-            index.add("changed", prose(rng, 200))
-            for number in range(5):
-                index.add(f"note {number}", prose(rng, 60 + 10 * number), meta=number)
-            index.add("changed", prose(rng, 210), meta=["again"])
-            index.remove("gone")
-            index.remove("note 1")
-            index.add("last", first[100:900])
-            index.add("late", prose(rng, 100))
-            index.boilerplate.add(prose(rng, 30), name="template")
-            stats = index.stats()
-            with index._store.reading() as db:
-                under_way = db.execute("select count(*) from segment where moved > 0").get
-            assert min(under_way, stats.segments - 3, stats.dead) >= 1, (under_way, stats)
-            assert index.check() == []
-    finally:
-        for name, value in kept.items():
-            setattr(postings, name, value)
-        postings._MERGED_PER_POSTING = per_posting
+    with mock.patch.multiple(segment_writer, **SMALL_MERGES), docindex.open(path, recipe=RECIPE) as index:
+        first = prose(rng, 900)
+        index.add_many(
+            [
+                ("big", first, {"author": "Ada", "pages": [1, 2, None]}),
+                ("excerpt", prose(rng, 40) + first[500:1500]),
+                ("copy", first),
+                ("noise", noise(rng, 300), "raw"),
+                ("empty", ""),
+                ("gone", prose(rng, 300)),
+                ("naïve/漢字\n", "Größe 漢字 \ud800 \0 end", {"ü": 1.5}),
+            ],
+            workers=1,
+        )
+        index.add("not kept", prose(rng, 120), store_text=False)
+        index.add("changed", prose(rng, 200))
+        for number in range(5):
+            index.add(f"note {number}", prose(rng, 60 + 10 * number), meta=number)
+        index.add("changed", prose(rng, 210), meta=["again"])
+        index.remove("gone")
+        index.remove("note 1")
+        index.add("last", first[100:900])
+        index.add("late", prose(rng, 100))
+        index.boilerplate.add(prose(rng, 30), name="template")
+        stats = index.stats()
+        with index._store.reading() as db:
+            under_way = db.execute("select count(*) from segment where moved > 0").get
+        assert min(under_way, stats.segments - 3, stats.dead) >= 1, (under_way, stats)
+        assert index.check() == []
     assert not Path(f"{path}-wal").exists()
 
 

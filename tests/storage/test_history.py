@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import docindex
 from docindex import Recipe
 from docindex.reading import slicing
-from docindex.storage import postings
+from docindex.storage import segment_writer
 from tests.storage.answers import all_hashes, answers
 from tests.storage.texts import prose
 
@@ -33,7 +33,7 @@ metas = st.one_of(st.none(), st.integers(), st.lists(st.text(max_size=3), max_si
 def tiny_merges(monkeypatch):
     """Merges begin early and span many commits."""
     for name, value in TINY.items():
-        monkeypatch.setattr(postings, name, value)
+        monkeypatch.setattr(segment_writer, name, value)
 
 
 class Histories(RuleBasedStateMachine):
@@ -100,7 +100,7 @@ class Histories(RuleBasedStateMachine):
     @rule(budget=st.integers(1, 200))
     def merge(self, budget):
         with self.index._store.writing() as db:
-            postings.merge(db, budget, everything=True)
+            segment_writer.merge(db, budget, everything=True)
 
     @rule()
     def reopen(self):
@@ -226,7 +226,7 @@ def test_the_same_documents_give_the_same_answers_however_they_came(fill, merged
     assert len(expected["found"]) > 2000
     with docindex.open(tmp_path / "index", recipe=recipe, durability="normal") as index:
         if merged == "in small steps":
-            monkeypatch.setattr(postings, "_MERGED_AT_LEAST", 1)
+            monkeypatch.setattr(segment_writer, "_MERGED_AT_LEAST", 1)
         fill(index)
         if merged == "all":
             index.optimize()
@@ -297,7 +297,7 @@ def test_an_index_that_has_shrunk_is_still_merged_in_small_steps():
         going_on = True
         while going_on:
             with index._store.writing() as db:
-                going_on = postings.merge(db, 1000, everything=True)
+                going_on = segment_writer.merge(db, 1000, everything=True)
             assert answers(index) == expected
         assert index.check() == []
         assert index.stats().segments == 1

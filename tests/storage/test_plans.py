@@ -9,7 +9,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents, postings
+from docindex.storage import contents, segment_writer
 from tests.storage.answers import looked_up
 from tests.storage.texts import prose
 
@@ -49,7 +49,7 @@ def operations(index):
 
     def merge():
         with index._store.writing() as db:
-            postings.merge(db, 100, everything=True)
+            segment_writer.merge(db, 100, everything=True)
 
     return {
         "add": lambda: index.add("new", "a new text that nobody has " * 3, meta=1),

@@ -1,0 +1,192 @@
+"""Read the segments of the inverted index: their layout, and the keys in their blocks.
+
+The inverted index says which contents have a hash. It consists of segments; each commit adds one. A segment
+is a sorted list of *keys*, one for each *posting* (a hash, and a content that has it). A key is the high bits
+of the hash, followed by the content's number counted from the segment's first content. The keys are cut by
+their highest bits into *blocks* of a few hundred keys, and each block is one row of `posting`. The bits that
+name a block are the same in all its keys, so they are not stored.
+
+Takes a connection that is inside a transaction; returns segments, their keys, or postings as arrays. Checks
+what it reads: a row that no writer makes raises `CorruptIndex`. Must never write.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NoReturn
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U64
+from docindex.kernels.packing import unpacked
+from docindex.storage.rows import rows
+
+# A new segment stores this many bits of each hash. Two different hashes agree in 32 bits once in
+# 2^32 / postings look-ups: once in 900 hashes at five million postings. That costs one candidate, which the
+# forward index then rejects. With 40 bits each posting takes a byte more: the file grows by 4% of the size of
+# the texts, and the answers are no better.
+POSTING_HASH_BITS = 32
+
+# A row's id has 31 bits for the segment and 32 for the block.
+MAX_BLOCK_BITS = 31
+MAX_SEGMENT = (1 << 31) - 1
+
+# At most this many keys are in memory at a time, whatever is read, merged or written. With the arrays that
+# are computed from them, they take 60 MB.
+KEYS_IN_MEMORY = 1 << 20
+
+_BLOCKS_AT_A_TIME = 4096
+
+_BLOCK_RANGE = "select id, keys from main.posting where id >= ? and id < ? order by id"
+_NEXT_BLOCKS = "select id, keys from main.posting where id > ? and id < ? order by id limit ?"
+_BLOCKS_BY_ID = "select p.id, p.keys from carray(?) as wanted join main.posting as p on p.id = wanted.value"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Segment:
+    """One row of the table `segment`, and the layout of keys that follows from it.
+
+    The fields are the columns of the table, in their order.
+
+    >>> segment = Segment(5, 10, 17, hash_bits=32, block_bits=4, postings=4000, target=None, moved=None)
+    >>> segment.local_bits, segment.stored_bits, segment.width
+    (3, 31, 4)
+    """
+
+    id: int
+    first: int
+    """The smallest content that its postings may have."""
+    last: int
+    """The largest."""
+    hash_bits: int
+    block_bits: int
+    postings: int
+    target: int | None
+    """The id of the segment that this one is being merged into."""
+    moved: int | None
+    """In a target whose merge is under way: how much of the range of hashes has been moved into it."""
+
+    @property
+    def local_bits(self) -> int:
+        """How many low bits of a key hold the content's number."""
+        return (self.last - self.first).bit_length()
+
+    @property
+    def stored_bits(self) -> int:
+        """How many bits of a key are stored: all except those that name the block."""
+        return self.hash_bits - self.block_bits + self.local_bits
+
+    @property
+    def width(self) -> int:
+        """How many bytes a stored key takes."""
+        return max(1, -(-self.stored_bits // 8))
+
+    def row(self, block: int) -> int:
+        """The id of a block's row in `posting`."""
+        return (self.id << 32) + block
+
+    def keys(self, found: "PostingArrays") -> U64:
+        """The keys that this segment has for postings of another segment."""
+        local = (found.contents - self.first).astype(np.uint64)
+        return ((found.hashes >> np.uint64(64 - self.hash_bits)) << np.uint64(self.local_bits)) | local
+
+    def contents(self, keys: U64) -> I64:
+        """The content of each key."""
+        return (keys & np.uint64((1 << self.local_bits) - 1)).astype(np.int64) + self.first
+
+
+SEGMENT_COLUMNS = tuple(field.name for field in dataclasses.fields(Segment))
+_SEGMENTS = f"select {', '.join(SEGMENT_COLUMNS)} from main.segment order by id"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class PostingArrays:
+    """Postings as two arrays of equal length. Only the stored high bits of a hash are set."""
+
+    hashes: U64
+    contents: I64
+
+
+def all_segments(db: apsw.Connection) -> list[Segment]:
+    """All segments, oldest first. Their numbers are checked, so that callers can compute with them."""
+    segments = {row[0]: Segment(*row) for row in rows(db, _SEGMENTS)}
+    targets = {segment.target for segment in segments.values()}
+    for segment in segments.values():
+        if not (_has_possible_layout(segment) and _has_possible_merge(segment, segments)):
+            damaged_segments(f"segment {segment.id} has impossible numbers", db.filename)
+        if segment.moved is not None and segment.id not in targets:
+            damaged_segments("a segment is being merged from no others", db.filename)
+    return list(segments.values())
+
+
+def _has_possible_layout(segment: Segment) -> bool:
+    return (
+        0 < segment.id <= MAX_SEGMENT
+        and 0 <= segment.first <= segment.last
+        and 0 <= segment.block_bits <= min(segment.hash_bits, MAX_BLOCK_BITS)
+        and segment.hash_bits + segment.local_bits <= 64
+        and 0 <= segment.postings < 1 << 40
+        and (segment.moved is None or 0 <= segment.moved < 1 << segment.block_bits)
+    )
+
+
+def _has_possible_merge(segment: Segment, segments: dict[int, Segment]) -> bool:
+    """Whether a segment has no target, or one that is being merged into; no target has a target itself."""
+    if segment.target is None:
+        return True
+    target = segments.get(segment.target)
+    return target is not None and target.moved is not None and segment.moved is None
+
+
+def sources_of(segments: Iterable[Segment], target: Segment) -> list[Segment]:
+    """The segments that are being merged into a target."""
+    return [segment for segment in segments if segment.target == target.id]
+
+
+def blocks_of(db: apsw.Connection, segment: Segment, first: int, last: int) -> U64:
+    """The keys of a segment's blocks from `first` up to but not including `last`, ascending."""
+    found = rows(db, _BLOCK_RANGE, (segment.row(first), segment.row(last)))
+    return _decoded(segment, found, db.filename)
+
+
+def chosen_blocks(db: apsw.Connection, segment: Segment, blocks: I64) -> U64:
+    """The keys of some of a segment's blocks, which are given in ascending order; the keys ascend, too."""
+    return _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(blocks + segment.row(0)),)), db.filename)
+
+
+def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int]]:
+    """The keys of all blocks of a segment, ascending; yields a piece at a time, with its number of rows."""
+    last = segment.row(-1)
+    while found := rows(db, _NEXT_BLOCKS, (last, segment.row(1 << segment.block_bits), _BLOCKS_AT_A_TIME)):
+        yield _decoded(segment, found, db.filename), len(found)
+        last = found[-1][0]
+
+
+def postings_in(segment: Segment, keys: U64) -> PostingArrays:
+    """The postings that keys of a segment stand for."""
+    hashes = (keys >> np.uint64(segment.local_bits)) << np.uint64(64 - segment.hash_bits)
+    return PostingArrays(hashes, segment.contents(keys))
+
+
+def damaged_segments(problem: str, path: str) -> NoReturn:
+    """Raise the error for an inverted index that cannot be read."""
+    raise CorruptIndex(f"{problem}; restore a backup, or index again", path)
+
+
+def _decoded(segment: Segment, found: Sequence[tuple[int, bytes]], path: str) -> U64:
+    """The keys in some rows of a segment, checked to be in ascending order."""
+    if not found:
+        return np.empty(0, np.uint64)
+    lengths = np.array([len(data) for _, data in found], np.int64)
+    if (lengths % segment.width).any():
+        damaged_segments(f"a block of segment {segment.id} is not a whole number of keys", path)
+    keys = unpacked(b"".join(data for _, data in found), segment.width)
+    stored_bits = np.uint64(segment.stored_bits)
+    if keys.max(initial=0) >> stored_bits:
+        damaged_segments(f"a block of segment {segment.id} has a key that is too large", path)
+    blocks = np.array([row for row, _ in found], np.int64) - segment.row(0)
+    keys |= np.repeat(blocks.astype(np.uint64), lengths // segment.width) << stored_bits
+    if (keys[1:] <= keys[:-1]).any():
+        damaged_segments(f"the keys of segment {segment.id} are out of order", path)
+    return keys
