@@ -40,6 +40,27 @@ INSIDE = {
     "kernels.study": [
         {"compressed", "group_sizes", "sample_estimators", "selections", "weighted_simhash"},
     ],
+    "reading": [
+        {"protocol", "slicing", "code_points", "english"},
+        {"canonical_text"},
+        {"plain_text"},
+        {"registry"},
+    ],
+    "sketching": [
+        {"sketches", "tokens", "text_parts"},
+        {"incremental", "worker_protocol"},
+        {"single_text", "sketcher"},
+        {"workers"},
+    ],
+    "storage": [
+        {"values", "key_ranges", "user_sql", "connection"},
+        {"rows"},
+        {"tables"},
+        {"batch_rows", "file_rows", "untrusted", "bulk", "simhash_index", "segments"},
+        {"forward_index", "contents", "migrations", "postings"},
+        {"documents", "templates", "host_connection", "segment_writer", "check"},
+        {"maintenance"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),
