@@ -41,7 +41,7 @@ def near_many(
             simhashes.append(int(query))
         else:
             simhashes.append(resolve(db, query).stored_sketch(db, recipe).simhash)
-    places, contents, distances = simhash_index.near_many(db, as_bits(simhashes), distance, check_cancelled)
+    places, contents, distances = simhash_index.find_near(db, as_bits(simhashes), distance, check_cancelled)
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
     for content, key, number in documents_of(db, np.unique(contents), where):

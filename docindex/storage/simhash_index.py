@@ -1,11 +1,13 @@
-"""A simhash in, the contents out whose own differs from it in few bits.
+"""Find the contents whose simhash differs from a given one in at most a few bits.
 
-The 64 bits are three blocks. Whatever differs from a simhash in d bits differs in few of some block: so all
-values that this block can have are looked up, and what lies there is compared whole. Where that is more work
-than to read all simhashes, these are read. Either way exactly the contents within the distance are found.
+A simhash has 64 bits, which are cut into three blocks. If two simhashes differ in d bits, there is a block in
+which they differ in few. So all values that differ from a block in few bits are looked up in an index on that
+block, and the simhashes found there are compared in full. If that is more work than reading all simhashes,
+all are read. Either way the result is exactly the contents within the distance.
 
-Must never read a row of `content`, which is long, but its indexes alone; nor trust what they hold to be
-numbers. Must run inside a transaction that its caller opened.
+Takes simhashes and a distance; returns contents and their distances as arrays. Must run inside a transaction
+that its caller opened. Must never read a row of `content`, which is long: the indexes hold everything that is
+needed. Must never trust that a column holds integers.
 """
 
 import functools
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterator
 
 import apsw
 import numpy as np
+from numpy.typing import ArrayLike
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
@@ -25,89 +28,86 @@ from docindex.kernels.sorted_tables import SortedTables
 from docindex.kernels.table_design import TableDesign, useful_designs
 from docindex.storage.rows import Bindings, value
 
-# Where each block begins, counted from the highest bit, and how many bits it has. For each there is an index
-# on the simhash turned left so that the block leads, hence in the order of its values. The choices, with a
-# million contents:
+# Where each block begins, counted from the highest bit, and how many bits it has. Each block has an index on
+# the simhash rotated left until the block leads, so that the index is in the order of the block's values.
+# Alternatives, measured with a million contents:
 #
-#   index for each of            bytes a content   us to insert one   ms at distance 3      6      8
-#   1 block of 22 bits, turned          19                 5               0.50           30
-#   2 blocks, turned                    37                12               0.05            0.73   3.1
-#   3 blocks, turned                    56                18               0.05            0.19   0.46
+#   one index for each of        bytes a content   us an insert    ms a look-up at distance 3      6      8
+#   1 block of 22 bits, rotated         19                 5               0.50           30
+#   2 blocks, rotated                   37                12               0.05            0.73   3.1
+#   3 blocks, rotated                   56                18               0.05            0.19   0.46
 #   3 blocks, (block, simhash)          69                20               0.05            0.21   0.48
-#   4 blocks, turned                    74                24               0.06            0.31   0.94
+#   4 blocks, rotated                   74                24               0.06            0.31   0.94
 #
-# Of an index of a million documents of 1.5 KB, without their texts, three make the file 2.4% larger and the
-# building a tenth slower.
+# For a million documents of 1.5 KB, without their texts, three indexes make the file 2.4% larger and adding
+# documents 10% slower.
 _BLOCKS = ((0, 22), (22, 21), (43, 21))
 
-# Reading a row in order costs 1, that is 0.2 us. Then to look a value up among a million contents costs 3,
-# with the half of a row that it finds, and to begin a statement 55.
+# Costs in units of 0.2 us, the time that reading one row in order takes. Among a million contents, looking up
+# one value costs 3 (on average it finds half a row), and starting a statement costs 55.
 _PROBE = 3
 _STATEMENT = 55
-_NEVER = 1 << 62
+_NEVER = 1 << 62  # more contents than a file can have
 
-# In memory, in nanoseconds: to sort a value into a table, to look a query up in it, and to compare a
-# candidate there; without tables to compare a query with a value, and to begin with a query.
+# Costs in memory, in nanoseconds. With tables: to sort a value into a table, to look up a query in a table,
+# and to compare a candidate. Without tables: to compare a query with a value, and to start a query.
 _SORTED, _LOOKED_UP, _CANDIDATE = 30, 105, 4.5
 _PAIR, _QUERY = 0.5, 5000
 
-# How many values there may be in all tables at a time: they take 12 bytes each, and in time a million
-# contents at distance 4 and below need no second piece.
+# How many values all tables together may hold at a time. Each takes 12 bytes. A million contents fit in one
+# piece up to distance 4.
 _IN_TABLES = 1 << 24
-_AT_ONCE = 1 << 20
+_AT_ONCE = 1 << 20  # rows read at a time where no tables are built
 
 _ALL = "select id, simhash from main.content"
 _COUNT = "select count(*) from (select 1 from main.content limit ?)"
 
 
-def near(db: apsw.Connection, simhash: int, distance: int) -> tuple[I64, I64]:
-    """All contents within a distance of a simhash, and their distances; by distance, then by content.
-
-    Among a million contents 0.1 ms up to distance 4 and 0.6 ms at 8; beyond 20 all simhashes are read, which
-    takes 0.2 s. A ValueError for a distance outside 0..63.
-    """
-    _, contents, distances = near_many(db, as_bits([simhash]), distance)
-    return contents, distances
-
-
-def near_many(
-    db: apsw.Connection, simhashes: U64, distance: int, check_cancelled: Callable[[], None] = lambda: None
+def find_near(
+    db: apsw.Connection,
+    simhashes: ArrayLike,
+    distance: int,
+    check_cancelled: Callable[[], None] = lambda: None,
 ) -> tuple[I64, I64, I64]:
-    """For each of many simhashes the same: its place among them, a content, and their distance.
+    """Find all contents within a distance of simhashes, as three arrays.
 
-    By place, then by distance, then by content. A million against a million contents take 1.4 s at
-    distance 3, and 8 at 6; beside what is found, 200 MB, however many there are.
+    The arrays hold the place of the simhash among `simhashes`, the content, and the distance. They are
+    ordered by place, then by distance, then by content. Raises `ValueError` for a distance outside 0..63.
+
+    One simhash among a million contents takes 0.1 ms up to distance 4 and 0.6 ms at distance 8. Beyond 20 all
+    simhashes are read, which takes 0.2 s. A million simhashes among a million contents take 1.4 s at distance
+    3 and 8 s at distance 6. Besides the result, memory stays at 200 MB, however many there are.
     """
     if not 0 <= operator.index(distance) < 64:
         raise ValueError(f"a distance of {distance}: expected 0 to 63, the number of bits that may differ")
     queries = as_bits(simhashes)
-    enough = _enough(len(queries), distance)
+    enough = _min_contents(len(queries), distance)
     count = value(db, _COUNT, (enough,))
-    found = _looked_up(db, queries, distance) if count == enough else _compared(db, queries, distance, count)
+    found = _by_lookup(db, queries, distance) if count == enough else _by_scan(db, queries, distance, count)
     parts = [np.empty((3, 0), np.int64)]
     for part in found:
-        check_cancelled()  # may raise, to stop
+        check_cancelled()
         parts.append(part)
     places, contents, distances = np.concatenate(parts, axis=1)
     order = np.lexsort((contents, distances, places))
     return places[order], contents[order], distances[order]
 
 
-def _enough(queries: int, distance: int) -> int:
-    """How many contents there must be for looking up to be no more work than reading all of them."""
+def _min_contents(queries: int, distance: int) -> int:
+    """The number of contents from which looking up is no more work than reading all of them."""
     work, share = 0, 0.0
     for (_, width), most in zip(_BLOCKS, _most_flips(distance), strict=True):
         values = sum(math.comb(width, flipped) for flipped in range(most + 1))
         work += queries * (_PROBE * values + _STATEMENT * (values > 0))
-        share += queries * values / (1 << width)  # of the contents: so many are found, and read as well
+        share += queries * values / (1 << width)  # the share of contents that are found, and so read
     return math.ceil(work / (1 - share)) if share < 1 else _NEVER
 
 
 def _most_flips(distance: int) -> tuple[int, ...]:
-    """In how many bits each block may differ to be looked up; -1 for not at all.
+    """For each block, in how many bits the values that are looked up may differ; -1 for no look-up.
 
-    One more than each of these together are one more than the distance: so what differs in more bits of every
-    block is beyond it. The wider blocks get fewer.
+    Add 1 to each number: the sum is the distance plus 1. So a simhash that differs in more bits than that in
+    every block is beyond the distance. The last blocks, which are narrower, get the larger numbers.
 
     >>> _most_flips(3), _most_flips(0)
     ((0, 0, 1), (-1, -1, 0))
@@ -117,7 +117,7 @@ def _most_flips(distance: int) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _flips(width: int, most: int) -> U64:
-    """All numbers with at most so many bits, all of them among the highest `width`; ascending."""
+    """All numbers that have at most `most` bits set, only among the highest `width` bits; ascending."""
     found = np.zeros(1, np.uint64)
     for bit in range(64 - width, 64):
         found = np.append(found, found[np.bitwise_count(found) < most] | np.uint64(1 << bit))
@@ -125,47 +125,47 @@ def _flips(width: int, most: int) -> U64:
     return found
 
 
-def _turned(turn: int) -> str:
-    """The expression of an index, as the schema has it. (SQLite fills up with the sign, hence the mask.)"""
+def _rotated(turn: int) -> str:
+    """The expression of an index, as in the schema. It needs a mask because SQLite shifts the sign in."""
     return f"((simhash << {turn}) | ((simhash >> {64 - turn}) & {(1 << turn) - 1}))" if turn else "simhash"
 
 
-# Reading `cross join` SQLite keeps to this order, whatever it was told of the tables' sizes.
+# `cross join` makes SQLite keep this order of the tables, whatever `analyze` has recorded.
 _PROBES = tuple(
-    f"select id, {_turned(turn)} from carray(?) as wanted cross join main.content "
-    f"on {_turned(turn)} between wanted.value and wanted.value | {(1 << 64 - width) - 1}"
+    f"select id, {_rotated(turn)} from carray(?) as wanted cross join main.content "
+    f"on {_rotated(turn)} between wanted.value and wanted.value | {(1 << 64 - width) - 1}"
     for turn, width in _BLOCKS
 )
 
 
-def _looked_up(db: apsw.Connection, queries: U64, distance: int) -> Iterator[I64]:
-    """Query, contents and distances of what the indexes find, a query at a time."""
+def _by_lookup(db: apsw.Connection, queries: U64, distance: int) -> Iterator[I64]:
+    """Search the indexes, one query at a time; yields rows of places, contents and distances."""
     for place, query in enumerate(queries.tolist()):
         found = [np.empty((2, 0), np.int64)]
         for (turn, width), most, statement in zip(_BLOCKS, _most_flips(distance), _PROBES, strict=True):
             if most < 0:
                 continue
-            turned = (query << turn | query >> 64 - turn) % (1 << 64)
-            first = _flips(width, most) ^ np.uint64(turned >> 64 - width << 64 - width)
-            for contents, simhashes in _numbers(db, statement, (apsw.carray(first.view(np.int64)),)):
-                distances = np.bitwise_count(simhashes ^ np.uint64(turned))
+            rotated = (query << turn | query >> 64 - turn) % (1 << 64)
+            first = _flips(width, most) ^ np.uint64(rotated >> 64 - width << 64 - width)
+            for contents, simhashes in _integer_pairs(db, statement, (apsw.carray(first.view(np.int64)),)):
+                distances = np.bitwise_count(simhashes ^ np.uint64(rotated))
                 within = distances <= distance
                 found.append(np.stack((contents[within], distances[within])))
         contents, distances = np.concatenate(found, axis=1)
         contents, at, which = np.unique(contents, return_index=True, return_inverse=True)
         if (distances != distances[at][which]).any():
             raise CorruptIndex(
-                f"in {db.filename} the indexes of simhashes do not agree; restore a backup, or index again",
+                f"in {db.filename} the simhash indexes disagree; restore a backup, or index again",
                 db.filename,
             )
         yield np.stack((np.full(len(at), place), contents, distances[at]))
 
 
-def _compared(db: apsw.Connection, queries: U64, distance: int, count: int) -> Iterator[I64]:
-    """Queries, contents and distances, with all simhashes read."""
-    design = _design(len(queries), count, distance)
+def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> Iterator[I64]:
+    """Read all simhashes and compare them with the queries; yields the same as `_by_lookup`."""
+    design = _cheapest_design(len(queries), count, distance)
     at_once = _AT_ONCE if design is None else max(1, _IN_TABLES // design.tables)
-    for contents, simhashes in _numbers(db, _ALL, at_once=at_once):
+    for contents, simhashes in _integer_pairs(db, _ALL, at_once=at_once):
         if design is not None:
             places, which, distances = SortedTables(simhashes, design).near_many(queries)
             yield np.stack((places, contents[which], distances))
@@ -180,14 +180,14 @@ def _compared(db: apsw.Connection, queries: U64, distance: int, count: int) -> I
 
 
 def _within(simhashes: U64, one: np.uint64, distance: int) -> tuple[I64, I64]:
-    """Which of some simhashes are within a distance of one, and theirs."""
+    """The places of the simhashes within a distance of one, and their distances."""
     distances = np.bitwise_count(simhashes ^ one)
     which = np.flatnonzero(distances <= distance)
     return which, distances[which].astype(np.int64)
 
 
-def _design(queries: int, count: int, distance: int) -> TableDesign | None:
-    """The tables in which so many queries find what is near among so many contents; None for no tables."""
+def _cheapest_design(queries: int, count: int, distance: int) -> TableDesign | None:
+    """The tables that make this number of queries and contents cheapest; None if no tables are cheapest."""
     log2 = math.log2(max(1, count))
 
     def nanoseconds(design: TableDesign | None) -> float:
@@ -197,19 +197,20 @@ def _design(queries: int, count: int, distance: int) -> TableDesign | None:
         a_table = _SORTED * count + queries * (_LOOKED_UP * pieces + _CANDIDATE * design.candidates(log2))
         return design.tables * a_table
 
-    # (One without blocks is a single table, in which all are candidates.)
+    # A design without blocks is left out: it is a single table, in which every value is a candidate.
     return min(
         (None, *(design for design in useful_designs(64, distance, log2) if design.blocks)), key=nanoseconds
     )
 
 
-def _numbers(
+def _integer_pairs(
     db: apsw.Connection, statement: str, bindings: Bindings = (), at_once: int = _AT_ONCE
 ) -> Iterator[tuple[I64, U64]]:
-    """What a statement reads as contents and simhashes, some at a time; anything but whole numbers is damage.
+    """The rows of a statement as arrays of contents and simhashes, up to `at_once` rows at a time.
 
-    An `array` refuses all other types, and takes a million pairs in 0.2 s and 16 MB. Rows checked one by one
-    take 0.5 s; `fetchall` 0.2 s before any check, and 300 MB; what SQLite can join to one long text 0.15 s.
+    Raises `CorruptIndex` for a value that is not an integer: an `array` refuses all other types. It reads a
+    million pairs in 0.2 s and 16 MB. Checking row by row takes 0.5 s; `fetchall` takes 0.2 s and 300 MB
+    before any check; letting SQLite join all values into one long text takes 0.15 s.
     """
     flat = itertools.chain.from_iterable(db.execute(statement, bindings))
     while True:
@@ -217,7 +218,7 @@ def _numbers(
             some = array("q", itertools.islice(flat, 2 * at_once))
         except (TypeError, UnicodeDecodeError) as error:
             raise CorruptIndex(
-                f"in {db.filename} a simhash is no number; restore a backup, or index again", db.filename
+                f"in {db.filename} a simhash is not an integer; restore a backup, or index again", db.filename
             ) from error
         if not some:
             return

@@ -113,7 +113,7 @@ def one(db, simhashes):
         took, found, rounds = [], 0, LOOKED_UP if distance < 9 else 5
         for query in random.choice(simhashes, rounds).tolist():
             start = time.perf_counter()
-            contents, _ = simhash_index.near(db, query, distance)
+            _, contents, _ = simhash_index.find_near(db, [query], distance)
             took.append(1000 * (time.perf_counter() - start))
             found += len(contents)
         values = sum(
@@ -121,7 +121,7 @@ def one(db, simhashes):
             for (_, width), most in zip(
                 simhash_index._BLOCKS, simhash_index._most_flips(distance), strict=True
             )
-            if most >= 0 and simhash_index._enough(1, distance) <= COUNT
+            if most >= 0 and simhash_index._min_contents(1, distance) <= COUNT
         )
         print(
             f"{distance:8} {values or 'all':>7} {found / rounds:8.1f} "
@@ -148,12 +148,12 @@ def beside(db, simhashes, rounds):
         rows = db.execute("select id, simhash from content not indexed").fetchall()
         return [number for number, simhash in rows if (simhash % (1 << 64) ^ query).bit_count() <= 3]
 
-    ours = median(lambda query: simhash_index.near(db, query, 3))
+    ours = median(lambda query: simhash_index.find_near(db, [query], 3))
     print(f"at distance 3, beside it: {ours:.3f} ms")
     in_memory = median(scan)
     print(f"  numpy, all held in memory: {in_memory:.3f} ms, {in_memory / ours:.1f} times as long")
     del queries[3:]
-    by_index = median(lambda query: list(simhash_index._compared(db, np.array([query], np.uint64), 3, COUNT)))
+    by_index = median(lambda query: list(simhash_index._by_scan(db, np.array([query], np.uint64), 3, COUNT)))
     print(f"  all read from the smallest index: {by_index:.0f} ms, {by_index / ours:,.0f} times")
     by_rows = median(select)
     print(f"  `select id, simhash from content`, in Python: {by_rows:.0f} ms, {by_rows / ours:,.0f} times")
@@ -168,9 +168,9 @@ def many(db, simhashes, rounds):
         took = []
         for _ in range(rounds):
             start = time.perf_counter()
-            places, _, _ = simhash_index.near_many(db, queries, distance)
+            places, _, _ = simhash_index.find_near(db, queries, distance)
             took.append(time.perf_counter() - start)
-        design = simhash_index._design(COUNT, COUNT, distance)
+        design = simhash_index._cheapest_design(COUNT, COUNT, distance)
         print(f"{distance:8} {len(places):10,} found in {np.median(took):6.2f} s, {design.tables:2} tables")
     some = queries[:200]
     start = time.perf_counter()
@@ -180,5 +180,5 @@ def many(db, simhashes, rounds):
     print(f"  numpy, a scan for each of them, from {len(some)}: {scan:.0f} s")
     for number in (1000, 10_000, 100_000):
         start = time.perf_counter()
-        simhash_index.near_many(db, queries[:number], 3)
+        simhash_index.find_near(db, queries[:number], 3)
         print(f"  {number:,} at distance 3: {time.perf_counter() - start:.3f} s")

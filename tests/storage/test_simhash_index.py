@@ -1,4 +1,4 @@
-"""Whatever is within a distance is found, and nothing else, however it is looked for."""
+"""Exactly the contents within a distance are found, by look-up and by reading all simhashes."""
 
 import contextlib
 import itertools
@@ -25,36 +25,40 @@ INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
 
 
 def filled(simhashes, first=10, step=3):
-    """A file in memory, with contents that have these simhashes; their numbers have gaps."""
+    """A database in memory whose contents have these simhashes. There are gaps between the content ids."""
     db = apsw.Connection(":memory:")
     for script in _scripts():
         db.execute(script).fetchall()
     signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
     db.executemany(
-        "insert into content values (?1, cast(?1 as blob), 'plain', x'', 0, 0, 0, 0, 0, ?2, x'', 0, 0)",
+        "insert into content (id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, "
+        "hashes, simhash, slots, parts, sum) "
+        "values (?1, cast(?1 as blob), 'plain', x'', 0, 0, 0, 0, 0, ?2, x'', 0, 0)",
         ((first + step * number, simhash) for number, simhash in enumerate(signed)),
     )
     return db
 
 
 def plain(simhashes, query, distance, first=10, step=3):
-    """The definition."""
+    """The definition of what is within a distance: (distance, content) pairs in their order."""
     apart = [((query ^ simhash).bit_count(), first + step * n) for n, simhash in enumerate(simhashes)]
     return sorted(pair for pair in apart if pair[0] <= distance)
 
 
-def pairs(found):
-    contents, distances = found
+def find_near_one(db, simhash, distance):
+    """What `find_near` returns for a single simhash, as (distance, content) pairs."""
+    places, contents, distances = simhash_index.find_near(db, [simhash], distance)
+    assert not places.any()
     return list(zip(distances.tolist(), contents.tolist(), strict=True))
 
 
 def triples(found):
-    """What a look-up of many gave, and for each kind of looking the same."""
+    """The arrays that `find_near` returns, as (place, content, distance) triples."""
     return list(zip(*(column.tolist() for column in found), strict=True))
 
 
 def in_order(found):
-    """What a way of looking gave, as `near_many` gives it."""
+    """All parts that `_by_lookup` or `_by_scan` yields, as triples in the order of `find_near`."""
     places, contents, distances = np.concatenate([np.empty((3, 0), np.int64), *found], axis=1)
     return sorted(zip(places.tolist(), distances.tolist(), contents.tolist(), strict=True))
 
@@ -65,7 +69,7 @@ flips = st.sets(st.integers(0, BITS - 1), max_size=10).map(lambda bits: sum(1 <<
 
 @st.composite
 def families(draw):
-    """Simhashes around a few centres, some of them several times; and one more to look for."""
+    """Simhashes around a few centres, with repetitions; and one more as the query."""
     centres = draw(st.lists(numbers, min_size=1, max_size=3))
     members = st.builds(int.__xor__, st.sampled_from(centres), flips)
     return draw(st.lists(members, max_size=30)), draw(members)
@@ -74,25 +78,26 @@ def families(draw):
 @given(families(), st.integers(0, 12))
 @example(([HIGH, 0, 2**BITS - 1, HIGH, HIGH | 1], HIGH), 1)
 @example(([], 0), 3)
-def test_looking_up_finds_what_the_definition_says(family, distance):
+def test_lookup_finds_what_the_definition_says(family, distance):
     simhashes, query = family
-    found = in_order(simhash_index._looked_up(filled(simhashes), np.array([query], np.uint64), distance))
+    found = in_order(simhash_index._by_lookup(filled(simhashes), np.array([query], np.uint64), distance))
     assert [(apart, content) for _, apart, content in found] == plain(simhashes, query, distance)
 
 
 @given(families(), st.integers(0, BITS - 1))
 @example(([HIGH, 0, 2**BITS - 1], HIGH - 1), 63)
-def test_what_is_near_is_what_the_definition_says(family, distance):
+def test_find_near_finds_what_the_definition_says(family, distance):
     simhashes, query = family
-    found = simhash_index.near(filled(simhashes), query, distance)
-    assert pairs(found) == plain(simhashes, query, distance)
-    assert [column.dtype for column in found] == [np.int64, np.int64]
+    db = filled(simhashes)
+    assert find_near_one(db, query, distance) == plain(simhashes, query, distance)
+    found = simhash_index.find_near(db, [query], distance)
+    assert [column.dtype for column in found] == [np.int64, np.int64, np.int64]
 
 
 @pytest.mark.parametrize("tables", [True, False])
 @pytest.mark.parametrize("at_once", [1, 7, 1 << 20])
 @given(family=families(), more=st.lists(numbers, max_size=40), distance=st.integers(0, 8))
-def test_comparing_with_all_finds_what_the_definition_says(tables, at_once, family, more, distance):
+def test_reading_all_finds_what_the_definition_says(tables, at_once, family, more, distance):
     simhashes, query = family
     queries = [query, *more]
     with pytest.MonkeyPatch.context() as patch:
@@ -100,9 +105,10 @@ def test_comparing_with_all_finds_what_the_definition_says(tables, at_once, fami
         patch.setattr(simhash_index, "_QUERY", 0)
         patch.setattr(simhash_index, "_IN_TABLES", at_once)
         patch.setattr(simhash_index, "_AT_ONCE", at_once)
-        assert isinstance(simhash_index._design(1, 1000, distance), TableDesign if tables else type(None))
-        db, resolve = filled(simhashes), np.array(queries, np.uint64)
-        found = in_order(simhash_index._compared(db, resolve, distance, count=1000))
+        design = simhash_index._cheapest_design(1, 1000, distance)
+        assert isinstance(design, TableDesign if tables else type(None))
+        db, array = filled(simhashes), np.array(queries, np.uint64)
+        found = in_order(simhash_index._by_scan(db, array, distance, count=1000))
     assert found == [
         (place, *pair) for place, one in enumerate(queries) for pair in plain(simhashes, one, distance)
     ]
@@ -119,13 +125,13 @@ def test_every_pattern_of_up_to_three_flipped_bits_is_found():
     simhashes = [centre ^ pattern for pattern in patterns]
     db = filled(simhashes)
     for distance, expected in ((0, 1), (1, 65), (2, 2081), (3, 43_745)):
-        assert len(simhash_index.near(db, centre, distance)[0]) == expected
-    # As many as it is apart: the last one has three bits at one end, the first of three at the other.
+        assert len(find_near_one(db, centre, distance)) == expected
+    # The first pattern of three bits has them at one end, the last pattern at the other.
     for simhash in (simhashes[2081], simhashes[-1]):
-        assert pairs(simhash_index.near(db, simhash, 3)) == plain(simhashes, simhash, 3)
+        assert find_near_one(db, simhash, 3) == plain(simhashes, simhash, 3)
 
 
-def test_however_the_flipped_bits_fall_into_the_blocks_they_are_found():
+def test_flipped_bits_are_found_however_they_are_spread_over_the_blocks():
     rng = random.Random(1)
     blocks = [range(64 - turn - width, 64 - turn) for turn, width in simhash_index._BLOCKS]
     assert sorted(itertools.chain(*blocks)) == list(range(BITS))
@@ -138,19 +144,19 @@ def test_however_the_flipped_bits_fall_into_the_blocks_they_are_found():
                     chosen = [choose(block, share) for block, share in zip(blocks, shares, strict=True)]
                     simhashes.append(centre ^ sum(1 << bit for bit in itertools.chain(*chosen)))
         db, query = filled(simhashes), np.array([centre], np.uint64)
-        assert len(in_order(simhash_index._looked_up(db, query, distance))) == len(simhashes)
+        assert len(in_order(simhash_index._by_lookup(db, query, distance))) == len(simhashes)
         if distance:
-            assert in_order(simhash_index._looked_up(db, query, distance - 1)) == []
+            assert in_order(simhash_index._by_lookup(db, query, distance - 1)) == []
 
 
-def test_flips_looked_up_and_one_each_are_always_one_more_than_the_distance():
+def test_flips_looked_up_plus_one_for_each_block_add_up_to_the_distance_plus_one():
     for distance in range(BITS):
         most = simhash_index._most_flips(distance)
         assert sum(flipped + 1 for flipped in most) == distance + 1
         assert min(most) >= -1
 
 
-def test_all_values_a_block_can_have_are_looked_up_once_each():
+def test_each_value_that_a_block_can_have_is_looked_up_once():
     for width, most in ((1, 1), (5, 2), (5, 5), (21, 3)):
         found = simhash_index._flips(width, most).tolist()
         assert found == sorted({number << 64 - width for number in range(1 << width)} & set(found))
@@ -159,65 +165,62 @@ def test_all_values_a_block_can_have_are_looked_up_once_each():
 
 
 @pytest.mark.parametrize("distance", [0, 3, 5, 8, 15])
-def test_the_answer_does_not_depend_on_how_it_was_looked_for(distance):
+def test_look_up_and_reading_all_give_the_same_answer(distance):
     rng = np.random.default_rng(distance)
     simhashes = rng.integers(0, 2**BITS, 3000, np.uint64)
     simhashes[1500:] = simhashes[:1500]
     for _ in range(distance):
         simhashes[1000:2000] ^= np.uint64(1) << rng.integers(0, BITS, 1000, np.uint64)
     db, queries = filled(simhashes.tolist()), simhashes[rng.integers(0, 3000, 500)]
-    found = triples(simhash_index.near_many(db, queries, distance))
-    looked_up = in_order(simhash_index._looked_up(db, queries[:20], distance))
-    one_by_one = [
-        (n, *pair) for n, one in enumerate(queries) for pair in pairs(simhash_index.near(db, one, distance))
-    ]
+    found = triples(simhash_index.find_near(db, queries, distance))
+    looked_up = in_order(simhash_index._by_lookup(db, queries[:20], distance))
+    one_by_one = [(n, *pair) for n, one in enumerate(queries) for pair in find_near_one(db, one, distance)]
     assert [(place, apart, content) for place, content, apart in found] == one_by_one
     assert looked_up == [hit for hit in one_by_one if hit[0] < 20]
-    assert len(found) > 800  # itself and its copy, if both have not moved away from each other
+    assert len(found) > 800  # each query and its copy, unless flips moved them too far apart
 
 
 @pytest.mark.parametrize("distance", [0, 3, 7])
-def test_one_content_more_or_less_does_not_change_what_is_found(distance):
-    enough = simhash_index._enough(1, distance)
+def test_the_answer_is_the_same_just_below_and_above_the_number_where_look_ups_begin(distance):
+    enough = simhash_index._min_contents(1, distance)
     for count in (enough - 1, enough, enough + 1):
         simhashes = [HIGH ^ number << 20 for number in range(count)]
-        assert pairs(simhash_index.near(filled(simhashes), HIGH, distance)) == plain(
-            simhashes, HIGH, distance
-        )
+        assert find_near_one(filled(simhashes), HIGH, distance) == plain(simhashes, HIGH, distance)
 
 
 @pytest.mark.parametrize("queries", [1, 5])
 def test_few_contents_are_all_read_and_many_are_looked_up(queries):
-    resolve = np.arange(queries, dtype=np.uint64)
-    enough = simhash_index._enough(queries, 3)
+    simhashes = np.arange(queries, dtype=np.uint64)
+    enough = simhash_index._min_contents(queries, 3)
     assert 100 * queries < enough < 1000 * queries
     for count, expected in ((enough - 1, {simhash_index._ALL}), (enough, set(simhash_index._PROBES))):
         ran, db = set(), filled([number << 20 for number in range(count)])
         db.exec_trace = lambda _, statement, __, ran=ran: ran.add(statement) or True
-        simhash_index.near_many(db, resolve, 3)
+        simhash_index.find_near(db, simhashes, 3)
         assert ran == {simhash_index._COUNT, *expected}
-    # So much would have to be looked up that no number of contents makes it worth while.
-    assert simhash_index._enough(1, 63) == simhash_index._enough(1 << 40, 3) == simhash_index._NEVER
+    # There are so many values to look up that no number of contents makes it worthwhile.
+    assert simhash_index._min_contents(1, 63) == simhash_index._NEVER
+    assert simhash_index._min_contents(1 << 40, 3) == simhash_index._NEVER
 
 
-def test_what_is_near_comes_by_query_then_distance_then_content():
+def test_the_answer_is_ordered_by_query_then_distance_then_content():
     db = filled([7, 1, 3, 1, 0])
-    assert triples(simhash_index.near_many(db, np.array([1, 0], np.uint64), 2)) == [
+    assert triples(simhash_index.find_near(db, np.array([1, 0], np.uint64), 2)) == [
         *((0, 13, 0), (0, 19, 0), (0, 16, 1), (0, 22, 1), (0, 10, 2)),
         *((1, 22, 0), (1, 13, 1), (1, 19, 1), (1, 16, 2)),
     ]
 
 
-def test_in_an_empty_index_and_for_no_query_nothing_is_near():
+def test_an_empty_index_and_an_empty_query_give_an_empty_answer():
     with docindex.open(":memory:") as index, index._store.reading() as db:
         for distance in (0, 3, 63):
-            assert pairs(simhash_index.near(db, HIGH, distance)) == []
-            assert triples(simhash_index.near_many(db, np.array([1, 2], np.uint64), distance)) == []
-    for found in simhash_index.near_many(filled([1, 2]), np.array([], np.uint64), 3):
+            assert find_near_one(db, HIGH, distance) == []
+            assert triples(simhash_index.find_near(db, np.array([1, 2], np.uint64), distance)) == []
+    for found in simhash_index.find_near(filled([1, 2]), np.array([], np.uint64), 3):
         assert (len(found), found.dtype) == (0, np.int64)
 
 
-def test_only_contents_that_are_there_are_near():
+def test_only_contents_that_exist_are_found():
     with docindex.open(":memory:") as index:
         text = prose(random.Random(1), 100)
         index.add_many([("first", text), ("copy", text), ("other", text + " and more"), ("gone", text + ".")])
@@ -226,13 +229,10 @@ def test_only_contents_that_are_there_are_near():
         def near():
             simhash = index["first"].simhash
             with index._store.reading() as db:
-                found = simhash_index.near(db, simhash, 63)
-                assert triples(simhash_index.near_many(db, np.array([simhash], np.uint64), 63)) == [
-                    (0, content, apart) for apart, content in pairs(found)
-                ]
+                found = find_near_one(db, simhash, 63)
             return {
                 content: (simhash ^ index[key].simhash).bit_count() == apart
-                for apart, content in pairs(found)
+                for apart, content in found
                 for key in index
                 if index[key].content == content
             }
@@ -248,23 +248,23 @@ def test_only_contents_that_are_there_are_near():
 
 
 @pytest.mark.parametrize("distance", [-1, 64, 1 << 70])
-def test_a_distance_that_cannot_be_is_refused(distance):
+def test_an_impossible_distance_is_refused(distance):
     db = filled([1])
     with pytest.raises(ValueError, match=f"a distance of {distance}: expected 0 to 63"):
-        simhash_index.near(db, 1, distance)
+        simhash_index.find_near(db, [1], distance)
     with pytest.raises(ValueError, match="expected 0 to 63"):
-        simhash_index.near_many(db, np.array([], np.uint64), distance)
+        simhash_index.find_near(db, np.array([], np.uint64), distance)
 
 
-def test_a_simhash_that_does_not_fit_is_refused_and_one_read_signed_is_the_same():
+def test_a_simhash_beyond_64_bits_is_refused_and_a_signed_one_is_accepted():
     db = filled([HIGH | 5])
     with pytest.raises(ValueError, match="64 bits"):
-        simhash_index.near(db, 1 << 64, 3)
-    assert pairs(simhash_index.near(db, (HIGH | 5) - (1 << 64), 0)) == [(0, 10)]
+        simhash_index.find_near(db, [1 << 64], 3)
+    assert find_near_one(db, (HIGH | 5) - (1 << 64), 0) == [(0, 10)]
 
 
 @pytest.mark.parametrize("told_sizes", [False, True])
-def test_every_statement_reads_one_index_and_never_the_table(told_sizes):
+def test_each_statement_reads_one_index_and_never_the_table(told_sizes):
     db = filled(range(1000))
     if told_sizes:
         db.execute("analyze").fetchall()
@@ -282,13 +282,13 @@ def test_every_statement_reads_one_index_and_never_the_table(told_sizes):
     assert any(step.startswith("SCAN main.content USING COVERING INDEX") for step in plan)
 
 
-# --- a damaged file
+# A damaged file
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A file with some documents, several of them alike; and what simhashes some of them have."""
-    path = tmp_path_factory.mktemp("nearby") / "index"
+    """A file with documents of which several are similar; and the simhashes of some of them."""
+    path = tmp_path_factory.mktemp("whole") / "index"
     rng = random.Random(5)
     texts = [prose(rng, 60) for _ in range(8)]
     with docindex.open(path) as index:
@@ -298,13 +298,16 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def copy(whole, tmp_path):
-    """A copy of the file, to be damaged."""
+    """A copy of the file that a test may damage."""
     return shutil.copy(whole[0], tmp_path / "index")
 
 
 def answers(path, queries):
-    """What both ways of looking say, None for damage. The file is not opened as an index: that reads more."""
-    ways = (simhash_index._looked_up, lambda *bound: simhash_index._compared(*bound, count=40))
+    """The answers by look-up and by reading all; None for an error about damage.
+
+    The file is not opened as an index, because that would read more of it.
+    """
+    ways = (simhash_index._by_lookup, lambda *bound: simhash_index._by_scan(*bound, count=40))
     found = []
     with contextlib.closing(Store(str(path), readonly=True, durability="full", timeout_s=0)) as store:
         for way in ways:
@@ -317,14 +320,14 @@ def answers(path, queries):
 
 
 def pages_of(path, name):
-    """Where the pages of a table or an index begin in a file."""
+    """The offsets in a file where the pages of a table or an index begin."""
     with contextlib.closing(apsw.Connection(str(path))) as db:
         found = db.execute("select pageno from dbstat where name = ?", (name,)).fetchall()
         return [(page - 1) * db.pragma("page_size") for (page,) in found]
 
 
 def change_index(path, name, old, new):
-    """Write an index as if its definition were another."""
+    """Fill an index by another definition than the one that the schema keeps."""
     for change, again in (((old, new), True), ((new, old), False)):
         with contextlib.closing(apsw.Connection(str(path))) as db:
             db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
@@ -337,7 +340,7 @@ def change_index(path, name, old, new):
                 db.execute(f"reindex {name}")
 
 
-def test_of_a_file_whose_contents_cannot_be_read_the_simhashes_can(whole, copy):
+def test_simhashes_can_be_read_even_if_the_rows_of_the_table_are_damaged(whole, copy):
     source, queries = whole
     damaged = bytearray(source.read_bytes())
     pages = pages_of(source, "content")
@@ -350,7 +353,7 @@ def test_of_a_file_whose_contents_cannot_be_read_the_simhashes_can(whole, copy):
     assert answers(copy, queries) == expected
 
 
-def test_a_changed_byte_of_an_index_is_an_error_or_no_matter_or_named_by_check(whole, copy):
+def test_a_changed_byte_of_an_index_is_an_error_or_harmless_or_named_by_check(whole, copy):
     path, queries = whole
     source, expected = path.read_bytes(), answers(path, queries)
     rng = random.Random(6)
@@ -369,14 +372,14 @@ def test_a_changed_byte_of_an_index_is_an_error_or_no_matter_or_named_by_check(w
             wrong += any(given not in (right, None) for given, right in zip(found, expected, strict=True))
             errors += None in found
             named += bool(findings)
-    # The changes bite, and hardly any falls into unused bytes.
+    # The changes matter: hardly any of them falls into unused bytes.
     assert wrong > 20
     assert errors > 5
     assert named > 150
 
 
 @pytest.mark.parametrize("name", INDEXES)
-def test_an_index_that_lost_a_row_is_named_by_check(name, copy):
+def test_check_names_an_index_that_lost_a_row(name, copy):
     with contextlib.closing(apsw.Connection(str(copy))) as db:
         (sql,) = db.execute("select sql from sqlite_schema where name = ?", (name,)).fetchone()
     change_index(copy, name, sql, sql + " where id <> 7")
@@ -385,15 +388,15 @@ def test_an_index_that_lost_a_row_is_named_by_check(name, copy):
 
 
 def test_two_indexes_that_disagree_are_an_error_and_named_by_check(whole, copy):
-    turned = simhash_index._turned(22)[1:-1]
-    change_index(copy, "content_simhash_22", turned, f"({turned}) + 1")
+    rotated = simhash_index._rotated(22)[1:-1]
+    change_index(copy, "content_simhash_22", rotated, f"({rotated}) + 1")
     assert answers(copy, whole[1])[0] is None
     with docindex.open(copy) as index:
         assert any("content_simhash_22" in finding for finding in index.check())
 
 
 @pytest.mark.parametrize("stored", ["'x'", "x'0102'", "1.5", "null", "cast(x'ff' as text)"])
-def test_a_simhash_that_is_no_number_is_an_error_and_named_by_check(stored, whole, copy):
+def test_a_simhash_that_is_not_an_integer_is_an_error_and_named_by_check(stored, whole, copy):
     assert change_row(copy, f"update content set simhash = {stored} where id = 7", [])
     assert answers(copy, whole[1])[1] is None
     with docindex.open(copy) as index:
