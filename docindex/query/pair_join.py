@@ -216,7 +216,7 @@ def _by_slots(
     # the classes of several are.
     contents = sizes.contents[order]
     shingles = sizes.shingles[order]
-    slots = bulk.slots_of(db, contents, recipe.slots)
+    slots = bulk.stored_slots(db, contents, recipe.slots)
     k, s, r = recipe.features
     source: _Columns
     if wanted.method == "sketches":

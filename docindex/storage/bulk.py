@@ -1,6 +1,7 @@
-"""Whole tables in, arrays out: what questions about all documents begin with.
+"""Read whole tables into arrays, for questions about all documents at once.
 
-Goes through each table once. Must never decide which contents are alike.
+Takes a connection; returns the sizes of all contents, the contents of copies, or the slots of many contents.
+Reads each table once. Must never decide which contents are similar.
 """
 
 import dataclasses
@@ -16,20 +17,22 @@ _SIZES = "select id, hashes, shingles, symbols_hash from main.content order by i
 _COPIED = "select content from main.document group by content having count(*) > 1"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
-# A row of slots has half a kilobyte.
+# The slots of a content take half a kilobyte.
 _ROWS_AT_A_TIME = 1 << 15
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """All contents, ascending, and for each of them its sizes."""
+    """The sizes of all contents, as arrays in the order of the contents."""
 
     contents: I64
+    """Ascending."""
     hashes: I64
-    """How many different hashes."""
+    """How many different hashes each content has."""
     shingles: I64
+    """How many different shingles; an estimate above 2^20."""
     symbols: I64
-    """Which symbols it has: a number that contents have in common where their symbols are equal."""
+    """A number that two contents share if and only if their symbols are equal."""
 
 
 def sizes(db: apsw.Connection) -> Sizes:
@@ -37,7 +40,8 @@ def sizes(db: apsw.Connection) -> Sizes:
     found = rows(db, _SIZES)
     if any(len(row[3]) != 16 for row in found):
         raise CorruptIndex(
-            "a hash of symbols has not 16 bytes; restore a backup, or index again", db.filename
+            "the hash of a content's symbols does not have 16 bytes; restore a backup, or index again",
+            db.filename,
         )
     halves = np.frombuffer(b"".join(row[3] for row in found), "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 0], halves[:, 1]))
@@ -49,19 +53,19 @@ def sizes(db: apsw.Connection) -> Sizes:
 
 
 def copied(db: apsw.Connection) -> I64:
-    """The contents that several documents have, ascending."""
+    """The contents that belong to more than one document, ascending."""
     return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
 
 
-def slots_of(db: apsw.Connection, contents: I64, count: int) -> U32:
-    """The slots of some contents, a row each."""
+def stored_slots(db: apsw.Connection, contents: I64, count: int) -> U32:
+    """The slots of some contents, one row for each. `count` is the number of slots of the recipe."""
     slots = np.empty((len(contents), count), np.uint32)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]
         found = rows_for(db, _SLOTS, some)
         if len(found) != len(some) or any(len(data) != 4 * count for _, data in found):
             raise CorruptIndex(
-                f"a content has not {count} slots; restore a backup, or index again", db.filename
+                f"a content does not have {count} slots; restore a backup, or index again", db.filename
             )
         data = b"".join(data for _, data in found)
         slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)

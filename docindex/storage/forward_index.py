@@ -1,6 +1,7 @@
-"""Contents and hashes in, which of them have which out: the forward index, read for many contents at once.
+"""Read the forward index for many contents at once: which of them have which fingerprint hashes.
 
-What it says is exact as far as the stored 48 bits of a hash go. Must never write.
+Takes contents and hashes; returns pairs of them as arrays. Hashes are compared by the 48 bits that the file
+stores. Must never write.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,19 +20,20 @@ _PARTS = (
     "select f.id, f.hashes from carray(?) as wanted cross join main.fingerprint as f "
     f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
 )
-_AT_ONCE = 6_000_000  # bytes of hashes
+_AT_ONCE = 6_000_000  # bytes of hashes in memory at a time
 
 Part = tuple[int, bytes]
 
 
 def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
-    """Which of some hashes which of some contents have: places in `of` and in `wanted`, both ascending.
+    """Find the hashes of `wanted` that the contents of `of` have, both of which must be ascending.
 
-    Each pair comes once, however often a content has the hash; ordered by content, then hash.
+    Returns two arrays: the places of the contents in `of`, and the places of their hashes in `wanted`. They
+    are ordered by content, then by hash. A pair comes once, however often the content has the hash.
     """
     if not (len(wanted) and len(of)):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    # A table of 16 bits sorts out nearly all that is not wanted, at a tenth of the price of a search.
+    # A table of the hashes' low 16 bits rejects nearly all others. A search would cost ten times as much.
     likely = np.zeros(1 << 16, bool)
     likely[_low_bits(wanted)] = True
     pairs = [np.empty(0, np.uint64)]
@@ -45,7 +47,7 @@ def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
 
 
 def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
-    """The hashes of some ascending contents, with the place of their content; a bounded piece at a time."""
+    """The hashes of ascending contents, in pieces of bounded size: places in `of`, and hashes."""
     for some in _pieces(stream(db, _PARTS, (apsw.carray(of << PART_BITS),))):
         lengths = np.array([len(data) for _, data in some], np.int64)
         owner = np.array([part for part, _ in some], np.int64) >> PART_BITS

@@ -1,13 +1,17 @@
-"""SQL conditions on document keys that are paths. Text and bindings out; runs no statement."""
+"""Build SQL conditions that select documents by the folders that their keys lie in.
+
+Takes the keys of folders or files; returns the text of a condition and its bindings. Must never run a
+statement.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
 
 
 def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """The condition that a document's key is one of some roots or below it, and its bindings.
+    """The condition that a document's key is one of `roots` or lies below one, and its bindings.
 
-    Keys in `without` are excluded. Without any root, every key fulfils the condition.
+    The keys in `without` do not meet the condition. If there are no roots, all other keys do.
 
     >>> under_roots(["/home/ada"])
     ('(key = ? or (key >= ? and key < ?))', ['/home/ada', '/home/ada/', '/home/ada0'])

@@ -1,4 +1,7 @@
-"""The file as a whole: merged, shrunk, copied and counted."""
+"""Maintain an index file as a whole: merge its segments, shrink it, back it up, and count what it holds.
+
+Takes an open `Store` or one of its connections. Must never change what an index answers.
+"""
 
 import dataclasses
 import os
@@ -15,56 +18,65 @@ from docindex.storage.connection import NO_ROOM, Store
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import all_segments
 
-# What one commit of `optimize` merges: half a second's work, and as much lost to a crash.
+# How many postings one commit of `optimize` merges. It takes half a second, which is what a crash may cost.
 _MERGED_AT_A_TIME = 4_000_000
 _PAGES_AT_A_TIME = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stats:
-    """How much there is of everything in an index."""
+    """How much an index holds, and how large its file is. `Index.stats` returns it."""
 
     documents: int
+    """How many documents there are."""
     contents: int
-    """Different texts."""
+    """How many different texts they have: exact copies are documents with one content."""
     characters: int
-    """Of all different texts."""
+    """The total length of the contents, in code points."""
     symbols: int
+    """The total number of symbols that the contents were reduced to, such as letters and digits."""
     fingerprints: int
+    """The total number of fingerprints of the contents."""
     postings: int
+    """How many pairs of a hash and a content that has it the inverted index holds."""
     segments: int
+    """How many segments the inverted index consists of. A search reads each of them."""
     dead: int
-    """Contents that are gone but still have postings; `Index.optimize` forgets them."""
+    """How many removed contents may still have postings. `Index.optimize` deletes these."""
     density: float
-    """Fingerprints for each k-gram, as measured."""
+    """Fingerprints divided by k-grams, as measured in this index."""
     expected_density: float
-    """The same for random text, 2 / (window + 1)."""
+    """The same for random text: 2 / (window + 1)."""
     bytes: dict[str, int]
-    """Of the file, by table (indexes and all), with what is free as "free"."""
+    """The size of each table including its SQL indexes, by name; unused space is under "free"."""
     file_bytes: int
+    """The size of the file."""
 
 
 def merge_some(db: apsw.Connection) -> bool:
-    """Merge a bounded stretch of everything into one segment; False when that is done."""
+    """Merge a bounded number of postings towards one segment; returns False when nothing is left to do."""
     return segment_writer.merge(db, _MERGED_AT_A_TIME, everything=True)
 
 
 def shrink(store: Store, db: apsw.Connection) -> None:
-    """Give free pages back to the file system. Needs room for a copy of the file meanwhile."""
+    """Return free pages to the file system. While it runs, it needs disk space for a copy of the file."""
     if db.pragma("freelist_count"):
-        db.execute("pragma temp_store = file")  # the copy of all there is would not fit in memory
+        db.execute("pragma temp_store = file")  # the copy may not fit in memory
         db.execute("vacuum")
         db.execute("pragma temp_store = memory")
     store.shorten_journal(db)
 
 
 def backup(store: Store, path: str) -> None:
-    """Copy the index into a new file, which appears under its name when it is complete."""
+    """Copy the index into a new file. The file gets its name once it is complete.
+
+    Raises `FileExistsError` if there is a file of this name, `DiskFull`, or `UnreadableFile`.
+    """
     target_path = Path(path)
     try:
         handle, part = tempfile.mkstemp(prefix=f".{target_path.name}.", dir=target_path.parent)
     except OSError as error:
-        why = f"{path} cannot be made: {error.strerror}; check its folder and permissions"
+        why = f"{path} cannot be created: {error.strerror}; check its folder and permissions"
         raise (DiskFull if error.errno in NO_ROOM else UnreadableFile)(why, path) from error
     os.close(handle)
     copy = Store(part, readonly=False, durability="full", timeout_s=0)
@@ -84,21 +96,21 @@ def backup(store: Store, path: str) -> None:
 
 
 def _publish(part: str, path: Path) -> None:
-    """Give a file its name, unless another has it."""
+    """Rename a file, unless another file has the name."""
     try:
         path.hardlink_to(part)
     except FileExistsError:
         raise
     except OSError:  # no hard links on this file system
         if path.exists():
-            raise FileExistsError(f"{path} is there already; name a new file") from None
+            raise FileExistsError(f"{path} already exists; name a new file") from None
         Path(part).rename(path)
 
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
-    """Counts of one commit's state; reads the sizes of all contents, not their fingerprints."""
+    """Count what the index holds. Reads the sizes of all contents, but not their fingerprints."""
     documents = value(db, "select count(*) from main.document")
-    ((contents, characters, symbols, fingerprints, places),) = rows(
+    ((contents, characters, symbols, fingerprints, kgrams),) = rows(
         db,
         "select count(*), total(characters), total(symbols), total(fingerprints), total(max(symbols - ?, 0)) "
         "from main.content",
@@ -124,7 +136,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
         postings=sum(segment.postings for segment in segments if segment.target is None),
         segments=len(segments),
         dead=value(db, "select count(*) from main.dead"),
-        density=fingerprints / places if places else 0.0,
+        density=fingerprints / kgrams if kgrams else 0.0,
         expected_density=winnowing_density(recipe.window),
         bytes=sizes,
         file_bytes=page_size * pages,
