@@ -1,4 +1,4 @@
-"""All that two indexes must agree on when they hold the same documents, whatever their histories."""
+"""Collect everything on which two indexes with the same documents must agree, whatever their histories."""
 
 import numpy as np
 
@@ -17,25 +17,28 @@ _FEATURES = (
 
 
 def looked_up(db, hashes):
-    """`look_up`, all its pieces together."""
-    which, found = zip((np.empty(0, np.int64),) * 2, *postings.look_up(db, hashes), strict=True)
-    return np.concatenate(which), np.concatenate(found)
+    """The result of `look_up`, with all its pieces joined."""
+    places, found = zip((np.empty(0, np.int64),) * 2, *postings.look_up(db, hashes), strict=True)
+    return np.concatenate(places), np.concatenate(found)
 
 
 def answers(index, hashes=None):
-    """Sketches, features, texts and metas by key, and where some hashes (all its own) are found."""
+    """Sketches, features, texts and metas by key, and the documents that have some hashes.
+
+    If `hashes` is None, these are all hashes of the index itself.
+    """
     with index._store.reading() as db:
         keys = {}
         for key, content in db.execute("select key, content from document"):
             keys.setdefault(content, []).append(key)
         if hashes is None:
             hashes = all_hashes(index)
-        which, found = looked_up(db, hashes)
+        places, found = looked_up(db, hashes)
         prefixes = hashes >> np.uint64(64 - POSTING_HASH_BITS)
         pairs = {
             (prefix, key)
-            for prefix, content in zip(prefixes[which].tolist(), found.tolist(), strict=True)
-            for key in keys.get(content, [])  # dead contents have none
+            for prefix, content in zip(prefixes[places].tolist(), found.tolist(), strict=True)
+            for key in keys.get(content, [])  # dead contents have no key
         }
         return {
             "sketches": db.execute(_SKETCH).fetchall(),

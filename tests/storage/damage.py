@@ -1,8 +1,8 @@
-"""A small index, damaged in every way: bytes of the file, and rows through SQL.
+"""Damage a small index in every way, by bytes of the file and by rows through SQL, and read it.
 
-``python -m tests.storage.damage 2000`` tries so many changes, each on a fresh copy, and says what
-went wrong. Each copy is read by a child process with little memory and time, so that a crash, a
-hang and a blow-up are seen, too.
+``python -m tests.storage.damage 2000`` tries 2000 changes, each on a fresh copy, and reports what went wrong.
+A child process with little memory and time reads the copies, so that crashes, hangs and excessive use of
+memory are noticed, too.
 """
 
 import collections
@@ -39,11 +39,9 @@ SMALL_MERGES = {"_BLOCK": 32, "_LEAST": 64, "_MERGED_AT_LEAST": 60, "_MERGED_PER
 _SECONDS = 10
 _MEMORY = 400 << 20
 
-# --- the index, and what it answers when it is whole
-
 
 def build(path):
-    """An index of every kind of row: replaced and removed documents, segments, a merge under way."""
+    """Make an index with every kind of row: replaced and removed documents, segments, a merge under way."""
     rng = random.Random(SEED)
     with mock.patch.multiple(segment_writer, **SMALL_MERGES), docindex.open(path, recipe=RECIPE) as index:
         first = prose(rng, 900)
@@ -78,8 +76,8 @@ def build(path):
 
 
 def questions(expected):
-    """Everything that is asked of an index, by name; `expected` says for which keys and hashes."""
-    resolve = {
+    """All questions to ask of an index, by name; `expected` holds the keys and hashes to ask about."""
+    asked = {
         "keys": list,
         "len": len,
         "stats": _stats,
@@ -99,10 +97,10 @@ def questions(expected):
         "templates": lambda index: list(map(repr, index.boilerplate)),
     }
     for key in expected["asked keys"]:
-        resolve[f"text of {key!r}"] = functools.partial(_text, key=key)
-        resolve[f"document {key!r}"] = functools.partial(_document, key=key)
-        resolve[f"{key!r} in"] = functools.partial(_has, key=key)
-    return resolve
+        asked[f"text of {key!r}"] = functools.partial(_text, key=key)
+        asked[f"document {key!r}"] = functools.partial(_document, key=key)
+        asked[f"{key!r} in"] = functools.partial(_has, key=key)
+    return asked
 
 
 def _numbers(match):
@@ -130,7 +128,7 @@ def _document(index, key):
 
 def _stats(index):
     found = index.stats()
-    # Free pages and bytes may differ for reasons that are no fault; so may what is dead.
+    # The number of free pages, the file size and the dead contents may differ without any fault.
     return [
         found.documents,
         found.contents,
@@ -144,13 +142,13 @@ def _stats(index):
 def _candidates(index, expected):
     with index._store.reading() as db:
         hashes, found = looked_up(db, np.array(expected["hashes"], np.uint64))
-    # Whoever asks skips dead contents.
+    # The callers of `look_up` skip dead contents.
     alive = ~np.isin(found, expected["dead"])
     return sorted(set(zip(hashes[alive].tolist(), found[alive].tolist(), strict=True)))
 
 
 def expected_of(path):
-    """What the whole index answers."""
+    """The answers of the undamaged index, with the keys and hashes that they are about."""
     with docindex.open(path, readonly=True) as index:
         with index._store.reading() as db:
             numbers = [row[0] for row in db.execute("select id from content")]
@@ -164,7 +162,7 @@ def expected_of(path):
 
 
 def _outcome(ask, index):
-    """An answer as JSON, or the name of the error: docindex's own, or the KeyError for no such key."""
+    """An answer as JSON, or the error; for a `KeyError` that says that there is no such key, its name."""
     try:
         return json.dumps(ask(index))
     except docindex.DocIndexError as error:
@@ -176,11 +174,8 @@ def _outcome(ask, index):
         return error
 
 
-# --- the changes
-
-
 def byte_changes(count, size, page_size, rng):
-    """(name, offset, new bytes) of so many changes; the first hit every page once."""
+    """Yield `count` changes as (name, offset, new bytes). The first of them hit every page once."""
     pages = list(range(size // page_size))
     rng.shuffle(pages)
     for number in range(count):
@@ -199,7 +194,7 @@ def byte_changes(count, size, page_size, rng):
 
 
 def row_changes(count, rng, path):
-    """(name, statements) of so many changes of rows, every table, column and kind in turn."""
+    """`count` changes of rows as (name, statement, bindings), for all tables, columns and kinds in turn."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     kinds = collections.defaultdict(list)
     for table, columns in _tables(db).items():
@@ -220,7 +215,7 @@ def row_changes(count, rng, path):
                 pk = columns[0]
                 if isinstance(again[pk], int):
                     again[pk] = max(r[names.index(pk)] for r in rows) + shift
-                for column in ("hash", "key"):  # else a unique index says no
+                for column in ("hash", "key"):  # otherwise a unique index would refuse the row
                     if column in again:
                         again[column] = (
                             again[column] + again[column][:1] if again[column] else rng.randbytes(3).hex()
@@ -259,7 +254,7 @@ def _tables(db):
 
 
 def _other_values(value, rng):
-    """Other values for a column, and what was done; also of other types, as a damaged row's head gives."""
+    """Yield (kind, value) for other values of a column, also of other types: a damaged row may have these."""
     match value:
         case int():
             yield "plus 1", value + 1 if value < 2**63 - 1 else value - 1
@@ -313,8 +308,8 @@ def _signed(bits):
 
 
 def change_row(path, statement, values):
-    """Run a statement as if the tables were neither STRICT nor had constraints; False if it cannot be."""
-    # A damaged head of a row gives other types and nulls where the schema allows none.
+    """Run a statement as if tables were not STRICT and had no constraints; False if it is still refused."""
+    # A row with a damaged head has other types, and nulls where the schema allows no null.
     db = apsw.Connection(str(path))
     db.pragma("foreign_keys", False)
     db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
@@ -342,34 +337,31 @@ def change_row(path, statement, values):
     return True
 
 
-# --- the child, which reads the copies
-
-
 def serve(expected_path):
-    """Paths in, one a line; for each a line of JSON out: what went wrong, and what was said."""
+    """Read paths from standard input, a line each; print problems and counts of outcomes as JSON."""
     expected = json.loads(Path(expected_path).read_text())
     with Path("/proc/self/statm").open() as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + _MEMORY, used + _MEMORY))
     for line in sys.stdin:
-        problems, said = [], collections.Counter()
+        problems, outcomes = [], collections.Counter()
         for readonly in (True, False):
-            _try(json.loads(line), readonly, expected, problems, said)
-        sys.stdout.write(json.dumps([problems, said]) + "\n")
+            _try(json.loads(line), readonly, expected, problems, outcomes)
+        sys.stdout.write(json.dumps([problems, outcomes]) + "\n")
         sys.stdout.flush()
 
 
-def _try(path, readonly, expected, problems, said):
-    def fault(what, error):
+def _try(path, readonly, expected, problems, outcomes):
+    def fault(operation, error):
         frames = [
             frame for frame in traceback.extract_tb(error.__traceback__) if "docindex/" in frame.filename
         ]
         at = f"{Path(frames[-1].filename).name}:{frames[-1].lineno} {frames[-1].name}" if frames else "?"
-        problems.append(f"{type(error).__name__} at {at} | {what}: {str(error)[:120]}")
+        problems.append(f"{type(error).__name__} at {at} | {operation}: {str(error)[:120]}")
 
     index = _outcome(lambda _: _opened.append(docindex.open(path, readonly=readonly, timeout_s=0)), None)
     if isinstance(index, docindex.DocIndexError):
-        said[type(index).__name__] += 1
+        outcomes[type(index).__name__] += 1
         return
     if isinstance(index, BaseException):
         fault("open", index)
@@ -383,7 +375,7 @@ def _try(path, readonly, expected, problems, said):
         for name, ask in questions(expected).items():
             answer = _outcome(ask, index)
             if isinstance(answer, docindex.DocIndexError):
-                said[type(answer).__name__] += 1
+                outcomes[type(answer).__name__] += 1
             elif isinstance(answer, BaseException):
                 fault(name, answer)
             elif answer != expected["answers"][name]:
@@ -395,8 +387,8 @@ def _try(path, readonly, expected, problems, said):
             else:
                 continue
             if findings == "[]":
-                said["error that check does not name"] += not wrong
-        said["named, wrong" if named and wrong else "named" if named else "right"] += 1
+                outcomes["error that check does not name"] += not wrong
+        outcomes["named, wrong" if named and wrong else "named" if named else "right"] += 1
         if not readonly:
             for name, change in CHANGES.items():
                 answer = _outcome(change, index)
@@ -406,8 +398,8 @@ def _try(path, readonly, expected, problems, said):
 
 _opened = []
 
-# To take away a template, or a document that shares its text with another, leaves an index that could have
-# been made so.
+# After one template is deleted, or one document whose text another document has, the index is one that
+# the host could have made.
 HOSTS_OWN_CHANGE = re.compile(r"(document|boilerplate) \[\d+\] deleted")
 
 CHANGES = {
@@ -422,14 +414,14 @@ CHANGES = {
 
 
 class Reader:
-    """The child process, started again when it dies."""
+    """The child process, which is started again when it dies."""
 
     def __init__(self, expected_path):
         self._expected_path = expected_path
         self._process = None
 
     def read(self, path):
-        """What went wrong with one copy, and what was said."""
+        """The problems with one copy, and the counts of its outcomes."""
         if self._process is None:
             self._process = subprocess.Popen(
                 [
@@ -461,27 +453,30 @@ class Reader:
 
 
 def run(count, folder, seed=SEED):
-    """Try so many changes; gives (change, problem) for what went wrong, and how often what was said."""
+    """Try `count` changes.
+
+    Returns the problems as (change, problem), the counts of outcomes, and how many changes were tried.
+    """
     whole = Path(folder) / "whole"
     build(whole)
     rng = random.Random(seed)
     expected = Path(folder) / "expected"
     expected.write_text(json.dumps(expected_of(whole)))
     source = whole.read_bytes()
-    found, said, tried = [], collections.Counter(), 0
+    found, outcomes, tried = [], collections.Counter(), 0
     reader = Reader(expected)
     with contextlib.closing(reader):
-        problems, words = reader.read(whole)  # the whole one: no word of complaint
-        assert (problems, words) == ([], {"right": 2}), (problems, words)
-        # Reading for change leaves another file.
+        problems, counts = reader.read(whole)  # the undamaged index has no problem
+        assert (problems, counts) == ([], {"right": 2}), (problems, counts)
+        # Opening the file for writing has changed it.
         whole.write_bytes(source)
 
         def look(name, path):
-            problems, words = reader.read(path)
+            problems, counts = reader.read(path)
             if HOSTS_OWN_CHANGE.match(name):
                 problems = [problem for problem in problems if not problem.startswith("wrong answer")]
             found.extend((name, problem) for problem in problems)
-            said.update(words)
+            outcomes.update(counts)
             for end in ("", "-wal", "-shm", "-journal"):
                 Path(f"{path}{end}").unlink(missing_ok=True)
 
@@ -504,7 +499,7 @@ def run(count, folder, seed=SEED):
             tried += 1
             if tried >= count:
                 break
-    return found, said, tried
+    return found, outcomes, tried
 
 
 def main():
@@ -512,7 +507,7 @@ def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else SEED
     began = time.monotonic()
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        found, said, tried = run(count, folder, seed)
+        found, outcomes, tried = run(count, folder, seed)
     kinds = collections.defaultdict(list)
     for name, problem in found:
         head, _, rest = problem.partition("|")
@@ -523,7 +518,7 @@ def main():
         print(f"{len(cases):5} {kind}")
         for case in cases[:: max(1, len(cases) // 4)][:4]:
             print(f"          {case[:230]}")
-    print(f"{tried} changes, {time.monotonic() - began:.0f} s, {len(found)} problems; said: {dict(said)}")
+    print(f"{tried} changes, {time.monotonic() - began:.0f} s, {len(found)} problems; {dict(outcomes)}")
     sys.exit(bool(found))
 
 

@@ -1,4 +1,4 @@
-"""A damaged file gives a named error or the right answer, and what is wrong is named by `check`."""
+"""A damaged file gives a named error or the right answer, or `check` names the damage."""
 
 import tracemalloc
 import zlib
@@ -10,15 +10,15 @@ import docindex
 from tests.storage import damage
 
 
-def test_every_kind_of_damage_is_a_named_error_or_a_right_answer_or_named_by_check(tmp_path):
-    found, said, tried = damage.run(150, tmp_path)
+def test_every_damage_is_a_named_error_or_harmless_or_named_by_check(tmp_path):
+    found, outcomes, tried = damage.run(150, tmp_path)
     assert found == []
     assert tried == 150
-    # The changes bite: not all of them fall into unused bytes.
-    assert said["named"] > 50
+    # The changes matter: not all of them fall into unused bytes.
+    assert outcomes["named"] > 50
 
 
-def test_a_text_that_would_unpack_to_far_more_than_it_was_is_named_without_unpacking_it(tmp_path):
+def test_a_text_that_would_unpack_to_a_huge_size_is_refused_without_unpacking_it(tmp_path):
     path = str(tmp_path / "index")
     with docindex.open(path) as index:
         index.add("a", "some text, again and again " * 20)
@@ -38,7 +38,7 @@ def test_a_text_that_would_unpack_to_far_more_than_it_was_is_named_without_unpac
 @pytest.mark.parametrize(
     "statement",
     [
-        # Work that would never end, or take hours.
+        # Trusting any of these would take hours or never end.
         "update dead set segment = 1 << 40",
         "update segment set block_bits = 32, hash_bits = 32",
         "update segment set moved = -(1 << 62), target = null",
@@ -48,7 +48,7 @@ def test_a_text_that_would_unpack_to_far_more_than_it_was_is_named_without_unpac
         "update segment set target = (select max(id) from segment)",
     ],
 )
-def test_numbers_that_are_out_of_all_proportion_are_named_at_once(statement, tmp_path):
+def test_absurd_numbers_are_named_at_once(statement, tmp_path):
     path = tmp_path / "whole"
     damage.build(path)
     expected = tmp_path / "expected"
@@ -56,8 +56,9 @@ def test_numbers_that_are_out_of_all_proportion_are_named_at_once(statement, tmp
     assert damage.change_row(path, statement, [])
     reader = damage.Reader(expected)
     try:
-        problems, said = reader.read(path)
+        problems, outcomes = reader.read(path)
     finally:
         reader.close()
     assert problems == []
-    assert said.get("right", 0) < 2  # `check` or an error names it
+    # The file is opened in two ways. If both were "right", nothing would name the damage.
+    assert outcomes.get("right", 0) < 2

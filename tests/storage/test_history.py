@@ -1,4 +1,4 @@
-"""The same documents give the same answers, whatever became of the index before."""
+"""The same documents give the same answers, whatever the history of the index."""
 
 import random
 import shutil
@@ -21,7 +21,7 @@ RECIPE = Recipe(k=6, window=4, shingle=2, slots=16, features=(4, 4, 2), min_s=4,
 TINY = {"_BLOCK": 16, "_LEAST": 32, "_MERGED_AT_LEAST": 20, "_MERGED_PER_POSTING": 0}
 
 keys = st.sampled_from(["a", "b", "c", "ä", "z", "key with\nlines", "漢"])
-# Texts of one letter have one hash, those of the same seed begin alike, the long ones are several blocks.
+# Texts of one letter have one hash, texts of the same seed begin alike, and long texts take several blocks.
 texts = st.one_of(
     st.sampled_from(["", "a", "aaaaaaaaaaaaaaaaaaa", "no surrogate \ud83d", "\0", "Größe 漢字 " * 9]),
     st.builds(lambda seed, words: prose(random.Random(seed), words), st.integers(0, 5), st.integers(1, 150)),
@@ -31,7 +31,7 @@ metas = st.one_of(st.none(), st.integers(), st.lists(st.text(max_size=3), max_si
 
 @pytest.fixture
 def tiny_merges(monkeypatch):
-    """Merges begin early and span many commits."""
+    """Make merges begin early and span many commits."""
     for name, value in TINY.items():
         monkeypatch.setattr(segment_writer, name, value)
 
@@ -39,11 +39,11 @@ def tiny_merges(monkeypatch):
 class Histories(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
-        # In memory where there is such a folder: thousands of commits are not to wait for a disk.
+        # In memory if the system has such a folder, so that thousands of commits do not wait for a disk.
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
         self.model = {}
         self.ids = {}
-        self.contents = {}  # the number of a content, and its text: for ever
+        self.contents = {}  # the text of each content id, also of removed ones
 
     @initialize()
     def make(self):
@@ -109,7 +109,7 @@ class Histories(RuleBasedStateMachine):
         assert self.index.recipe == RECIPE
 
     @invariant()
-    def the_index_says_what_the_model_says(self):
+    def the_index_agrees_with_the_model(self):
         assert list(self.index) == sorted(self.model)
         assert len(self.index) == len(self.model)
         for key, (text, meta) in self.model.items():
@@ -217,7 +217,7 @@ HISTORIES = [
 @pytest.mark.parametrize("merged", ["as the commits merge", "all", "in small steps"])
 @pytest.mark.parametrize("fill", HISTORIES)
 @pytest.mark.usefixtures("tiny_merges")
-def test_the_same_documents_give_the_same_answers_however_they_came(fill, merged, tmp_path, monkeypatch):
+def test_the_same_documents_give_the_same_answers_whatever_the_history(fill, merged, tmp_path, monkeypatch):
     recipe = Recipe(min_s=8, mod_m=3, level=8)
     with docindex.open(":memory:", recipe=recipe) as plain:
         in_bulk(plain)
@@ -236,7 +236,7 @@ def test_the_same_documents_give_the_same_answers_however_they_came(fill, merged
             assert index.stats().segments == 1
 
 
-def test_nothing_of_the_history_is_left_in_the_rows_of_an_optimized_index(tmp_path):
+def test_the_rows_of_an_optimized_index_do_not_depend_on_its_history(tmp_path):
     rows = []
     for number, fill in enumerate([with_one_worker, with_two_workers, one_by_one]):
         with docindex.open(tmp_path / str(number), durability="normal") as index:
@@ -256,7 +256,7 @@ def test_nothing_of_the_history_is_left_in_the_rows_of_an_optimized_index(tmp_pa
     assert rows[0] == rows[1] == rows[2]
 
 
-def test_what_is_removed_leaves_nothing_behind_after_optimize(tmp_path):
+def test_removed_documents_leave_nothing_behind_after_optimize(tmp_path):
     with docindex.open(tmp_path / "index", durability="normal") as index:
         index.add("kept", prose(random.Random(1), 500))
         before = answers(index)
@@ -272,10 +272,10 @@ def test_what_is_removed_leaves_nothing_behind_after_optimize(tmp_path):
         size = Path(index.path).stat().st_size
     with docindex.open(tmp_path / "fresh", durability="normal") as fresh:
         fresh.add("kept", prose(random.Random(1), 500))
-    assert size == (tmp_path / "fresh").stat().st_size  # also without closing it
+    assert size == (tmp_path / "fresh").stat().st_size  # although the first index was still open
 
 
-def test_optimize_forgets_the_dead_of_an_index_that_never_had_a_posting():
+def test_optimize_deletes_dead_contents_of_an_index_without_postings():
     with docindex.open(":memory:") as index:
         index.add("a", "")
         index.remove("a")
@@ -285,7 +285,7 @@ def test_optimize_forgets_the_dead_of_an_index_that_never_had_a_posting():
 
 
 def test_an_index_that_has_shrunk_is_still_merged_in_small_steps():
-    """Its blocks are smaller than those of the segment that it goes over into."""
+    """Then the segment has more blocks than the one that it is merged into."""
     rng = random.Random(1)
     with docindex.open(":memory:") as index:
         index.add_many([(str(number), prose(rng, 3000)) for number in range(40)], workers=1)
@@ -294,10 +294,10 @@ def test_an_index_that_has_shrunk_is_still_merged_in_small_steps():
         index.optimize()
         index.remove("30")
         expected = answers(index)
-        going_on = True
-        while going_on:
+        unfinished = True
+        while unfinished:
             with index._store.writing() as db:
-                going_on = segment_writer.merge(db, 1000, everything=True)
+                unfinished = segment_writer.merge(db, 1000, everything=True)
             assert answers(index) == expected
         assert index.check() == []
         assert index.stats().segments == 1

@@ -1,4 +1,4 @@
-"""No statement that runs for each addition, removal or look-up goes through a whole table."""
+"""No statement that adds, removes or looks up a document scans a whole table."""
 
 import random
 import re
@@ -15,21 +15,21 @@ from tests.storage.texts import prose
 
 RECIPE = Recipe(min_s=8, mod_m=3, level=8)
 
-# What may be gone through from one end to the other: what was handed in, the few segments, and the
-# keys that an iteration asked for, in the order of their index.
+# What a statement may scan: values that were passed in, small tables, and the index of the keys, which an
+# iteration reads in order.
 SMALL = [
     r"SCAN wanted VIRTUAL TABLE INDEX \d+:.*",
     r"SCAN main\.segment( USING .*)?",
     r"SCAN main\.sqlite_sequence",
     r"SCAN main\.document USING COVERING INDEX sqlite_autoindex_document_1",
-    r"SCAN main\.dead",  # whose rows the next merges drop
+    r"SCAN main\.dead",  # the next merges delete its rows
     r"SCAN main\.boilerplate( USING .*)?",
     r"SCAN CONSTANT ROW",
 ]
 
 
 def filled(documents):
-    """An index in memory: one connection reads and writes, so that all statements can be seen."""
+    """An index in memory: a single connection reads and writes, so a test can trace every statement."""
     index = docindex.open(":memory:", recipe=RECIPE)
     index.add_many(
         [(f"{n:05}", f"number {n} " + prose(random.Random(n), 12)) for n in range(documents)], workers=1
@@ -38,7 +38,7 @@ def filled(documents):
 
 
 def operations(index):
-    """Everything that is done to a document at a time, by name."""
+    """All operations on single documents, by name."""
 
     def look_up():
         with index._store.reading() as db:
@@ -66,9 +66,9 @@ def operations(index):
         "in": lambda: "00002" in index,
         "text": lambda: index.text("00002"),
         "first keys": lambda: next(iter(index)),
-        "mark": lambda: index.boilerplate.add("a new text that nobody has"),
+        "add boilerplate": lambda: index.boilerplate.add("a new text that nobody has"),
         "search": lambda: index.search("00003", where="meta is null", ignore_above=30),
-        "search for little": lambda: index.search("?"),
+        "search for a text without fingerprints": lambda: index.search("?"),
         "similar": lambda: index.similar("00003", 0.5),
         "compare": lambda: index.compare("00003", "00004"),
         "rename": lambda: index.rename("copy", "other"),
@@ -78,7 +78,7 @@ def operations(index):
 
 
 @pytest.mark.parametrize("name", list(operations(None)))
-def test_every_statement_of_an_operation_searches(name):
+def test_no_statement_of_an_operation_scans_a_large_table(name):
     with filled(60) as index:
         db = index._store._writer
         statements = {}
@@ -91,20 +91,20 @@ def test_every_statement_of_an_operation_searches(name):
             db.exec_trace = trace if other == name else None
             operation()
         db.exec_trace = None
-        scans, looked = [], 0
+        scans, explained = [], 0
         for sql, bindings in statements.items():
             if sql.split()[0].lower() not in {"select", "insert", "update", "delete"}:
                 continue
-            looked += 1
+            explained += 1
             for *_, step in db.execute(f"explain query plan {sql}", bindings):
                 if step.startswith("SCAN") and not any(re.fullmatch(small, step) for small in SMALL):
                     scans.append((step, sql))
     assert scans == []
-    assert looked > 0
+    assert explained > 0
 
 
 def steps_of(index):
-    """For each operation, the steps of SQLite's machine, and those of them that went through a table."""
+    """How many steps of SQLite's virtual machine each operation takes, and how many of them scan a table."""
     found = {}
     db = index._store._writer
     for name, operation in operations(index).items():
@@ -120,14 +120,14 @@ def steps_of(index):
 
 
 def test_an_operation_takes_no_more_steps_in_a_larger_index():
-    # Plans do not show everything: not what a foreign key costs, for one.
+    # A plan does not show all costs, for example not that of a foreign key.
     with filled(100) as small, filled(2000) as large:
         in_small, in_large = steps_of(small), steps_of(large)
     grown = {
         name: (in_small[name], steps)
         for name, steps in in_large.items()
-        # A merge moves blocks, of which the larger index has more; an iteration asks for 1000 keys; and
-        # in a larger index more documents share something with one.
+        # A merge moves blocks, and the larger index has more of them. An iteration reads 1000 keys. In a
+        # larger index, more documents share text with the query.
         if name not in {"merge", "first keys", "search", "similar"}
         and (steps[0] > 2 * in_small[name][0] + 200 or steps[1] > in_small[name][1] + 20)
     }

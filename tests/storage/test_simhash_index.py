@@ -282,9 +282,6 @@ def test_each_statement_reads_one_index_and_never_the_table(told_sizes):
     assert any(step.startswith("SCAN main.content USING COVERING INDEX") for step in plan)
 
 
-# A damaged file
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A file with documents of which several are similar; and the simhashes of some of them."""

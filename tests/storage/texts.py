@@ -1,4 +1,4 @@
-"""Texts to fill an index with: like a language's, few words and many repetitions, or like noise."""
+"""Make texts to fill an index with: text like a language, with few words and many repetitions, or noise."""
 
 import random
 import string
@@ -9,7 +9,7 @@ WORDS = [
 
 
 def prose(rng, words):
-    """So many words, with a capital, a comma and a line end here and there."""
+    """Text of the given number of words, some of them with a capital, a comma or a line end."""
     return " ".join(
         rng.choice(WORDS).title() + rng.choice(["", "", ",", ".\n"])
         if rng.random() < 0.2
@@ -19,7 +19,7 @@ def prose(rng, words):
 
 
 def noise(rng, length):
-    """Letters that no compression makes shorter."""
+    """Text of random characters, which does not compress."""
     return "".join(
         chr(rng.randrange(0x4E00, 0x9F00)) if rng.random() < 0.3 else chr(rng.randrange(33, 127))
         for _ in range(length)
