@@ -73,7 +73,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
     bits = min([POSTING_HASH_BITS, 64 - local_bits, *(segment.hash_bits for segment in segments)])
 
     def pieces() -> Iterator[PostingArrays]:
-        total = sum(segment.postings for segment in segments if segment.target is None)
+        total = sum(segment.possible_postings for segment in segments if segment.target is None)
         parts_bits = (total // KEYS_IN_MEMORY).bit_length()
         for part in range(1 << parts_bits):
             found = [_part(db, segment, part, parts_bits) for segment in segments]

@@ -21,6 +21,7 @@ from docindex.storage.contents import NewPostings
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import (
     KEYS_IN_MEMORY,
+    KEYS_PER_BLOCK,
     MAX_BLOCK_BITS,
     MAX_SEGMENT,
     POSTING_HASH_BITS,
@@ -34,9 +35,7 @@ from docindex.storage.segments import (
     sources_of,
 )
 
-# How many keys a block has on average. Each block is a row, which takes 12 bytes besides its keys; a look-up
-# reads the whole block.
-_BLOCK = 256
+_BLOCK = KEYS_PER_BLOCK
 
 # A merge begins when this many segments are of similar size, that is, equal to within this factor.
 _FANOUT = 4

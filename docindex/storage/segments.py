@@ -32,6 +32,10 @@ POSTING_HASH_BITS = 32
 MAX_BLOCK_BITS = 31
 MAX_SEGMENT = (1 << 31) - 1
 
+# How many keys a block has on average, at most. Each block is a row, which takes 12 bytes besides its keys; a
+# look-up reads the whole block.
+KEYS_PER_BLOCK = 256
+
 # At most this many keys are in memory at a time, whatever is read, merged or written. With the arrays that
 # are computed from them, they take 60 MB.
 KEYS_IN_MEMORY = 1 << 20
@@ -81,6 +85,11 @@ class Segment:
     def width(self) -> int:
         """How many bytes a stored key takes."""
         return max(1, -(-self.stored_bits // 8))
+
+    @property
+    def possible_postings(self) -> int:
+        """How many postings it has, at most as many as fit its blocks: the stored number may be damaged."""
+        return min(self.postings, KEYS_PER_BLOCK << self.block_bits)
 
     def row(self, block: int) -> int:
         """The id of a block's row in `posting`."""

@@ -40,6 +40,7 @@ def test_a_text_that_would_unpack_to_a_huge_size_is_refused_without_unpacking_it
     [
         # Trusting any of these would take hours or never end.
         "update dead set segment = 1 << 40",
+        "update segment set postings = 1 << 39",
         "update segment set block_bits = 32, hash_bits = 32",
         "update segment set moved = -(1 << 62), target = null",
         "update segment set last = (1 << 31) + first",
