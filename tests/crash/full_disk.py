@@ -1,10 +1,12 @@
-"""``python -m tests.crash.full_disk WAY OPERATION FOLDER``: what an operation does when room ends.
+"""``python -m tests.crash.full_disk WAY OPERATION FOLDER``: run an operation with too little disk space.
 
-Begins with no room at all and gives a little more each time, until the operation succeeds. Each time
-before that it must raise `DiskFull` and nothing else, change nothing (of several commits: leave some,
-whole), leave the index healthy and readable, and succeed when there is room again.
+The first attempt has no free space, and each further one has a little more, until the operation succeeds.
+Each failed attempt must raise `DiskFull` and nothing else. It must change nothing; an operation of several
+commits may leave some of them, each complete. The index must stay healthy and readable, and the operation
+must succeed once there is space.
 
-Ways: "limit" forbids this process to write files beyond a size, "disk" fills the disk that FOLDER is.
+WAY is "limit", which forbids this process to write files beyond a size, or "disk", which fills the disk that
+is mounted at FOLDER.
 """
 
 import os
@@ -18,8 +20,8 @@ from tests.crash import program
 from tests.crash.kill import contents
 
 
-class Limit:
-    """Room as the size that files may have."""
+class FileSizeLimit:
+    """Limit the space by the size that files may have."""
 
     def __init__(self, folder):
         pass
@@ -27,12 +29,12 @@ class Limit:
     def leave(self, size):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
-    def give_back(self):
+    def release(self):
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-class Disk:
-    """Room as what is free on a small disk."""
+class SmallDisk:
+    """Limit the space by filling a small disk with another file."""
 
     def __init__(self, folder):
         self._ballast = folder / "ballast"
@@ -42,11 +44,11 @@ class Disk:
         with self._ballast.open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, disk.f_bavail * disk.f_frsize - size or 1)
 
-    def give_back(self):
+    def release(self):
         self._ballast.unlink(missing_ok=True)
 
 
-WAYS = {"limit": Limit, "disk": Disk}
+WAYS = {"limit": FileSizeLimit, "disk": SmallDisk}
 MANY = [(f"many/{number}", program.text_of(100 + number)) for number in range(12)]
 
 
@@ -61,7 +63,7 @@ def look_at_backup(index):
         assert contents(backup) == contents(index)
 
 
-# What is done, and by how many bytes the room grows each time.
+# Each operation, and by how many bytes the free space grows between attempts.
 OPERATIONS = {
     "add": (lambda index: index.add("new", program.text_of(99)), 32_768),
     "add instead": (lambda index: index.add("7", program.text_of(98), meta=[1]), 32_768),
@@ -82,8 +84,8 @@ def build(path):
             index.remove(f"{number}")
 
 
-def sweep(room, folder, name):
-    """Do an operation with more and more room; gives how often there was too little."""
+def sweep(space, folder, name):
+    """Attempt an operation with more and more space; returns how many attempts failed."""
     operation, more = OPERATIONS[name]
     base, path = folder / "base", folder / "index"
     build(base)
@@ -93,27 +95,27 @@ def sweep(room, folder, name):
         shutil.copy(base, path)
         with docindex.open(path) as index:
             before = contents(index)
-            room.leave(times * more)
+            space.leave(times * more)
             try:
                 operation(index)
             except docindex.DiskFull:
                 left = sorted(path.name for path in folder.glob("index.backup*"))
                 assert left == [], f"a backup that failed left {left}, which takes up room"
             else:
-                room.give_back()
+                space.release()
                 if name == "backup":
                     look_at_backup(index)
                 return times
             found = contents(index)
             assert index.check() == [], (times, index.check())
-            # Several commits keep the order they were made in; one that failed left nothing.
+            # The commits that are there are the first ones, in their order; the failed one left nothing.
             new = [key for key in found if key not in before]
             assert {**before, **found} == found, times
             assert new == [] or (name, new) in (
                 ("add one by one", [f"one/{number:03}" for number in range(len(new))]),
                 ("add many", sorted(key for key, _ in MANY[: len(new)])),
             )
-            room.give_back()
+            space.release()
             operation(index)
             after = contents(index)
             if name == "backup":
@@ -122,34 +124,34 @@ def sweep(room, folder, name):
         with docindex.open(path) as index:
             assert contents(index) == after
             assert index.check() == []
-    raise AssertionError("no room is enough")
+    raise AssertionError("no amount of space is enough")
 
 
-def opening(room, folder, name):
-    """Open an index, or make one, with more and more room; gives how often there was too little."""
+def opening(space, folder, name):
+    """Open or make an index with more and more space; returns how many attempts failed."""
     base, path = folder / "base", folder / "index"
     build(base)
-    missed = 0
+    failed = 0
     for times in range(200):
         for old in folder.glob("index*"):
             old.unlink()
         if name != "make":
             shutil.copy(base, path)
-        room.leave(times * 4096)
+        space.leave(times * 4096)
         try:
             docindex.open(path, readonly=name == "open for reading").close()
         except docindex.DiskFull:
-            missed += 1
+            failed += 1
             enough = False
         else:
             enough = True
-        room.give_back()
+        space.release()
         with docindex.open(path) as index:
             assert len(index) == (0 if name == "make" else 40)
             assert index.check() == []
         if enough:
-            return missed
-    raise AssertionError("no room is enough")
+            return failed
+    raise AssertionError("no amount of space is enough")
 
 
 OPENINGS = ("make", "open", "open for reading")
@@ -157,12 +159,12 @@ OPENINGS = ("make", "open", "open for reading")
 
 def main(way, name, folder):
     program.shrink()
-    room = WAYS[way](Path(folder))
-    done = (opening if name in OPENINGS else sweep)(room, Path(folder), name)
-    room.give_back()
-    print(f"{way}, {name}: no room {done} times")
+    space = WAYS[way](Path(folder))
+    failed = (opening if name in OPENINGS else sweep)(space, Path(folder), name)
+    space.release()
+    print(f"{way}, {name}: {failed} attempts failed for lack of space")
     if name not in OPENINGS:
-        assert done > 0
+        assert failed > 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""``python -m tests.crash.kill 300``: kill a writing program so many times, and look what it left behind.
+"""``python -m tests.crash.kill 300``: kill a writing program 300 times, and examine the file that it leaves.
 
-Each time the program has a call under way, it is killed with SIGKILL at a random moment. Then every
-call that had returned must be in the file, whole; of the one under way all or nothing (of
-`add_many`, a number of its commits); and the file healthy. The next round goes on with that file.
-Only the process is killed: what a loss of power does to the disk this cannot show.
+The program is killed with SIGKILL at a random moment of a call. Afterwards the file must be healthy and hold
+the whole effect of every call that had returned. The call under way must have had its whole effect or none;
+of `add_many`, the first commits may be there. The next round continues with that file. Only the process is
+killed, so this does not show what a loss of power does to the disk.
 """
 
 import argparse
@@ -27,7 +27,7 @@ _ROUNDS_A_FILE = 25
 
 
 def kills(folder, count, seed):
-    """Kill so many times; gives what was under way how often. Raises `AssertionError` at what is wrong."""
+    """Kill `count` times; returns how often each call was under way. Raises `AssertionError` on a fault."""
     rng = random.Random(seed)
     met = collections.Counter()
     state = {}
@@ -43,18 +43,18 @@ def kills(folder, count, seed):
 
 
 def one_kill(path, durability, state, rng, moment, met):
-    """Let the program change the index for a while and kill it; gives what the index has then."""
-    # Half of the time somebody has the file open meanwhile: then its locks and its journal live on.
+    """Let the program change the index, and kill it; returns the new state and the call under way."""
+    # Half of the time this process has the file open, so that locks and the journal outlive the kill.
     witness = docindex.open(path) if state and rng.random() < 0.5 else None
     command = [sys.executable, "-m", "tests.crash.program", str(path), durability, str(rng.randrange(2**32))]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        some = 0 if not path.exists() else rng.randrange(1, 60)  # a new file is hit while it is made
-        wished = rng.choice(VERBS) if some else "open"
+        some = 0 if not path.exists() else rng.randrange(1, 60)  # a new file is killed while it is being made
+        wanted_verb = rng.choice(VERBS) if some else "open"
         lines = []
         while (
             sum(line[0] == "begin" for line in lines) <= some
             or lines[-1][0] != "begin"
-            or lines[-1][1][0] != wished
+            or lines[-1][1][0] != wanted_verb
         ):
             line = process.stdout.readline()
             assert line, f"{moment}: the program ended by itself after {lines[-1:]}"
@@ -71,34 +71,34 @@ def one_kill(path, durability, state, rng, moment, met):
         state = program.after(state, call)
     allowed = [state]
     if under_way[0] == "add_many":
-        # The last of its commits that began is there or is not, all before it are.
+        # The last commit that began may or may not be there. All commits before it must be.
         ends = [0, *itertools.accumulate(commits)][-2:]
         allowed = [program.after(state, under_way, end) for end in ends]
     elif under_way[0] != "open":
         allowed.append(program.after(state, under_way))
     if witness is not None:
         with witness:
-            assert witness.check() == [], f"{moment}, who had it open: {witness.check()}"
+            assert witness.check() == [], f"{moment}, seen by a connection that was open: {witness.check()}"
             witnessed = contents(witness)
             witness.add("witness", "was here")
             witness.remove("witness")
-            assert contents(witness) == witnessed, f"{moment}: who had it open cannot write"
+            assert contents(witness) == witnessed, f"{moment}: a connection that was open cannot write"
     found = look(path, durability, rng, moment, met, made=["open"] in returned)
     assert found in [expected(one) for one in allowed], (
         f"{moment}: after {len(returned)} calls and during {under_way}, "
         f"found {short(found)}, not {short(expected(state))}"
     )
-    assert witness is None or witnessed == found, f"{moment}: who had it open saw something else"
+    assert witness is None or witnessed == found, f"{moment}: a connection that was open saw something else"
     look_at_backup(path, expected(state), returned, under_way, moment)
     return next(one for one in allowed if expected(one) == found), under_way
 
 
 def look(path, durability, rng, moment, met, *, made):
-    """What the file holds, which must be healthy; half of the time it is first met by one who only reads."""
+    """Check the file and return what it holds. Half of the time, a reader opens it first."""
     if made and rng.random() < 0.5:
         with docindex.open(path, readonly=True) as index:
             before = contents(index)
-            assert index.check() == [], f"{moment}, reading only: {index.check()}"
+            assert index.check() == [], f"{moment}, opened for reading only: {index.check()}"
     else:
         before = None
     with docindex.open(path, durability=durability) as index:
@@ -106,23 +106,23 @@ def look(path, durability, rng, moment, met, *, made):
         found = contents(index)
         with index._store.reading() as db:
             segments = all_segments(db)
-        met["a merge half done"] += any(segment.moved is not None for segment in segments)
-    assert before in (None, found), f"{moment}: a reader and a writer do not see the same"
+        met["a merge under way"] += any(segment.moved is not None for segment in segments)
+    assert before in (None, found), f"{moment}: a reader and a writer see different states"
     return found
 
 
 def look_at_backup(path, held, returned, under_way, moment):
-    """A backup is there whole or not at all; and there it is, if its call returned."""
+    """A backup is complete or missing. If the last `backup` call has returned, it must be there."""
     backup = Path(f"{path}.backup")
     last = next((call for call in reversed(returned) if call[0] == "backup"), None)
     if backup.exists():
         with docindex.open(backup, readonly=True) as index:
             assert index.check() == [], f"{moment}: {index.check()} in the backup"
-            # (While one is made, the one before may still be there.)
+            # (While a backup is being made, the file may be the one before.)
             if returned[-1:] == [["backup"]] and under_way != ["backup"]:
-                assert contents(index) == held, f"{moment}: the backup has something else"
+                assert contents(index) == held, f"{moment}: the backup holds something else"
     elif under_way != ["backup"]:
-        assert last is None, f"{moment}: the backup is gone"
+        assert last is None, f"{moment}: the backup is missing"
 
 
 def contents(index):
@@ -147,7 +147,7 @@ def main():
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         met = kills(Path(folder), options.count, options.seed)
-    print(f"{options.count} kills in {time.monotonic() - begin:.0f} s, nothing lost. Under way were:")
+    print(f"{options.count} kills in {time.monotonic() - begin:.0f} s, nothing lost. These were under way:")
     for what, count in met.most_common():
         print(f"{count:6} {what}")
 

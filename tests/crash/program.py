@@ -1,8 +1,8 @@
-"""``python -m tests.crash.program PATH DURABILITY SEED``: a program that changes an index until it is killed.
+"""``python -m tests.crash.program PATH DURABILITY SEED``: change an index until this process is killed.
 
-Before each call it writes a line saying which, and a line after the call has returned, so whoever
-reads its output knows at any moment what the index must hold: `after` is what a call makes of it.
-Merges go on at almost every moment: the numbers that keep them rare are shrunk.
+The program writes a line before each call and another after it has returned. So a reader of its output knows
+at any moment what the index must hold; `after` computes what a call changes. The numbers that keep merges
+rare are made smaller here, so that a merge is under way nearly all the time.
 """
 
 import itertools
@@ -18,8 +18,9 @@ from docindex.reading import slicing
 from docindex.storage import batch_rows, maintenance, segment_writer
 
 COMMIT = 4_000
-"""Characters of text in a commit of `add_many` here."""
+"""How many characters of text a commit of `add_many` has in these tests."""
 BATCH = 1_000
+"""How many characters of text are processed at a time in these tests."""
 
 _WORDS = [
     f"{a}{b}{c}" for a, b, c in itertools.product(("kra", "tol", "mi", "sen"), "aeiou", ("b", "nd", "x"))
@@ -27,16 +28,16 @@ _WORDS = [
 
 
 def text_of(number):
-    """A text of a few hundred to a few thousand characters, always the same for a number."""
+    """A text of up to a few thousand characters, always the same for the same number."""
     rng = random.Random(number)
     words = rng.choices(_WORDS, k=rng.randrange(20, 700)) if number % 40 else []
     return " ".join([*words, f"№ {number}"])
 
 
-def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, which undoes it
+def shrink(setattr=setattr):  # noqa: A002 - a test passes monkeypatch's, which undoes it
     """Make commits of `add_many` short, and merges long in commits and frequent."""
     setattr(facade, "_COMMIT", COMMIT)
-    # Texts and fingerprints of many rows.
+    # Texts and fingerprints take many rows.
     setattr(slicing, "PIECE_CHARACTERS", BATCH)
     setattr(batch_rows, "FINGERPRINTS_A_PART", 20)
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
@@ -46,7 +47,7 @@ def shrink(setattr=setattr):  # noqa: A002 - a test hands in monkeypatch's, whic
 
 
 def after(state, call, upto=None):
-    """What a call makes of a state, which maps a key to the number of its text and its meta."""
+    """The state after a call. A state maps each key to the number of its text and its meta."""
     verb, *rest = call
     state = dict(state)
     if verb == "add":
@@ -62,7 +63,7 @@ def after(state, call, upto=None):
 
 
 def calls(rng, keys):
-    """Calls without end, sensible for an index with these keys, which they keep at a few dozen."""
+    """Yield calls without end that fit an index with these keys. They keep the keys at a few dozen."""
     keys = set(keys)
     while True:
         some = rng.choice(sorted(keys)) if keys else None
@@ -73,7 +74,7 @@ def calls(rng, keys):
         new = f"{rng.choice('abcé')}/{rng.randrange(500)}"
         if verb in ("add", "copy") or some is None:
             keys.add(new)
-            # A copy has a text of the few that many documents have.
+            # A copy has one of a few texts, which many documents have.
             yield (
                 "add",
                 new,
@@ -119,11 +120,11 @@ def do(index, call):
 
 
 def say(*what):
-    os.write(1, json.dumps(what).encode() + b"\n")  # at once: what was said outlives the program
+    os.write(1, json.dumps(what).encode() + b"\n")  # unbuffered, so that the line outlives the process
 
 
 def announce_commits(say):
-    """Say before each commit of `add_many` how many documents are in it."""
+    """Write a line before each commit of `add_many`, with the number of documents in it."""
     commit = facade.Index._commit
 
     def announced(index, group, *rest):

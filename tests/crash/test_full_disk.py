@@ -1,4 +1,4 @@
-"""A disk without room is `DiskFull`: nothing lost, nothing half done, and work goes on when there is room."""
+"""A full disk raises `DiskFull`; nothing is lost or half done, and work goes on once there is space."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def small_disk():
-    """A command that runs another with an own disk of 24 MB at a path; None where the system refuses it."""
+    """A command that mounts a disk of 24 MB at a path and runs another command; None if that is refused."""
     for options in ([], ["--map-root-user"]):
         command = [
             "unshare",
@@ -31,13 +31,13 @@ def small_disk():
 
 
 SMALL_DISK = small_disk()
-# A limit for the size of files can be had everywhere, a disk of our own only as root of something.
+# Any process may limit the size of files. Only root, or root of a user namespace, may mount a disk.
 WAYS = ["limit"] if SMALL_DISK is None else ["limit", "disk"]
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [*full_disk.OPENINGS, *full_disk.OPERATIONS])
-def test_a_full_disk_is_said_to_be_full_and_harms_nothing(tmp_path, name, way):
+def test_a_full_disk_is_reported_and_harms_nothing(tmp_path, name, way):
     command = [sys.executable, "-m", "tests.crash.full_disk", way, name, str(tmp_path)]
     if way == "disk":
         command = [*SMALL_DISK, str(tmp_path), *command]

@@ -1,7 +1,7 @@
-"""An operation that is stopped at any step was done or was not done, and can be done again.
+"""An operation that is stopped at any step has its whole effect or none, and can be repeated.
 
-Steps are those of SQLite's progress handler, a few thousand for an operation. About 25 of them, evenly
-spread, are met here; each and every one, in half an hour, by
+SQLite's progress handler counts the steps; an operation has a few thousand. Here it is stopped at about 25 of
+them, evenly spread. To stop it at every step, which takes half an hour, run
 ``DOCINDEX_STEPS=1000000 python -m pytest tests/crash/test_interrupt.py``.
 """
 
@@ -30,7 +30,7 @@ def _small(monkeypatch):
 
 
 def build(path):
-    """An index of a dozen documents with copies, something removed, many segments, and a merge half done."""
+    """Make an index of a dozen documents with copies, removed ones, many segments, and a merge under way."""
     with docindex.open(path) as index:
         for number in range(12):
             index.add(f"{number}", program.text_of(number), meta={"n": number})
@@ -46,7 +46,7 @@ def build(path):
 
 @contextlib.contextmanager
 def fresh(base, place, how):
-    """An index as `build` made it, in a file of its own or in memory."""
+    """A copy of the index that `build` made, in a file or in memory."""
     if how == "in memory":
         with docindex.open(":memory:") as index:
             source = apsw.Connection(str(base), flags=apsw.SQLITE_OPEN_READONLY)
@@ -82,7 +82,7 @@ def rename(index):
 OPERATIONS = {
     "add new": lambda index: index.add("new", program.text_of(99), meta=[1]),
     "add instead": lambda index: index.add("7", program.text_of(98), meta=[1]),
-    "add a text that is there": lambda index: index.add("new", program.text_of(4)),
+    "add a known text": lambda index: index.add("new", program.text_of(4)),
     "add the same with other meta": lambda index: index.add("7", program.text_of(7), meta="other"),
     "add many in several commits": lambda index: index.add_many(MANY, workers=1),
     "remove": remove,
@@ -95,7 +95,7 @@ OPERATIONS = {
 
 
 class StopAt:
-    """A progress handler that stops what runs at one step, once; it counts the steps."""
+    """A progress handler that counts steps, and stops the statement at one of them, once."""
 
     def __init__(self, step=None):
         self.step = step
@@ -121,14 +121,14 @@ def stopped(index, operation, step):
 
 
 def states(index, operation):
-    """What the index holds before an operation and after each of its commits; and how many steps it has."""
+    """What the index holds before an operation and after each of its commits; and how many steps it takes."""
     writer, count = index._store._writer, StopAt()
     found = [everything(index)]
     commit = index._commit
 
     def commit_and_look(*group):
         commit(*group)
-        writer.set_progress_handler(None)  # in memory, the one that reads is the one that writes
+        writer.set_progress_handler(None)  # in memory, one connection reads and writes
         found.append(everything(index))
         writer.set_progress_handler(count, 1)
 
@@ -142,7 +142,7 @@ def states(index, operation):
 
 @pytest.mark.parametrize("how", ["in a file", "in memory"])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_stopped_at_any_step_is_done_or_not_done_and_can_be_repeated(tmp_path, name, how):
+def test_an_operation_stopped_at_any_step_has_all_its_effect_or_none_and_can_be_repeated(tmp_path, name, how):
     operation, base, place = OPERATIONS[name], tmp_path / "base", tmp_path / "index"
     build(base)
     with fresh(base, place, how) as index:
@@ -151,17 +151,19 @@ def test_an_operation_stopped_at_any_step_is_done_or_not_done_and_can_be_repeate
     for step in range(1, steps + 1, max(1, steps // STEPS)):
         with fresh(base, place, how) as index:
             interrupted += stopped(index, operation, step)
-            assert everything(index) in allowed, f"stopped at step {step}, it is between before and after"
+            assert everything(index) in allowed, (
+                f"stopped at step {step}, it is neither before nor after a commit"
+            )
             assert index.check() == [], f"stopped at step {step}"
             operation(index)
-            assert everything(index) == allowed[-1], f"repeated after it was stopped at step {step}"
-            assert index.check() == [], f"repeated after it was stopped at step {step}"
+            assert everything(index) == allowed[-1], f"repeated after a stop at step {step}"
+            assert index.check() == [], f"repeated after a stop at step {step}"
             if operation is docindex.Index.optimize:
                 assert (index.stats().segments, index.stats().dead) == (1, 0)
     assert interrupted > min(STEPS, steps) / 2
 
 
-def test_a_check_stopped_at_any_step_says_so_and_never_that_something_is_wrong(tmp_path):
+def test_a_check_stopped_at_any_step_raises_cancelled_and_reports_no_damage(tmp_path):
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         assert index.check() == []
@@ -177,13 +179,13 @@ def test_a_check_stopped_at_any_step_says_so_and_never_that_something_is_wrong(t
 
 
 def cancelled_from_another_thread(index):
-    """Cancel an index the way a host does, and wait until that is done."""
+    """Cancel an index as a host does, from another thread, and wait for the call to return."""
     thread = threading.Thread(target=index.cancel)
     thread.start()
     thread.join()
 
 
-def test_cancel_stops_add_many_and_what_was_committed_stays(tmp_path):
+def test_cancel_stops_add_many_and_keeps_what_was_committed(tmp_path):
     with docindex.open(tmp_path / "index") as index:
 
         def documents():
@@ -204,7 +206,7 @@ def test_cancel_stops_add_many_and_what_was_committed_stays(tmp_path):
         assert index.check() == []
 
 
-def test_cancel_stops_add_many_while_it_waits_in_sql(tmp_path):
+def test_cancel_stops_add_during_a_statement(tmp_path):
     with docindex.open(tmp_path / "index") as index:
         index.add_many(MANY, workers=1)
         before = everything(index)
@@ -218,33 +220,33 @@ def test_cancel_stops_add_many_while_it_waits_in_sql(tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["postings_in", "all_blocks"])
-def test_cancel_stops_a_check_also_between_two_statements(tmp_path, monkeypatch, moment):
+def test_cancel_also_stops_a_check_between_two_statements(tmp_path, monkeypatch, moment):
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         original = getattr(check.segments, moment)
 
-        def meanwhile(*arguments):
+        def cancel_first(*arguments):
             cancelled_from_another_thread(index)
             return original(*arguments)
 
-        monkeypatch.setattr(check.segments, moment, meanwhile)
+        monkeypatch.setattr(check.segments, moment, cancel_first)
         with pytest.raises(docindex.Cancelled):
             index.check()
         monkeypatch.undo()
         assert index.check() == []
 
 
-def test_cancel_stops_an_optimize_which_then_goes_on(tmp_path, monkeypatch):
+def test_cancel_stops_optimize_and_the_next_call_continues(tmp_path, monkeypatch):
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         before = everything(index)
         merge_some, calls = facade.maintenance.merge_some, []
 
-        def meanwhile(db):
+        def cancel_first(db):
             calls.append(cancelled_from_another_thread(index))
             return merge_some(db)
 
-        monkeypatch.setattr(facade.maintenance, "merge_some", meanwhile)
+        monkeypatch.setattr(facade.maintenance, "merge_some", cancel_first)
         with pytest.raises(docindex.Cancelled):
             index.optimize()
         assert len(calls) == 1
@@ -268,7 +270,7 @@ def test_a_cancel_before_an_operation_does_not_stop_it(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["items", "progress", "a key", "a text", "meta"])
-def test_an_error_of_the_caller_leaves_what_was_committed_before_and_nothing_else(tmp_path, where):
+def test_an_error_of_the_caller_keeps_the_commits_before_it_and_nothing_else(tmp_path, where):
     class Slip(Exception):
         pass
 
@@ -311,7 +313,7 @@ def test_a_segment_that_lost_most_of_its_postings_is_merged_in_several_commits(t
         index.optimize()
         for number in range(1, 100):
             index.remove(f"{number:03}")
-        index.optimize()  # leaves one segment, cut into blocks for what it held once
+        index.optimize()  # leaves one segment, with as many blocks as it needed before
         index.remove("119")
         index.optimize()
         assert index.check() == []

@@ -1,4 +1,4 @@
-"""A killed writer loses nothing that had returned. The long form: ``python -m tests.crash.kill 300``."""
+"""A killed writer loses no call that had returned. The long form is ``python -m tests.crash.kill 300``."""
 
 import itertools
 import random
@@ -10,14 +10,14 @@ from tests.crash import kill, program
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_a_killed_writer_loses_nothing_that_had_returned_and_leaves_nothing_half_done(tmp_path, seed):
+def test_a_killed_writer_loses_no_finished_call_and_leaves_none_half_done(tmp_path, seed):
     met = kill.kills(tmp_path, 6, seed)
-    assert met["open"] == 1  # the first kill is while the file is made
+    assert met["open"] == 1  # the first kill happens while the file is being made
     assert sum(met[verb] for verb in kill.VERBS) > 0
 
 
-def test_the_writer_that_is_killed_says_what_the_index_then_holds(monkeypatch):
-    """Else the kills would show nothing: the program's own account is held against an index, call by call."""
+def test_the_killed_program_predicts_what_the_index_holds(monkeypatch):
+    """The kill test relies on these predictions, so they are compared with an index, call by call."""
     program.shrink(monkeypatch.setattr)
     state = {}
     with docindex.open(":memory:") as index:
@@ -29,9 +29,9 @@ def test_the_writer_that_is_killed_says_what_the_index_then_holds(monkeypatch):
         assert index.check() == []
 
 
-def test_the_writer_that_is_killed_announces_the_commits_of_add_many(monkeypatch):
+def test_the_killed_program_announces_the_commits_of_add_many(monkeypatch):
     program.shrink(monkeypatch.setattr)
-    monkeypatch.setattr(docindex.Index, "_commit", docindex.Index._commit)  # to have it back
+    monkeypatch.setattr(docindex.Index, "_commit", docindex.Index._commit)  # restores it after the test
     sizes, held = [], []
     with docindex.open(":memory:") as index:
         program.announce_commits(lambda _, size: (held.append(len(index)), sizes.append(size)))

@@ -1,4 +1,4 @@
-"""Values that lie in files: a change here means a new recipe, and that people index again."""
+"""Pin values that are stored in files. If one changes, the recipe must change, and users must index again."""
 
 import hashlib
 import unicodedata
@@ -16,13 +16,13 @@ leaves. Größe, 漢字."""
 
 
 def digest(values):
-    """The same on machines of either byte order."""
+    """A hash of an array's values that does not depend on the machine's byte order."""
     values = np.asarray(values)
     return hashlib.sha256(values.astype(values.dtype.newbyteorder("<")).tobytes()).hexdigest()[:16]
 
 
-def test_the_reading_of_every_code_point_stays_what_it_is_under_every_python():
-    # Those that Unicode 3.2 had: later versions give letters to code points that had none.
+def test_every_code_point_is_read_alike_under_every_python():
+    # Only code points of Unicode 3.2: later versions assign code points that had no meaning before.
     known = "".join(
         filter(lambda char: unicodedata.ucd_3_2_0.category(char) != "Cn", map(chr, range(0x110000)))
     )
@@ -31,13 +31,13 @@ def test_the_reading_of_every_code_point_stays_what_it_is_under_every_python():
     assert digest(reading.symbols) == "07d0208cd7160a9a"
 
 
-def test_the_mix_and_the_kgram_hash_stay_what_they_are():
+def test_the_mix_and_the_kgram_hash_do_not_change():
     assert digest(mix(np.arange(1000, dtype=np.uint64))) == "933d7c5caa2a48da"
     symbols = np.frombuffer(b"theanalyticalengine", np.uint8)
     assert digest(grams(symbols, np.array([0, len(symbols)]), 5)[0]) == "3b448b7c0891c818"
 
 
-def test_long_tokens_stop_words_and_stems_stay_what_they_are():
+def test_sketches_with_long_tokens_stop_words_and_stems_do_not_change():
     text = "The copies of " + 300 * "x" + "\n" + 300 * "y "
     expected = {}
     for name, recipe in (
@@ -58,7 +58,7 @@ def test_long_tokens_stop_words_and_stems_stay_what_they_are():
     }
 
 
-def test_every_part_of_a_sketch_stays_what_it_is():
+def test_the_parts_of_a_sketch_do_not_change():
     recipe = Recipe(k=5, window=4, shingle=2, min_s=8, mod_m=3, level=8)
     sketch = docindex.sketch(TEXT, recipe)
     assert {

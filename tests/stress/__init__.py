@@ -1,1 +1,1 @@
-"""Many processes and threads on one file at once."""
+"""Use one file from many processes and threads at the same time."""

@@ -1,4 +1,4 @@
-"""``python -m tests.stress 30``: four reader and two writer processes on one file, for so many seconds."""
+"""``python -m tests.stress 30``: run four reading and two writing processes on one file for 30 seconds."""
 
 import sys
 import tempfile

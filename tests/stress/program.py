@@ -1,8 +1,8 @@
-"""Readers and writers on one file, each in its own process; every answer must be one commit's state.
+"""Run readers and writers on one file, each in its own process; every answer must show one commit's state.
 
-The documents come in groups: each commit of a writer gives all documents of a group texts of one
-version, so that a reader who sees two versions in one group has seen half a commit. Beside that the
-writers add, rename and remove single documents, and optimize.
+The documents come in groups. Each commit of a writer gives all documents of a group texts of one version, so
+a reader that sees two versions in a group has seen half a commit. The writers also add, rename and remove
+single documents, and optimize.
 """
 
 import collections
@@ -29,17 +29,17 @@ READERS, WRITERS = 4, 2
 
 
 def text_of(group, member, version):
-    """The text that a version gives a document: begins alike, so that documents share fingerprints."""
+    """The text of a document in a version. Some documents have the same text after the first words."""
     return f"version {version} of {group}/{member} " + prose(random.Random(version * 31 + member % 3), 150)
 
 
 def items(group, version):
-    """What one commit writes."""
+    """The documents that one commit writes."""
     return [(f"{group}/{member}", text_of(group, member, version), version) for member in range(MEMBERS)]
 
 
 def write(path, seconds, number, timeout_s=10.0):
-    """Change a group in each commit, and now and then other things; gives how often what was done."""
+    """Commit new versions of groups, and other changes now and then; returns how often each was done."""
     rng, counts = random.Random(number), collections.Counter()
     loose = f"loose {number}"
     until = time.monotonic() + seconds
@@ -47,18 +47,18 @@ def write(path, seconds, number, timeout_s=10.0):
         while time.monotonic() < until:
             counts["commits"] += 1
             version = number * 1_000_000 + counts["commits"]
-            what = rng.random()
+            choice = rng.random()
             with _busy_after(timeout_s, counts):
-                if what < 0.7:
+                if choice < 0.7:
                     index.add_many(items(rng.randrange(GROUPS), version), workers=1)
-                elif what < 0.8:
+                elif choice < 0.8:
                     index.add(
                         loose, text_of("loose", 0, version), meta=version, store_text=rng.random() < 0.5
                     )
-                elif what < 0.87 and loose in index:
+                elif choice < 0.87 and loose in index:
                     index.rename(loose, f"{loose} renamed")
                     index.remove(f"{loose} renamed")
-                elif what < 0.9:
+                elif choice < 0.9:
                     index.optimize()
                     counts["optimizations"] += 1
                 else:
@@ -68,11 +68,11 @@ def write(path, seconds, number, timeout_s=10.0):
 
 
 def read(path, seconds, number, timeout_s=10.0):
-    """Look at groups in one transaction and through public calls; gives how often what was seen."""
+    """Look at groups, in one transaction and through public calls; returns how often each was done."""
     rng, counts = random.Random(number), collections.Counter()
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        # A file is opened again now and then: that is when journals are tidied up.
+        # The file is opened again now and then, because opening and closing clean up the journal.
         with docindex.open(path, readonly=number % 2 == 1, timeout_s=timeout_s) as index:
             for _ in range(rng.randrange(1, 60)):
                 with _busy_after(timeout_s, counts):
@@ -81,11 +81,11 @@ def read(path, seconds, number, timeout_s=10.0):
 
 
 def look(index, rng, counts):
-    """One look at the index; an AssertionError if it is not one commit's state."""
+    """Look at the index once. Raises `AssertionError` if it does not show one commit's state."""
     counts["looks"] += 1
     group = rng.randrange(GROUPS)
     version = _look_in_one_transaction(index, group, deep=rng.random() < 0.3)
-    # Later answers are of the same commit or of later ones: never of half a one.
+    # The next answers show the same commit or a later one, but never half a commit.
     text = index.text(f"{group}/0")
     assert text == text_of(group, 0, int(text.split()[1])), text[:60]
     document = index[f"{group}/1"]
@@ -101,7 +101,7 @@ def look(index, rng, counts):
         counts["pairs"] += 1
     if rng.random() < 0.1:
         keys = list(index)
-        assert keys == sorted(set(keys)), "an iteration gives each key once, in order"
+        assert keys == sorted(set(keys)), "an iteration must give each key once, in order"
         assert {f"{group}/{member}" for group in range(GROUPS) for member in range(MEMBERS)} <= set(keys)
         stats = index.stats()
         assert stats.documents >= GROUPS * MEMBERS
@@ -122,16 +122,16 @@ def _look_in_one_transaction(index, group, *, deep):
             assert contents.text_of(db, document.content) == text_of(group, member, version)
         if not deep:
             return version
-        # The inverted index is of the same commit: each document is found by all its fingerprints.
+        # The inverted index shows the same commit: each document is found by all its fingerprints.
         for document in documents:
             hashes, _ = contents.fingerprints_of(db, document.content, index.recipe.window)
             hashes = np.unique(hashes)
-            which, found = looked_up(db, hashes)
-            mine = which[found == document.content]
+            places, found = looked_up(db, hashes)
+            mine = places[found == document.content]
             assert mine.tolist() == list(range(len(hashes))), "a fingerprint is not in the inverted index"
-        everybody = {content for (content,) in db.execute("select id from content")}
+        existing = {content for (content,) in db.execute("select id from content")}
         dead = {content for (content,) in db.execute("select content from dead")}
-        assert set(found.tolist()) <= everybody | dead
+        assert set(found.tolist()) <= existing | dead
     return version
 
 
@@ -142,12 +142,12 @@ def _busy_after(timeout_s, counts):
         yield
     except docindex.Busy:
         waited = time.monotonic() - began
-        assert waited >= 0.9 * timeout_s, f"busy after {waited:.2f} s, which is before the time-out"
+        assert waited >= 0.9 * timeout_s, f"`Busy` after {waited:.2f} s, before the time-out"
         counts["busy"] += 1
 
 
 def run(folder, seconds, *, timeout_s=10.0):
-    """Let them all work for some seconds; gives how often what was done, an error if anything was wrong."""
+    """Run all processes for some seconds; returns how often each thing was done. Raises for any fault."""
     path = str(Path(folder) / "index")
     with docindex.open(path, recipe=RECIPE) as index:
         index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)
@@ -172,7 +172,7 @@ def run(folder, seconds, *, timeout_s=10.0):
         except subprocess.TimeoutExpired:
             process.kill()
             out, error = process.communicate()
-            error = f"hang\n{error}"
+            error = f"no end within a minute after its time\n{error}"
         if process.returncode or error:
             errors.append(f"{role} {number} ended with {process.returncode}: {error}")
         else:
@@ -190,7 +190,7 @@ def run(folder, seconds, *, timeout_s=10.0):
 
 
 def threads(index, seconds):
-    """One `Index` in the hands of two writing and three reading threads."""
+    """Use one `Index` in two writing and three reading threads; returns how often each thing was done."""
     counts, errors = collections.Counter(), []
     until = time.monotonic() + seconds
     index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)

@@ -1,4 +1,4 @@
-"""The short form of the stress program; the long one is ``python -m tests.stress 30``."""
+"""The stress program for a few seconds. Run it for longer with ``python -m tests.stress 30``."""
 
 import random
 import threading
@@ -12,14 +12,14 @@ from tests.storage.texts import prose
 from tests.stress import program
 
 
-def test_readers_and_writers_in_many_processes_see_whole_commits_only(tmp_path):
+def test_readers_and_writers_in_many_processes_see_only_whole_commits(tmp_path):
     counts = program.run(tmp_path, 3.0)
     assert counts["commits"] > 20
     assert counts["looks"] > 50
 
 
 @pytest.mark.parametrize("path", ["index", ":memory:"])
-def test_threads_that_share_one_index_see_whole_commits_only(path, tmp_path):
+def test_threads_that_share_an_index_see_only_whole_commits(path, tmp_path):
     where = path if path == ":memory:" else tmp_path / path
     with docindex.open(where, recipe=program.RECIPE, durability="normal") as index:
         counts = program.threads(index, 1.0)
@@ -28,7 +28,7 @@ def test_threads_that_share_one_index_see_whole_commits_only(path, tmp_path):
 
 
 def test_a_reading_thread_does_not_wait_for_a_writing_one(tmp_path):
-    """A window that lists documents stays alive while a worker fills the index."""
+    """A user interface can list documents while another thread fills the index."""
     texts = [prose(random.Random(seed), 4000) for seed in range(60)]
     with docindex.open(tmp_path / "index", recipe=Recipe(), durability="normal") as index:
         index.add("first", texts[0])
@@ -48,11 +48,11 @@ def test_a_reading_thread_does_not_wait_for_a_writing_one(tmp_path):
         filling.join()
         assert len(index) == 241
     assert len(waits) > 20
-    # What it waits for is Python's own lock, never the other's transaction.
+    # The reader waits for Python's own lock only, never for the writer's transaction.
     assert sorted(waits)[len(waits) // 2] < 0.1
 
 
-def test_an_index_is_written_by_one_thread_after_the_other(tmp_path):
+def test_threads_write_to_an_index_one_after_the_other(tmp_path):
     with docindex.open(tmp_path / "index", durability="normal") as index:
         threads = [
             threading.Thread(target=lambda n=n: [index.add(f"{n} {m}", f"text {n} {m}") for m in range(20)])
@@ -66,8 +66,8 @@ def test_an_index_is_written_by_one_thread_after_the_other(tmp_path):
         assert index.check() == []
 
 
-def test_an_index_closed_by_one_thread_is_closed_for_the_others_without_harm(tmp_path):
-    """Others get the error of a closed index or end their work; nothing hangs, nothing crashes."""
+def test_closing_an_index_in_one_thread_does_no_harm_to_the_others(tmp_path):
+    """The other threads get the error of a closed index, or `Cancelled`; none hangs or crashes."""
     for turn in range(10):
         index = docindex.open(tmp_path / "index", recipe=program.RECIPE, durability="normal")
         errors = []
