@@ -28,12 +28,12 @@ from docindex.storage.rows import rows
 # the texts, and the answers are no better.
 POSTING_HASH_BITS = 32
 
-# A row's id has 31 bits for the segment and 32 for the block.
+# The id of a block's row is a positive number of 63 bits: 31 for the segment, and the rest for the block.
 MAX_BLOCK_BITS = 31
 MAX_SEGMENT = (1 << 31) - 1
 
-# How many keys a block has on average, at most. Each block is a row, which takes 12 bytes besides its keys; a
-# look-up reads the whole block.
+# The average block of a new segment has at most this many keys. Each block is a row, which takes 12 bytes
+# besides its keys; a look-up reads the whole block.
 KEYS_PER_BLOCK = 256
 
 # At most this many keys are in memory at a time, whatever is read, merged or written. With the arrays that

@@ -35,7 +35,7 @@ def text_of(number):
 
 
 def shrink(setattr=setattr):  # noqa: A002 - a test passes monkeypatch's, which undoes it
-    """Make commits of `add_many` short, and merges long in commits and frequent."""
+    """Make the commits of `add_many` short, and make merges begin often and span many commits."""
     setattr(facade, "_COMMIT", COMMIT)
     # Texts and fingerprints take many rows.
     setattr(slicing, "PIECE_CHARACTERS", BATCH)
