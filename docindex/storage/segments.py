@@ -64,8 +64,11 @@ class Segment:
     last: int
     """The largest."""
     hash_bits: int
+    """How many high bits of a hash its keys have."""
     block_bits: int
+    """How many of these name the block."""
     postings: int
+    """How many keys were put into it."""
     target: int | None
     """The id of the segment that this one is being merged into."""
     moved: int | None
@@ -88,7 +91,7 @@ class Segment:
 
     @property
     def possible_postings(self) -> int:
-        """How many postings it has, at most as many as fit its blocks: the stored number may be damaged."""
+        """How many postings it has. A damaged number is limited to what its blocks can hold."""
         return min(self.postings, KEYS_PER_BLOCK << self.block_bits)
 
     def row(self, block: int) -> int:
