@@ -1,4 +1,4 @@
-'''Embed an index in an application: documents in one file, questions about them, threads, and boilerplate.
+"""Embed an index in an application: documents in one file, questions about them, threads, and boilerplate.
 
 Documents
 =========
@@ -77,4 +77,4 @@ Files from others
 =================
 ``docindex.open(path, trusted=False)`` runs nothing that the file brings along: no triggers, views or
 functions in its schema. Values and statements have limits, and the tables must be those of docindex.
-'''
+"""

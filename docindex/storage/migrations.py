@@ -95,7 +95,7 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
 
 
 def _refuse_incomplete(db: apsw.Connection, path: str) -> None:
-    """`CorruptIndex` unless the file has all tables: a statement that misses one would look like our mistake."""
+    """`CorruptIndex` unless the file has all tables: SQLite does not call a lost table damage."""
     present = {name for (name,) in rows(db, _TABLE_NAMES)}
     for name in sorted(_table_names() - present):
         raise CorruptIndex(f"{path} lacks the table {name}; restore a backup, or index again", path)
@@ -103,19 +103,20 @@ def _refuse_incomplete(db: apsw.Connection, path: str) -> None:
 
 @lru_cache(maxsize=1)
 def _table_names() -> frozenset[str]:
-    with apsw.Connection(":memory:") as made:
-        for migration in _migrations():
-            migration.apply(made)
-        names = frozenset(name for (name,) in made.execute(_TABLE_NAMES))
-    return names
+    return frozenset(name for (name,) in rows(empty_index(), _TABLE_NAMES))
 
 
 def _refuse_altered(db: apsw.Connection, path: str, version: int) -> None:
     """`CorruptIndex` unless the tables are those of a schema."""
-    with apsw.Connection(":memory:") as made:
-        for migration in _migrations()[:version]:
-            migration.apply(made)
-        untrusted.refuse_altered(db, path, made)
+    untrusted.refuse_altered(db, path, empty_index(version))
+
+
+def empty_index(version: int | None = None) -> apsw.Connection:
+    """A database in memory with the tables of a schema, by default the newest, and without rows."""
+    made = apsw.Connection(":memory:")
+    for migration in _migrations()[:version]:
+        migration.apply(made)
+    return made
 
 
 def _version(db: apsw.Connection, path: str) -> int:

@@ -1,6 +1,7 @@
 """A docindex from the future, with a second schema: made from a copy of this one, as its developers would.
 
-The copy gets a column `language` in `content`, whose checksums are computed again, and a recipe field `dialect`.
+The copy gets a column `language` in `content`, whose checksums are computed again, and a recipe field
+`dialect`.
 """
 
 import os
@@ -25,7 +26,8 @@ import signal
 from docindex.storage.rows import row_sum, stream
 
 BEFORE = (
-    "id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, simhash, slots, parts"
+    "id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, simhash, "
+    "slots, parts"
 )
 
 

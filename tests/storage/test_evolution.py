@@ -106,7 +106,9 @@ def test_a_migrated_file_can_be_changed(later, file):
     assert answered(later, file) == found
 
 
-def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_leaves_the_id_alone(later, file, tmp_path):
+def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_leaves_the_id_alone(
+    later, file, tmp_path
+):
     present = answered(future.ROOT, file)["id"]
     program = (
         "import sys, docindex\n"
@@ -139,7 +141,7 @@ def test_an_older_file_that_is_open_for_reading_only_is_too_old_and_stays_as_it_
     done = future.run(later, program, file)
     first, second = done.stdout.splitlines()
     for message in (first, second):
-        assert message.startswith(f"{file} has schema 1, and this docindex reads schema 2; open it once"), done
+        assert message.startswith(f"{file} has schema 1, and this docindex reads schema 2; open it"), done
     assert file.read_bytes() == before
 
 
@@ -185,7 +187,9 @@ def test_a_migration_that_is_killed_has_happened_completely_or_not_at_all(rows, 
     path = tmp_path / "index"
     shutil.copy(old, path)
     before = answered(future.ROOT, path)
-    program = "import os, signal, sys, docindex; docindex.open(sys.argv[1]); os.kill(os.getpid(), signal.SIGKILL)"
+    program = (
+        "import os, signal, sys, docindex\ndocindex.open(sys.argv[1])\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
     killed = future.run(later, program, path, KILL_AFTER=str(rows))
     assert killed.returncode == -signal.SIGKILL
     finished = rows > CONTENTS

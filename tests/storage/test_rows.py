@@ -49,7 +49,8 @@ def test_a_sum_is_what_the_schema_file_says(values):
         ((1, "a", None, b""), -3341366732432730841),  # the example in the schema file
         ((), 3244421341483603138),
         ((0, -1, (1 << 63) - 1, -(1 << 63)), -1305903546071201480),
-        (("🫨.txt", "Größe 漢字", "\0", "\u0378"), 1819351849881514681),  # Python 3.11 does not know the first character
+        # Python 3.11 does not know the emoji, and no Unicode version knows the last character.
+        (("🫨.txt", "Größe 漢字", "\0", "\u0378"), 1819351849881514681),
         ((bytes(range(256)) * 20,), 7944948785167397621),
     ],
 )
@@ -58,7 +59,8 @@ def test_a_sum_stays_what_it_is_under_every_python(values, expected):
 
 
 def test_different_rows_have_different_sums():
-    rows = [(1,), ("1",), (b"1",), (None,), ("",), (b"",), (0,), ("a", "b"), ("ab",), ("ab", ""), ("", "ab"), ()]
+    rows = [(), (1,), ("1",), (b"1",), (None,), ("",), (b"",), (0,)]
+    rows += [("a", "b"), ("ab",), ("ab", ""), ("", "ab")]
     assert len({row_sum(*row) for row in rows}) == len(rows)
 
 

@@ -15,7 +15,7 @@ import docindex
 from docindex.kernels.table_design import TableDesign
 from docindex.storage import simhash_index
 from docindex.storage.connection import Store
-from docindex.storage.migrations import _scripts
+from docindex.storage.migrations import empty_index
 from tests.storage.damage import change_row
 from tests.storage.texts import prose
 
@@ -26,9 +26,7 @@ INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
 
 def filled(simhashes, first=10, step=3):
     """A database in memory whose contents have these simhashes. There are gaps between the content ids."""
-    db = apsw.Connection(":memory:")
-    for script in _scripts():
-        db.execute(script).fetchall()
+    db = empty_index()
     signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
     db.executemany(
         "insert into content (id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, "
