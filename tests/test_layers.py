@@ -61,6 +61,14 @@ INSIDE = {
         {"documents", "templates", "host_connection", "segment_writer", "check"},
         {"maintenance"},
     ],
+    "sql": [
+        {"sources", "sql_values"},
+        {"scalars", "table_functions"},
+        {"virtual_tables"},
+        {"editable_table", "fingerprint_list"},
+        {"register"},
+        {"file_session"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),

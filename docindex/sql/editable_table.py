@@ -1,11 +1,11 @@
-"""The documents as a virtual table of apsw that can be changed: `doc_index` (key, text, meta, id).
+"""The virtual table `doc_index` of apsw: insert, update and delete documents with SQL (key, text, meta, id).
 
-What is inserted, updated and deleted happens on the connection itself, in its transaction, and is undone
-with it. So a trigger of the host's own table can keep the index current.
+A change happens on the connection itself, in its transaction, and is undone with it. So triggers of the
+host's own tables can keep the index up to date.
 
-The table `doc_index` is about the main database. For an attached one a table has to be made there, as by
-``create virtual table idx.notes using doc_index``: when a statement fails halfway, SQLite undoes what it did
-in those databases only whose tables it names.
+The table `doc_index` holds the documents of the main database. For an attached database a table must be made
+there, with ``create virtual table idx.notes using doc_index``: when a statement fails halfway, SQLite undoes
+its changes only in the databases whose tables the statement names.
 """
 
 import json
@@ -18,44 +18,44 @@ from docindex.errors import NotAnIndex, Refused, TextNotKept
 from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
-from docindex.sql.scalars import Value, named, naming, whole
-from docindex.sql.sources import Here, LocatedIndex
-from docindex.sql.virtual_tables import EQUAL, constraints, declared
+from docindex.sql.sources import ConnectionDatabases, LocatedIndex
+from docindex.sql.sql_values import Value, as_integer, errors_from, type_name
+from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import contents, host_connection, migrations
 from docindex.storage.contents import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
-_NAMES = ("key", "text", "meta", "id")
+COLUMNS = ("key", "text", "meta", "id")
 _KEY, _TEXT, _META, _ID = range(4)
 _IDENTIFY = {"key", "id"}
 
-_AT_A_TIME = 1000
+_BATCH = 1000  # documents that are read at a time
 
-# In rows that SQLite reads, 0.2 us each: to look a document up, and a row of ours.
-_LOOK_UP, _A_ROW = 100.0, 10.0
+# The unit is a row that SQLite reads, 0.2 us: the cost of a look-up, and of each of our rows.
+_LOOK_UP, _OUR_ROW = 100.0, 10.0
 
 
-class DocIndex:
-    """The module."""
+class DocIndexModule:
+    """The module of virtual tables for the documents of the indexes on a connection."""
 
-    def __init__(self, here: Here) -> None:
-        self._here = here
+    def __init__(self, databases: ConnectionDatabases) -> None:
+        self._databases = databases
 
     def Create(
         self, db: apsw.Connection, _module: str, schema: str, _name: str, *_arguments: str
     ) -> tuple[str, "DocIndexTable"]:
         """Declare a table for the index in a database."""
         with host_connection.without_traces(db):
-            there = migrations.is_index(db, schema)
-        if not there:
+            is_index = migrations.is_index(db, schema)
+        if not is_index:
             raise NotAnIndex(
-                f"doc_index: the database {schema} is not a docindex index; for one that is attached, say "
+                f"doc_index: the database {schema} is not a docindex index; for an attached index, run "
                 "create virtual table SCHEMA.NAME using doc_index, and use the table NAME",
                 schema,
             )
-        # So that `insert or replace` and `insert or ignore` mean here what they mean elsewhere.
+        # Makes `insert or replace`, `insert or ignore` and their like work as on any other table.
         db.vtab_config(apsw.SQLITE_VTAB_CONSTRAINT_SUPPORT, 1)
-        return declared("doc_index", _NAMES, ()), DocIndexTable(self._here, schema)
+        return declaration("doc_index", COLUMNS, ()), DocIndexTable(self._databases, schema)
 
     Connect = Create
 
@@ -63,33 +63,33 @@ class DocIndex:
 class DocIndexTable:
     """The documents of the index in one database."""
 
-    def __init__(self, here: Here, schema: str) -> None:
-        self._here = here
+    def __init__(self, databases: ConnectionDatabases, schema: str) -> None:
+        self._databases = databases
         self._schema = schema
-        self._size = 10_000  # until it is used: see `virtual.Module`
+        self._size = 10_000  # the number of documents when the table was last used: see `TableModule`
 
     @property
-    def place(self) -> LocatedIndex:
+    def located(self) -> LocatedIndex:
         """The index."""
-        return self._here.place(self._schema)
+        return self._databases.located(self._schema)
 
-    def look(self) -> None:
-        """See how many documents there are, for the next plan."""
-        self._size = self.place.reader.approximate_counts()[0]
+    def count_documents(self) -> None:
+        """Read the number of documents, for the next plan."""
+        self._size = self.located.reader.approximate_counts()[0]
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
-        """Say what an access costs: to one document by its key or id, or to all."""
-        name = ""
-        for which, column, operator, known in constraints(info):
-            wanted = "id" if column < 0 else _NAMES[column]
-            if operator == EQUAL and known and not name and wanted in _IDENTIFY:
-                name = wanted
-                info.set_aConstraintUsage_argvIndex(which, 1)
-        rows = 1 if name else self._size
-        info.idxStr = name
-        info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE if name else 0
+        """Choose between a look-up by key or id and a scan of all documents, and say what it costs."""
+        taken = TakenValues(info)
+        for condition in conditions_of(info):
+            name = "id" if condition.column < 0 else COLUMNS[condition.column]
+            is_usable = condition.operator == EQUAL and condition.is_known and name in _IDENTIFY
+            if is_usable and not taken.names:
+                taken.take(condition, name, omit=False)
+        rows = 1 if taken.names else self._size
+        info.idxStr = taken.encoded()
+        info.idxFlags = apsw.SQLITE_INDEX_SCAN_UNIQUE if taken.names else 0
         info.estimatedRows = rows
-        info.estimatedCost = _LOOK_UP + _A_ROW * rows
+        info.estimatedCost = _LOOK_UP + _OUR_ROW * rows
         return True
 
     def Open(self) -> "_Cursor":
@@ -97,46 +97,38 @@ class DocIndexTable:
         return _Cursor(self)
 
     def Disconnect(self) -> None:
-        """Nothing is left behind."""
+        """Do nothing: the table holds no resources."""
 
     Destroy = Disconnect
 
     def UpdateInsertRow(self, rowid: int | None, fields: tuple[Value, ...]) -> int:
-        """A new document; another one under a known key only with `or replace`."""
+        """Add a document; one with the same key is replaced only by `insert or replace`. Gives its id."""
         if rowid is not None or fields[_ID] is not None:
-            raise ValueError("doc_index: ids are given by the index; leave id and rowid out")
-        place = self.place
+            raise ValueError("doc_index: the index chooses ids; leave out id and rowid")
+        place = self.located
         key, text, meta = _text("key", fields[_KEY]), _text("text", fields[_TEXT]), _meta(fields[_META])
-        conflict = self._here.connection.vtab_on_conflict()
         with place.transactions.reading() as db:
             known = id_of(db, key)
-        if known is not None and conflict == apsw.SQLITE_IGNORE:
+        if known is not None and self._ignores_taken(key):
             return known
-        if known is not None and conflict != apsw.SQLITE_REPLACE:
-            raise _known(key)
-        with naming("doc_index"):
+        with errors_from("doc_index"):
             document = incoming((key, text, meta))
         with place.transactions.writing() as db:
             return _put(db, place, document)
 
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
-        """Another key, text or meta for a document."""
-        place = self.place
+        """Change the key, the text or the meta of a document."""
+        place = self.located
         if newrowid != row or fields[_ID] is not apsw.no_change:
             raise ValueError("doc_index: only key, text and meta can be changed, not id or rowid")
-        conflict = self._here.connection.vtab_on_conflict()
         with place.transactions.reading() as db:
             (before,) = listed_as(db, row)
             key = before.key if fields[_KEY] is apsw.no_change else _text("key", fields[_KEY])
             taken = key != before.key and id_of(db, key) is not None
-        if taken and conflict == apsw.SQLITE_IGNORE:
+        if taken and self._ignores_taken(key):
             return
-        if taken and conflict != apsw.SQLITE_REPLACE:
-            raise _known(key)
-        meta = before.meta if fields[_META] is apsw.no_change else _meta(fields[_META])
         changed = fields[_TEXT] is not apsw.no_change
-        with naming("doc_index"):
-            document = incoming((key, _text("text", fields[_TEXT]) if changed else "", meta))
+        document = _changed_document(before, key, fields)
         with place.transactions.writing() as db:
             if taken:
                 contents.remove(db, key, place.reader.recipe)
@@ -145,15 +137,27 @@ class DocIndexTable:
                 _put(db, place, document)
 
     def UpdateDeleteRow(self, row: int) -> None:
-        """Forget a document."""
-        place = self.place
+        """Remove a document."""
+        place = self.located
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
                 contents.remove(db, document.key, place.reader.recipe)
 
+    def _ignores_taken(self, key: str) -> bool:
+        """Whether the statement skips a row whose key is taken, as `or ignore` does.
+
+        False for `or replace`, which replaces the other document. Any other raises `ConstraintError`.
+        """
+        conflict = self._databases.connection.vtab_on_conflict()
+        if conflict not in (apsw.SQLITE_IGNORE, apsw.SQLITE_REPLACE):
+            raise apsw.ConstraintError(
+                f"doc_index: a document {key!r} already exists; use update, or insert or replace"
+            )
+        return bool(conflict == apsw.SQLITE_IGNORE)
+
 
 class _Cursor:
-    """Goes through documents in the order of their ids; a text is read only if it is asked for."""
+    """A cursor over documents in the order of their ids; a text is read only if a statement uses it."""
 
     def __init__(self, table: DocIndexTable) -> None:
         self._table = table
@@ -161,17 +165,17 @@ class _Cursor:
         self._row: Listed | None = None
 
     def Filter(self, _number: int, name: str | None, values: tuple[Value, ...]) -> None:
-        """Begin with the first document."""
-        self._table.look()
-        self._rows = self._named(name, *values) if name else self._all()
+        """Go to the first document."""
+        self._table.count_documents()
+        self._rows = self._identified(name, *values) if name else self._all()
         self.Next()
 
     def Next(self) -> None:
-        """Go on to the next one."""
+        """Go to the next document."""
         self._row = next(self._rows, None)
 
     def Eof(self) -> bool:
-        """Whether there is none any more."""
+        """Whether there are no more documents."""
         return self._row is None
 
     def Rowid(self) -> int:
@@ -179,7 +183,7 @@ class _Cursor:
         return self._row.id if self._row else 0
 
     def Column(self, number: int) -> Value:
-        """A column of the document; NULL for a text that is not kept."""
+        """A column of the document; NULL for a text that is not stored."""
         if self._row is None:
             return None
         if number == _KEY:
@@ -189,62 +193,64 @@ class _Cursor:
         if number != _TEXT:
             return self._row.id
         try:
-            return self._table.place.reader.whole_text(Id(self._row.id))
+            return self._table.located.reader.whole_text(Id(self._row.id))
         except TextNotKept:
             return None
 
     def ColumnNoChange(self, _number: int) -> object:
-        """An update that does not touch a column need not know it."""
+        """Spare an update from reading the columns that it does not change."""
         return apsw.no_change
 
     def Close(self) -> None:
-        """Let go of the documents."""
+        """Drop the documents."""
         self._rows = iter(())
 
-    def _named(self, name: str, value: Value) -> Iterator[Listed]:
-        with self._table.place.transactions.reading() as db:
+    def _identified(self, name: str, value: Value) -> Iterator[Listed]:
+        with self._table.located.transactions.reading() as db:
             by_key = id_of(db, value) if isinstance(value, str) else None
-            number = by_key if name == "key" else whole(value)
-            some = [] if number is None else listed_as(db, number)
-        yield from some
+            number = by_key if name == "key" else as_integer(value)
+            found = [] if number is None else listed_as(db, number)
+        yield from found
 
     def _all(self) -> Iterator[Listed]:
         last = 0
-        while some := self._some(last):
-            yield from some
-            last = some[-1].id
+        while batch := self._batch_after(last):
+            yield from batch
+            last = batch[-1].id
 
-    def _some(self, last: int) -> list[Listed]:
-        with self._table.place.transactions.reading() as db:
-            return listed(db, last, _AT_A_TIME)
+    def _batch_after(self, last: int) -> list[Listed]:
+        with self._table.located.transactions.reading() as db:
+            return listed(db, last, _BATCH)
 
 
 def _put(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:
-    """Store a document; gives its id."""
+    """Store a document, and give its id."""
     write_documents(db, [document], place.reader.recipe, store_text=True)
     number = id_of(db, document.key)
     if number is None:
         path = place.transactions.path
-        raise Refused(f"doc_index: a trigger in {path} did not let {document.key!r} in", path)
+        raise Refused(f"doc_index: a trigger in {path} refused {document.key!r}", path)
     return number
 
 
-def _known(key: str) -> apsw.ConstraintError:
-    return apsw.ConstraintError(
-        f"doc_index: there is a document {key!r} already; update it, or say insert or replace"
-    )
+def _changed_document(before: Listed, key: str, fields: tuple[Any, ...]) -> Incoming:
+    """A document after an update; its text is empty if the update does not change the text."""
+    meta = before.meta if fields[_META] is apsw.no_change else _meta(fields[_META])
+    text = "" if fields[_TEXT] is apsw.no_change else _text("text", fields[_TEXT])
+    with errors_from("doc_index"):
+        return incoming((key, text, meta))
 
 
 def _text(column: str, value: Value) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"doc_index: {column} must be TEXT, not {named(value)}")
+        raise TypeError(f"doc_index: {column} must be TEXT, not {type_name(value)}")
     return value
 
 
 def _meta(value: Value) -> Any:
+    if value is None:
+        return None
     try:
-        return (
-            json.loads(value) if isinstance(value, str) else None if value is None else _text("meta", value)
-        )
+        return json.loads(_text("meta", value))
     except ValueError as error:
         raise ValueError(f"doc_index: meta must be JSON, not {value!r}") from error

@@ -1,4 +1,4 @@
-"""A file and a statement in, rows out: SQL on any SQLite file with docindex's functions and tables there."""
+"""Run an SQL statement on any SQLite file, with docindex's functions and tables."""
 
 from pathlib import Path
 
@@ -12,9 +12,10 @@ _TIMEOUT_S = 10.0
 
 
 def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) -> tuple[Rows, int]:
-    """The rows that a statement gives, and how many it changed.
+    """The rows that a statement gives, and the number of rows that it changed.
 
-    Without `write` it cannot change anything: `ReadOnly`. With it all that it does is committed, or nothing.
+    Without `write`, a statement that would change anything raises `ReadOnly`. With it, either everything that
+    the statement does is committed, or nothing.
     """
     store = opened(path, write=write)
     try:
@@ -22,7 +23,7 @@ def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) ->
             register_on(db)
             if not write:
                 return _read(db, sql, bindings), 0
-            return user_sql.changed(db, sql, bindings), db.changes()
+            return user_sql.answer_writing(db, sql, bindings), db.changes()
     finally:
         store.close()
 
@@ -32,12 +33,12 @@ def _read(db: Connection, sql: str, bindings: Bindings) -> Rows:
         return user_sql.answer(db, sql, bindings)
     except ReadOnly as error:
         raise ReadOnly(
-            "only one statement that reads is taken; say --write to let it change the file", error.path
+            "only one statement that reads is accepted; use --write to let it change the file", error.path
         ) from error
 
 
 def opened(path: str, *, write: bool) -> Store:
-    """An SQLite file that is there, an index or not; `UnreadableFile` for what is none."""
+    """Open an existing SQLite file, whether it is an index or not; `UnreadableFile` if there is no file."""
     if not Path(path).is_file():
-        raise UnreadableFile(f"{path} is not there, or no file; name an SQLite file", path)
+        raise UnreadableFile(f"{path} does not exist, or is not a file; name an SQLite file", path)
     return Store(str(Path(path).absolute()), readonly=not write, durability="full", timeout_s=_TIMEOUT_S)

@@ -1,77 +1,94 @@
-"""All fingerprints as a virtual table of apsw: `fingerprint_list` (document, position, hash).
+"""The virtual table `fingerprint_list` of apsw: every fingerprint of the index (document, position, hash).
 
-A condition on the document or on the hash is looked up; without either all are gone through.
+A condition `document = ...` or `hash = ...` is looked up in the index. Without either, a statement reads all
+fingerprints. Must never write.
 """
 
 from collections.abc import Iterator
 
 import apsw
 
-from docindex.sql.scalars import Value, schema_of, whole
 from docindex.sql.sources import IndexSource
+from docindex.sql.sql_values import Value, as_integer, schema_name
 from docindex.sql.table_functions import Row
-from docindex.sql.virtual_tables import EQUAL, Cursor, constraints, declared
+from docindex.sql.virtual_tables import (
+    EQUAL,
+    Condition,
+    RowCursor,
+    TakenValues,
+    conditions_of,
+    declaration,
+    decoded,
+)
 
-_NAMES = ("document", "position", "hash", "schema")
+COLUMNS = ("document", "position", "hash")
+HIDDEN = ("schema",)
+_NAMES = (*COLUMNS, *HIDDEN)
 _LOOKED_UP = {"document", "hash"}
 
-# In rows that SQLite reads, 0.2 us each: to look a document or a hash up, and a row of ours.
-_LOOK_UP, _A_ROW = 500.0, 3.0
+# The unit is a row that SQLite reads, 0.2 us: the cost of a look-up, and of each of our rows.
+_LOOK_UP, _OUR_ROW = 500.0, 3.0
 
 
 class FingerprintList:
-    """The module, and its one table."""
+    """The module of virtual tables for `fingerprint_list`, and its only table."""
 
     def __init__(self, source: IndexSource) -> None:
         self._source = source
-        # How many documents and fingerprints, until it is used: see `virtual.Module`.
+        # The numbers of documents and fingerprints when the table was last used: see `TableModule`.
         self._sizes = 10_000, 5_000_000
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "FingerprintList"]:
         """Declare the table."""
         db.vtab_config(apsw.SQLITE_VTAB_INNOCUOUS)
-        return declared("fingerprint_list", _NAMES[:3], _NAMES[3:]), self
+        return declaration("fingerprint_list", COLUMNS, HIDDEN), self
 
     Connect = Create
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
-        """Say what an access costs, and which values it takes."""
-        taken: list[str] = []
-        for which, column, operator, known in constraints(info):
-            name = _NAMES[column] if 0 <= column < len(_NAMES) else ""
-            if name == "schema" and operator == EQUAL and not known:
+        """Choose the values that `Filter` gets, and estimate the cost; False if the schema is unknown."""
+        taken = TakenValues(info)
+        for condition in conditions_of(info):
+            name = _looked_up(condition)
+            if name == "schema" and not condition.is_known:
                 return False
-            if operator == EQUAL and known and name not in taken and name in (*_LOOKED_UP, "schema"):
-                taken.append(name)
-                info.set_aConstraintUsage_argvIndex(which, len(taken))
-                # Values are compared with the types they have: SQLite looks at them once more.
-                info.set_aConstraintUsage_omit(which, name == "schema")
-        documents, fingerprints = self._sizes
-        rows = fingerprints if not _LOOKED_UP & set(taken) else max(1, fingerprints // max(1, documents))
-        if "hash" in taken:
-            rows = min(rows, 4)
-        info.idxStr = ",".join(taken)
+            if name and condition.is_known:
+                # SQLite checks a document or a hash again, because it compares values by their types.
+                taken.take(condition, name, omit=name == "schema")
+        rows = self._estimated_rows(taken.names)
+        info.idxStr = taken.encoded()
         info.estimatedRows = rows
-        info.estimatedCost = _LOOK_UP + _A_ROW * rows
+        info.estimatedCost = _LOOK_UP + _OUR_ROW * rows
         return True
 
-    def Open(self) -> Cursor:
+    def Open(self) -> RowCursor:
         """A cursor."""
-        return Cursor(self._rows)
+        return RowCursor(self._rows)
 
     def Disconnect(self) -> None:
-        """Nothing is left behind."""
+        """Do nothing: the table holds no resources."""
 
     Destroy = Disconnect
 
-    def _rows(self, taken: str, values: tuple[Value, ...]) -> Iterator[Row]:
-        """The places, with the schema that was asked for."""
-        given = dict(zip(taken.split(",") if taken else (), values, strict=True))
+    def _estimated_rows(self, names: list[str]) -> int:
+        documents, fingerprints = self._sizes
+        rows = max(1, fingerprints // max(1, documents)) if _LOOKED_UP & set(names) else fingerprints
+        return min(rows, 4) if "hash" in names else rows
+
+    def _rows(self, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
+        """The fingerprints for the values that `BestIndexObject` chose, each with its schema."""
+        given = decoded(plan, values)
         schema = given.pop("schema", None)
-        wanted = {name: whole(value) for name, value in given.items()}
+        wanted = {name: as_integer(value) for name, value in given.items()}
         if None in wanted.values():
             return
-        reader = self._source.reader(schema_of(schema))
+        reader = self._source.reader(schema_name(schema))
         self._sizes = reader.approximate_counts()
-        for place in reader.fingerprint_positions(document=wanted.get("document"), hash_=wanted.get("hash")):
-            yield *place, schema
+        for found in reader.fingerprint_positions(document=wanted.get("document"), hash_=wanted.get("hash")):
+            yield *found, schema
+
+
+def _looked_up(condition: Condition) -> str:
+    """The name of a column that a condition compares with one value that helps; "" for other conditions."""
+    name = _NAMES[condition.column] if 0 <= condition.column < len(_NAMES) else ""
+    return name if condition.operator == EQUAL and name in (*_LOOKED_UP, *HIDDEN) else ""

@@ -1,72 +1,86 @@
-"""The table functions: which columns and parameters each has, and how it answers.
+"""The table functions of SQL, such as `doc_search`: columns, parameters, and how each gets its rows.
 
-In: what can be asked and the arguments as SQL values. Out: rows. Must never know SQLite: what makes
-virtual tables of them, and JSON, is elsewhere.
+A function takes an index and SQL values, and gives rows. Must never know SQLite: `virtual_tables` makes
+virtual tables of these functions, and `register` makes functions that give JSON.
 """
 
 import dataclasses
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
 from docindex.query import argument_checks
 from docindex.query.fingerprint_positions import SHIFT
 from docindex.query.resolve import Id
-from docindex.sql.scalars import Value, asking, schema_of
 from docindex.sql.sources import IndexSource
+from docindex.sql.sql_values import Value, schema_name, text_or_id
 
 Row = tuple[Any, ...]
 
 
+class Bound(NamedTuple):
+    """A result column whose values a parameter limits: a condition on the column narrows the question."""
+
+    column: str
+    parameter: str
+    default: float
+    """The limit if the argument is not given."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Table:
-    """A table function; its last parameter is the name of a schema, as everywhere."""
+class TableFunction:
+    """A table function. Its last parameter, `schema`, is not listed: every one has it."""
 
     name: str
     columns: tuple[str, ...]
     parameters: tuple[str, ...]
     required: int
-    """How many parameters it cannot do without."""
+    """The number of parameters, from the first, that must be given."""
     answer: Callable[..., Iterable[Row]]
-    """Gives the rows: takes what can be asked, and the arguments by their names."""
+    """Gives the rows; takes an index, and the arguments by their names."""
     order: tuple[tuple[str, bool], ...]
-    """The order in which rows come: columns, if descending; no texts, which databases sort differently."""
-    least: tuple[str, str, float] | None = None
-    """A column, the parameter that says how small it may be, and what that is if not given."""
-    most: tuple[str, str, float] | None = None
-    """The same for how great."""
+    """The order of the rows: columns, and whether descending. No texts: databases sort them differently."""
+    least: Bound | None = None
+    """The column with a lower limit."""
+    most: Bound | None = None
+    """The column with an upper limit."""
     limit: str | None = None
-    """The parameter that says how many rows there may be."""
+    """The parameter that limits the number of rows."""
     cost: float = 0.0
-    """What it costs, in units in which SQLite reads a row; measured, see `_A_ROW`."""
+    """The cost of a call, in rows that SQLite reads."""
     cost_per_document: float = 0.0
     rows: int = 20
-    """How many rows it may have."""
+    """The estimated number of rows."""
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The hidden columns of the virtual table: all parameters."""
+        return (*self.parameters, "schema")
 
     def rows_for(self, source: IndexSource, arguments: dict[str, Value]) -> Iterable[Row]:
-        """The rows for some arguments; NULL, or nothing, where a value must be has none."""
+        """The rows for some arguments; no rows if a required argument is NULL or missing."""
         given = {name: value for name, value in arguments.items() if value is not None}
-        schema = schema_of(given.pop("schema", None))
+        schema = schema_name(given.pop("schema", None))
         if any(name not in given for name in self.parameters[: self.required]):
             return []
         return self.answer(source.reader(schema), **given)
 
     def as_json(self, source: IndexSource, *values: Value) -> Value:
-        """The same as a JSON array of objects."""
-        names = (*self.parameters, "schema")
+        """The rows as a JSON array of objects."""
+        names = self.hidden
         if len(values) > len(names) or len(values) < self.required:
             raise TypeError(
-                f"expected {', '.join(names)}, the first {self.required} at least, not {len(values)} values"
+                f"expected {self.required} to {len(names)} arguments ({', '.join(names)}), not {len(values)}"
             )
         rows = self.rows_for(source, dict(zip(names, values, strict=False)))
         return json.dumps([dict(zip(self.columns, row, strict=True)) for row in rows])
 
 
-def _text_or_key(value: Value) -> str | Id:
-    """What a value asks with where a key is meant: a key if there is such a one, else a text."""
-    return value if isinstance(value, str) else asking(value)
+def _key_or_text(value: Value) -> str | Id:
+    """The document with a key or an id; a string that is not a key is a text."""
+    return value if isinstance(value, str) else text_or_id(value)
 
 
 def _search(
@@ -80,7 +94,7 @@ def _search(
     if max_rows is not None:
         argument_checks.whole("max_rows", max_rows)
     found = reader.search(
-        asking(query), window=window, budget=budget, min_containment=min_containment, limit=max_rows
+        text_or_id(query), window=window, budget=budget, min_containment=min_containment, limit=max_rows
     )
     for match in found:
         yield (
@@ -90,7 +104,7 @@ def _search(
 
 
 def _similar(reader: IndexReader, query: Value, min_resemblance: Any = 0.8) -> Iterable[Row]:
-    for match in reader.similar(_text_or_key(query), min_resemblance):
+    for match in reader.similar(_key_or_text(query), min_resemblance):
         yield (
             *(match.key, match.id, match.resemblance, match.containment),
             *(match.reverse_containment, match.shared, match.basis, match.resemblance_error),
@@ -98,15 +112,15 @@ def _similar(reader: IndexReader, query: Value, min_resemblance: Any = 0.8) -> I
 
 
 def _near(reader: IndexReader, query: Value, within: Any = 3) -> Iterable[Row]:
-    for found in reader.near(_text_or_key(query), within):
+    for found in reader.near(_key_or_text(query), within):
         yield found.key, found.id, found.distance
 
 
 def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
-    of_a, of_b = asking(a), asking(b)
-    text = reader.whole_text(of_a)
-    reader.whole_text(of_b)  # else no passages would seem to be the answer
-    for p in reader.compare(of_a, of_b).passages:
+    query_a, query_b = text_or_id(a), text_or_id(b)
+    text = reader.whole_text(query_a)
+    reader.whole_text(query_b)  # raises TextNotKept, where `compare` would give no passages
+    for p in reader.compare(query_a, query_b).passages:
         yield (
             *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
             text[p.query_start : p.query_end],
@@ -132,7 +146,7 @@ def _clusters(reader: IndexReader, min_resemblance: Any = 0.8, linkage: Any = "c
 
 
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
-    found = fingerprints(reader.whole_text(asking(query)), reader.recipe)
+    found = fingerprints(reader.whole_text(text_or_id(query)), reader.recipe)
     hashes = (found.hashes >> SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(
@@ -145,22 +159,23 @@ def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
     )
 
 
-# A unit of cost is a row that SQLite reads, 0.2 us. Among 17,209 files of 7 KB a search takes 1.6 ms, similar
-# 1 ms, near 0.05 ms; two texts of 7 KB are aligned in 2 ms; all pairs take 0.2 s, 12 us a document.
+# The unit of cost is a row that SQLite reads: 0.2 us. Measured on 17,209 files of 7 KB: doc_search takes
+# 1.6 ms, doc_similar 1 ms, doc_near 0.05 ms, doc_passages for two texts of 7 KB 2 ms, and doc_pairs 0.2 s,
+# which is 12 us for each document.
 TABLES = (
-    Table(
+    TableFunction(
         name="doc_search",
         columns=("key", "id", "score", "containment", "reverse_containment", "resemblance", "shared"),
         parameters=("query", "window", "budget", "min_containment", "max_rows"),
         required=1,
         answer=_search,
         order=(("score", True),),
-        least=("containment", "min_containment", 0.0),
+        least=Bound("containment", "min_containment", 0.0),
         limit="max_rows",
         cost=8_000,
         rows=50,
     ),
-    Table(
+    TableFunction(
         name="doc_similar",
         columns=(
             "key",
@@ -176,22 +191,22 @@ TABLES = (
         required=1,
         answer=_similar,
         order=(("resemblance", True),),
-        least=("resemblance", "min_resemblance", 0.8),
+        least=Bound("resemblance", "min_resemblance", 0.8),
         cost=5_000,
         rows=5,
     ),
-    Table(
+    TableFunction(
         name="doc_near",
         columns=("key", "id", "distance"),
         parameters=("query", "within"),
         required=1,
         answer=_near,
         order=(("distance", False),),
-        most=("distance", "within", 3),
+        most=Bound("distance", "within", 3),
         cost=250,
         rows=5,
     ),
-    Table(
+    TableFunction(
         name="doc_passages",
         columns=("query_start", "query_end", "start", "end", "length", "query_line", "line", "text"),
         parameters=("a", "b"),
@@ -201,7 +216,7 @@ TABLES = (
         cost=10_000,
         rows=5,
     ),
-    Table(
+    TableFunction(
         name="doc_pairs",
         columns=("a", "b", "resemblance", "containment", "reverse_containment", "shared"),
         parameters=("min_resemblance", "min_containment", "ignore_above"),
@@ -212,7 +227,7 @@ TABLES = (
         cost_per_document=60,
         rows=10_000,
     ),
-    Table(
+    TableFunction(
         name="doc_clusters",
         columns=("cluster", "key", "why", "like", "resemblance"),
         parameters=("min_resemblance", "linkage"),
@@ -223,7 +238,7 @@ TABLES = (
         cost_per_document=60,
         rows=10_000,
     ),
-    Table(
+    TableFunction(
         name="doc_fingerprints",
         columns=("hash", "position", "offset", "line", "column"),
         parameters=("query",),

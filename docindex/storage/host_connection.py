@@ -1,7 +1,9 @@
-"""A connection of the host's in, the readings and writings that a store has out, on that very connection.
+"""Read and write an index on an apsw connection that belongs to the host program.
 
-What is asked sees what the host has not committed yet, and what is changed is committed, or undone, with
-it. Must never begin, commit or roll back a transaction of the host's but to keep half a change out of it.
+Takes the host's connection and the name of a database on it, and offers the same `reading` and `writing` as
+a `Store`. A question sees what the host has not committed yet; a change is committed, or undone, with the
+host's own transaction. Must never begin or commit a transaction of the host, and must roll one back only to
+keep half of a change out of it.
 """
 
 import contextlib
@@ -17,31 +19,31 @@ from docindex.storage.connection import refused
 from docindex.storage.rows import Bindings
 
 
-def schemas(db: apsw.Connection) -> list[str]:
-    """The names of the databases of a connection that are indexes, in the order SQLite looks there."""
+def index_schemas(db: apsw.Connection) -> list[str]:
+    """The names of those databases of a connection that are indexes, in the order that SQLite searches."""
     return [name for name in db.db_names() if name != "temp" and migrations.is_index(db, name, newer=False)]
 
 
-class Borrowed:
-    """An index in a database of a host's connection, to be read and written there."""
+class HostTransactions:
+    """Readings and writings of the index in one database of a host's connection."""
 
     def __init__(self, db: apsw.Connection, schema: str) -> None:
         self.path = db.db_filename(schema) or schema
         self._schema = schema
-        # The connection may hold what holds this: it is closed when its host lets it go.
+        # The connection may own this object. A strong reference would keep it open after its host drops it.
         self._host = weakref.ref(db)
 
     def recipe(self) -> Recipe:
         """The parameters the index was made with."""
-        with without_traces(self._lent()):
+        with without_traces(self._host_connection()):
             return migrations.recipe_of(self._connection(), self.path)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """The connection, on which every statement sees the same state."""
         db = self._connection()
-        with without_traces(self._lent()):
-            # A statement that has not come to its end holds that state, in a transaction or not.
+        with without_traces(self._host_connection()):
+            # A statement that has not finished holds that state, inside a transaction and outside.
             held = db.execute("select 1 from main.recipe")
             try:
                 yield db
@@ -50,46 +52,46 @@ class Borrowed:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """The connection, within a statement of the host's that changes something."""
-        host = self._lent()
+        """The connection, for a change that belongs to a statement of the host."""
+        host = self._host_connection()
         before = host.total_changes()
         try:
             with without_traces(host):
                 yield self._connection()
         except BaseException as error:
-            # A statement may have been made without means to undo a part of it, and a savepoint cannot be
-            # begun within one; so a host that goes on and commits would keep half a document.
+            # SQLite may not be able to undo a part of the host's statement, and a savepoint cannot begin
+            # inside one. Without the rollback, a host that goes on and commits would keep half a document.
             if host.in_transaction and host.total_changes() != before:
                 host.execute("rollback")
             if isinstance(error, apsw.ConstraintError):
-                # As such it would be for `or fail` and its like to keep what was done before it.
+                # As a ConstraintError it would make `or fail` and its like keep what was done before it.
                 raise refused(self.path, error) from error
             raise
 
     def cancels(self) -> int:
-        """How often there was a `cancel`; here it is the host who interrupts."""
+        """Always 0: it is the host who interrupts its connection."""
         return 0
 
     def refuse_cancelled(self, before: int) -> None:
-        """`apsw.InterruptError` if the host interrupts what it does on its connection."""
-        if self._lent().is_interrupted != bool(before):
+        """Raise `apsw.InterruptError` if the host has interrupted its connection."""
+        if self._host_connection().is_interrupted != bool(before):
             raise apsw.InterruptError("interrupted")
 
-    def _lent(self) -> apsw.Connection:
+    def _host_connection(self) -> apsw.Connection:
         db = self._host()
         if db is None:
             raise ValueError("the connection is closed")
         return db
 
     def _connection(self) -> apsw.Connection:
-        """The host's, or what can do for a storage room all that it asks of a connection."""
-        db = self._lent()
-        return db if self._schema == "main" else cast("apsw.Connection", Attached(db, self._schema))
+        """A connection on which `main` is the index: the host's own, or one that stands in for it."""
+        db = self._host_connection()
+        return db if self._schema == "main" else cast("apsw.Connection", AttachedDatabase(db, self._schema))
 
 
 @contextlib.contextmanager
 def without_traces(db: apsw.Connection) -> Iterator[None]:
-    """Within, statements and rows are not what a host makes of them."""
+    """Switch the host's `exec_trace` and `row_trace` off, which could change our statements and rows."""
     traces = db.exec_trace, db.row_trace
     db.exec_trace = db.row_trace = None
     try:
@@ -98,8 +100,11 @@ def without_traces(db: apsw.Connection) -> Iterator[None]:
         db.exec_trace, db.row_trace = traces
 
 
-class Attached:
-    """A host's connection, as if the database of another schema were its main one."""
+class AttachedDatabase:
+    """A host's connection that presents an attached database as `main`.
+
+    It has those methods of `apsw.Connection` that the modules of storage call.
+    """
 
     def __init__(self, db: apsw.Connection, schema: str) -> None:
         self._db = db
@@ -108,16 +113,16 @@ class Attached:
         self.filename = db.db_filename(schema) or schema
 
     def execute(self, statement: str, bindings: Bindings = ()) -> apsw.Cursor:
-        """As that of a connection."""
-        return self._db.execute(self._there(statement), bindings)
+        """Run a statement on the attached database."""
+        return self._db.execute(self._redirected(statement), bindings)
 
     def executemany(self, statement: str, bindings: Any) -> apsw.Cursor:
-        """As that of a connection."""
-        return self._db.executemany(self._there(statement), bindings)
+        """Run a statement on the attached database, once for each of the bindings."""
+        return self._db.executemany(self._redirected(statement), bindings)
 
     def last_insert_rowid(self) -> int:
-        """As that of a connection."""
+        """The rowid of the last row that the connection inserted."""
         return self._db.last_insert_rowid()
 
-    def _there(self, statement: str) -> str:
+    def _redirected(self, statement: str) -> str:
         return statement.replace("main.", self._prefix)

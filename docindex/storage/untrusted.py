@@ -1,8 +1,9 @@
-"""A connection to a file that somebody else made in, one on which the file has no say out.
+"""Open a file from an untrusted source safely: `docindex.open(path, trusted=False)`.
 
-What SQLite advises for such files (https://sqlite.org/security.html): a schema that may call only harmless
-functions, no triggers, no views, checked cells, low limits, an authorizer. And our tables must be as we make
-them. Must never change the file.
+Sets a connection up so that nothing in the file's schema runs, as SQLite advises
+(https://sqlite.org/security.html): a schema that may call only harmless functions, no triggers, no views,
+checked cells, low limits, an authorizer. Then checks that our tables are as our scripts make them. Must never
+change the file.
 """
 
 import contextlib
@@ -20,8 +21,9 @@ _SWITCHES = {
     apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
 }
 
-# As SQLite advises, but for what we need: a long text of a template, a row of many columns of our own, and
-# the file that `vacuum` attaches. Statements come from us and from the host, values from the file.
+# The limits that SQLite advises, raised where docindex needs more: for the long text of a template, for a
+# row with many columns, and for the file that `vacuum` attaches. Statements come from docindex and from the
+# host, values from the file.
 _LIMITS = {
     apsw.SQLITE_LIMIT_LENGTH: 100_000_000,
     apsw.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -38,13 +40,13 @@ _LIMITS = {
 
 _SCHEMA = (
     "select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema "
-    "where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))"  # what `analyze` leaves
+    "where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))"  # `analyze` makes these
 )
 
 _ALLOWED = {
     *(apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE),
     *(apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE, apsw.SQLITE_TRANSACTION),
-    # To make a new index.
+    # To make a new index; `migrating` lifts the authorizer.
     *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_REINDEX),
 }
 _PRAGMAS = {
@@ -55,7 +57,7 @@ _PRAGMAS = {
 
 
 def guard(db: apsw.Connection) -> None:
-    """Let nothing run on a connection that the file asks for, and little that SQL can ask for."""
+    """Make sure that nothing in the file's schema runs on a connection, and that SQL can do little there."""
     for switch, setting in _SWITCHES.items():
         db.config(switch, setting)
     for limit, most in _LIMITS.items():
@@ -82,18 +84,19 @@ def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> Non
     """`CorruptIndex` unless our tables are as in `made`, an empty index, and SQLite finds them sound."""
     ours = set(made.execute(_SCHEMA))
     tables = {name for kind, name, _, _ in ours if kind == "table"}
-    there = {row for row in rows(db, _SCHEMA) if row[2] in tables}
-    for kind, name, table, _ in sorted(there ^ ours):
+    found = {row for row in rows(db, _SCHEMA) if row[2] in tables}
+    for kind, name, table, _ in sorted(found ^ ours):
         raise CorruptIndex(
-            f"{path} has not the tables that docindex makes: {kind} {name!r} of {table!r} is another, or "
-            "missing; do not use the file, or open it with trusted=True if you know who changed it",
+            f"{path}: the {kind} {name!r} of table {table!r} is missing, or differs from docindex's schema; "
+            "do not use the file, or open it with trusted=True if you know who changed it",
             path,
         )
-    # Whole, with their indexes, which say what there is; and ours alone: others take as long as they like.
+    # The whole tables with their indexes, because a false index hides rows. Only our tables: the check of
+    # another one may run as long as its maker likes.
     for table in sorted(tables):
         for (finding,) in rows(db, f"pragma integrity_check({table})"):
             if finding != "ok":
-                raise CorruptIndex(f"{path} is damaged: {finding}; get another copy of it", path)
+                raise CorruptIndex(f"{path} is damaged: {finding}; get another copy", path)
 
 
 def _authorize(
@@ -105,6 +108,6 @@ def _authorize(
         return apsw.SQLITE_DENY if second == "load_extension" else apsw.SQLITE_OK
     if action == apsw.SQLITE_PRAGMA:
         return apsw.SQLITE_OK if first is not None and first.lower() in _PRAGMAS else apsw.SQLITE_DENY
-    if action == apsw.SQLITE_ATTACH:  # `vacuum` does, a file without a name
+    if action == apsw.SQLITE_ATTACH:  # `vacuum` attaches a file without a name
         return apsw.SQLITE_OK if not first else apsw.SQLITE_DENY
     return apsw.SQLITE_OK if action in _ALLOWED else apsw.SQLITE_DENY

@@ -1,4 +1,8 @@
-"""A caller's own SQL in, rows out. Must never let a statement write that was to read, whatever it says."""
+"""Run SQL that a caller wrote, and refuse what it must not do.
+
+Takes a connection, a statement and its bindings, and gives the rows. Must never let a statement write unless
+the caller asked for writing, whatever the statement says.
+"""
 
 import contextlib
 import re
@@ -11,9 +15,9 @@ from docindex.errors import ReadOnly
 
 Bindings = Sequence[Any] | Mapping[str, Any]
 Where = str | tuple[str, Sequence[Any]]
-"""An SQL condition on the columns of `document`, if wanted with what its question marks stand for."""
+"""An SQL condition on the columns of `document`; as a pair, with the values of its question marks."""
 
-# What tells of tables and changes nothing; with an argument or without.
+# Pragmas that report and change nothing. Some take an argument.
 _PRAGMAS = {
     "application_id",
     "collation_list",
@@ -38,7 +42,7 @@ _READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE}
 
 
 class Rows(list[tuple[Any, ...]]):
-    """The rows of an answer; `columns` are their names."""
+    """The rows that a statement gave; `columns` holds the names of the columns."""
 
     def __init__(self, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...]) -> None:
         super().__init__(rows)
@@ -46,37 +50,38 @@ class Rows(list[tuple[Any, ...]]):
 
 
 class _Refused(Exception):
-    """A statement would write, by what SQLite says of it, or is not the first one."""
+    """SQLite says that the statement writes, or it is not the first statement."""
 
 
 SLIPS = (
     *(apsw.SQLError, apsw.BindingsError, apsw.TooBigError, apsw.MismatchError, apsw.RangeError),
     *(KeyError, TypeError, OverflowError, UnicodeError),
 )
-"""What a caller's own SQL and its bindings can raise."""
+"""What wrong SQL and wrong bindings raise: errors of the caller, not of the file."""
 
 
 def answer(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
-    """The rows that one statement gives.
+    """The rows of one statement that reads.
 
-    `ReadOnly` for one that would write, `ValueError` for what is not SQL, or does not fit its bindings.
+    Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
+    does not fit its bindings.
     """
     try:
         with only_reading(db) as cursor:
             cursor.execute(sql, bindings)
             try:
                 columns = tuple(name for name, *_ in cursor.description)
-            except apsw.ExecutionCompleteError:  # not a single row
+            except apsw.ExecutionCompleteError:  # there is no row
                 columns = ()
             return Rows(cursor.fetchall(), columns)
     except SLIPS as error:
-        raise ValueError(f"{sql[:200]!r} does not work: {_said(error)}") from error
+        raise _does_not_work(sql, error) from error
 
 
-def changed(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
-    """The rows that statements give which may change anything, within a transaction that is there.
+def answer_writing(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
+    """The rows of statements that may change anything, run in the transaction that is open on `db`.
 
-    `ValueError` for what is not SQL, and for what would begin or end a transaction.
+    Raises `ValueError` for SQL that SQLite refuses, and for statements that begin or end a transaction.
     """
     before = db.authorizer
     db.authorizer = _keep_transaction
@@ -89,34 +94,34 @@ def changed(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
         return Rows(cursor.fetchall(), columns)
     except apsw.AuthError as error:
         raise ValueError(
-            f"{sql[:200]!r} is done in one transaction; leave begin, commit and rollback out"
+            f"{sql[:200]!r} runs in one transaction; leave out begin, commit and rollback"
         ) from error
     except SLIPS as error:
-        raise ValueError(f"{sql[:200]!r} does not work: {_said(error)}") from error
+        raise _does_not_work(sql, error) from error
     finally:
         db.authorizer = before
 
 
 @contextlib.contextmanager
 def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
-    """A cursor that runs one statement which reads; `ReadOnly` for any other."""
+    """A cursor that runs one statement, which must read; any other raises `ReadOnly`."""
     before, cursor, statements = db.authorizer, db.cursor(), 0
 
-    def look(cursor: apsw.Cursor, _sql: str, _bindings: Bindings | None) -> bool:
+    def inspect(cursor: apsw.Cursor, _sql: str, _bindings: Bindings | None) -> bool:
         nonlocal statements
         statements += 1
-        # Of some statements that write, as `vacuum`, no authorizer is asked.
+        # SQLite does not ask the authorizer about some statements that write, such as `vacuum`.
         if not cursor.is_readonly or statements > 1:
             raise _Refused
         return True
 
     db.authorizer = _authorize
-    cursor.exec_trace = look
+    cursor.exec_trace = inspect
     try:
         yield cursor
     except (apsw.AuthError, _Refused) as error:
         raise ReadOnly(
-            "only one statement that reads is taken; change documents by add and remove", db.filename
+            "only one statement that reads is accepted; change documents with add and remove", db.filename
         ) from error
     finally:
         cursor.close(True)
@@ -124,9 +129,9 @@ def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
 
 
 def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[Any]]:
-    """A condition on `document` and its bindings; `ValueError` for what is not one expression of SQL.
+    """A condition on `document`, and its bindings; `ValueError` unless it is a single SQL expression.
 
-    It stands in brackets in our own statements, and must not be able to get out of them.
+    Our own statements put the condition in brackets. The check makes sure that it cannot close them.
     """
     condition, bindings = (where, ()) if isinstance(where, str) else _parts(where)
     depth = 0
@@ -136,12 +141,12 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
             break
     try:
         if depth or ";" in _BRACKETS.findall(condition):
-            raise apsw.SQLError("it is not one expression")
+            raise apsw.SQLError("it is not a single expression")
         with only_reading(db) as cursor:
             cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
     except SLIPS as error:
         raise ValueError(
-            f"the condition {condition!r} does not work ({_said(error)}); "
+            f"the condition {condition!r} does not work ({_reason(error)}); "
             "expected SQL on the columns of document, or (SQL, bindings)"
         ) from error
     return condition, bindings
@@ -153,11 +158,16 @@ def _parts(where: Any) -> tuple[str, Sequence[Any]]:
     return where[0], tuple(where[1])
 
 
-def _said(error: BaseException) -> str:
+def _does_not_work(sql: str, error: BaseException) -> ValueError:
+    return ValueError(f"{sql[:200]!r} does not work: {_reason(error)}")
+
+
+def _reason(error: BaseException) -> str:
     return f"there is no value for {error}" if isinstance(error, KeyError) else str(error)
 
 
-# Brackets and semicolons of SQL, and what hides them: strings, quoted names, comments.
+# The brackets and semicolons of SQL, and everything that can contain them without meaning them: strings,
+# quoted names, comments.
 _BRACKETS = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
 )

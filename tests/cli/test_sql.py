@@ -81,7 +81,9 @@ def test_nothing_found_prints_nothing(path, capsys):
 def test_reading_cannot_write(path, capsys, sql):
     code, out, err = run(capsys, path, sql)
     assert (code, out) == (9, "")
-    assert err == "docindex: only one statement that reads is taken; say --write to let it change the file\n"
+    assert (
+        err == "docindex: only one statement that reads is accepted; use --write to let it change the file\n"
+    )
     with docindex.open(path) as index:
         assert sorted(index) == ["a.txt", "b.txt"]
 
@@ -101,7 +103,7 @@ def test_writing_commits_all_or_nothing(path, capsys):
     assert "no such table: nowhere" in err
     code, _, err = run(capsys, path, "--write", "delete from doc_index; commit")
     assert code == 2
-    assert "leave begin, commit and rollback out" in err
+    assert "leave out begin, commit and rollback" in err
     with docindex.open(path) as index:
         assert list(index) == ["b.txt"]
         assert index.check() == []
@@ -122,8 +124,8 @@ def test_any_sqlite_file_will_do(tmp_path, capsys):
 def test_slips_are_one_sentence(tmp_path, path, capsys):
     (tmp_path / "text").write_text("not a database, but text " * 100)
     for expected, arguments, message in [
-        (3, (str(tmp_path / "none"), "select 1"), "is not there, or no file; name an SQLite file"),
-        (3, (str(tmp_path), "select 1"), "is not there, or no file; name an SQLite file"),
+        (3, (str(tmp_path / "none"), "select 1"), "does not exist, or is not a file; name an SQLite file"),
+        (3, (str(tmp_path), "select 1"), "does not exist, or is not a file; name an SQLite file"),
         (4, (str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
         (2, (path, "selec 1"), "does not work"),
         (2, (path, "select ?"), "does not work"),

@@ -1,4 +1,4 @@
-"""SQL of the caller's own: it reads what there is, and cannot write, whatever it says."""
+"""`Index.execute` runs SQL of the caller, which can read everything and write nothing."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def index(request, tmp_path):
         assert list(opened) == ["a", "b"]
 
 
-def test_rows_come_as_tuples_with_the_names_of_their_columns(index):
+def test_rows_are_tuples_and_have_the_names_of_their_columns(index):
     found = index.execute("select key, meta ->> 'by' as author from document order by key")
     assert found == [("a", "Ada"), ("b", None)]
     assert found.columns == ("key", "author")
@@ -53,8 +53,8 @@ def test_rows_come_as_tuples_with_the_names_of_their_columns(index):
         "select 1; delete from document",
     ],
 )
-def test_what_would_write_is_refused(index, statement):
-    with pytest.raises(docindex.ReadOnly, match="only one statement that reads is taken"):
+def test_a_statement_that_would_write_is_refused(index, statement):
+    with pytest.raises(docindex.ReadOnly, match="only one statement that reads is accepted"):
         index.execute(statement)
     assert index.execute("select count(*) from document") == [(2,)]
     assert index.check() == []
@@ -71,6 +71,6 @@ def test_what_would_write_is_refused(index, statement):
         ("select load_extension('x')", ()),
     ],
 )
-def test_what_is_not_sql_is_a_value_error(index, sql, bindings):
+def test_wrong_sql_or_bindings_are_a_value_error(index, sql, bindings):
     with pytest.raises(ValueError, match="does not work"):
         index.execute(sql, bindings)

@@ -1,4 +1,4 @@
-"""Hosts do as they like with their connections and files: what is asked has its answer all the same."""
+"""Hosts do unusual things with their connections and files, and questions still get their answers."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_a_schema_that_somebody_changes_is_read_again(path, db, sql):
+def test_tables_work_after_another_connection_has_changed_the_schema(path, db, sql):
     with docindex.open(path) as index:
         expected = db.execute(sql).fetchall()
         assert index.execute(sql) == expected
@@ -61,7 +61,7 @@ def test_a_schema_that_somebody_changes_is_read_again(path, db, sql):
 
 
 def plain(db, name, *arguments):
-    """The same rows in an ordinary table."""
+    """Store the rows of a table function in an ordinary table `plain`."""
     marks = ", ".join("?" * len(arguments))
     db.execute(
         f"create temp table plain as select * from {name}" + (f"({marks})" if arguments else ""), arguments
@@ -77,7 +77,7 @@ def plain(db, name, *arguments):
         "hash = {hash} or position = 0 and document = 9",
     ],
 )
-def test_rows_that_are_found_in_two_ways_come_once(db, condition):
+def test_a_row_that_two_terms_of_an_or_find_comes_once(db, condition):
     plain(db, "fingerprint_list")
     ((hash_,),) = db.execute("select hash from plain group by hash order by count(*) desc limit 1").fetchall()
     where = condition.format(hash=hash_)
@@ -86,7 +86,7 @@ def test_rows_that_are_found_in_two_ways_come_once(db, condition):
     assert len(expected) > 3
 
 
-def test_searches_in_two_terms_of_an_or_are_both_there(db):
+def test_searches_in_two_terms_of_an_or_are_both_answered(db):
     sql = "select key from doc_search where (query = ?1 and shared > 3) or (query = ?2 and shared > 3)"
     one, other = TEXTS["003"], TEXTS["007"]
     each = "select key from doc_search(?) where shared > 3"
@@ -96,7 +96,7 @@ def test_searches_in_two_terms_of_an_or_are_both_there(db):
 
 @pytest.mark.parametrize("join", ["left", "right", "full", "inner"])
 @pytest.mark.parametrize("kind", ["integer", "real", "numeric", "blob", ""])
-def test_joins_of_every_kind_are_those_of_a_plain_table(db, join, kind):
+def test_joins_of_every_kind_give_the_rows_of_a_plain_table(db, join, kind):
     plain(db, "fingerprint_list")
     db.execute(
         f"create temp table t (a {kind}); insert into t values (3), (7), (7), (10000), (null)"
@@ -106,15 +106,15 @@ def test_joins_of_every_kind_are_those_of_a_plain_table(db, join, kind):
     assert sorted(db.execute(sql.format(join, "fingerprint_list")), key=repr) == sorted(expected, key=repr)
 
 
-def test_what_rows_and_statements_become_is_the_host_s_business(db, path):
-    resolve = "select key, doc_canonical(id) from doc_search(7) order by key"
-    expected = db.execute(resolve).fetchall()
+def test_the_tracers_and_factories_of_a_host_do_not_change_an_answer(db, path):
+    question = "select key, doc_canonical(id) from doc_search(7) order by key"
+    expected = db.execute(question).fetchall()
     seen = []
     db.exec_trace = lambda _, sql, __: seen.append(sql) or True
     db.row_trace = apsw.ext.DataClassRowFactory()
     assert {row.key for row in db.execute("select key from doc_index")} == set(TEXTS)
     db.row_trace = lambda _, row: row[::-1]
-    assert db.execute(resolve).fetchall() == [row[::-1] for row in expected]
+    assert db.execute(question).fetchall() == [row[::-1] for row in expected]
     assert [row[0] for row in db.execute("select document from fingerprint_list where document = 7")]
     db.execute("insert into doc_index (key, text) values ('new', 'text')")
     assert all("doc_" in sql or "fingerprint_list" in sql for sql in seen)
@@ -130,7 +130,7 @@ def test_what_rows_and_statements_become_is_the_host_s_business(db, path):
     plain.close()
 
 
-def test_boilerplate_is_that_of_the_file_that_is_there_now(tmp_path):
+def test_boilerplate_comes_from_the_file_that_is_attached_now(tmp_path):
     a, b = TEXTS["003"], TEXTS["003"] + " and more of it"
     for name, template in (("one", a), ("two", TEXTS["007"])):
         with docindex.open(tmp_path / name, recipe=RECIPE) as index:
@@ -148,14 +148,14 @@ def test_boilerplate_is_that_of_the_file_that_is_there_now(tmp_path):
     db.close()
 
 
-def test_a_file_that_has_another_name_now_still_answers_for_itself(tmp_path):
+def test_a_renamed_file_is_not_mistaken_for_the_new_file_under_its_old_name(tmp_path):
     old, new = tmp_path / "a.db", tmp_path / "b.db"
     with docindex.open(old) as index:
         index.add("first", "to be or not to be")
-    resolve = "select doc_near_json('to be or not to be', 20)"
+    question = "select doc_near_json('to be or not to be', 20)"
     s = sqlite3.connect(old)
     docindex.register(s)
-    assert "first" in s.execute(resolve).fetchone()[0]
+    assert "first" in s.execute(question).fetchone()[0]
     s.close()
     for end in ("", "-wal", "-shm"):
         if os.path.exists(f"{old}{end}"):
@@ -167,7 +167,7 @@ def test_a_file_that_has_another_name_now_still_answers_for_itself(tmp_path):
     def ask():
         own = sqlite3.connect(new)
         docindex.register(own)
-        found.extend("first" in own.execute(resolve).fetchone()[0] for _ in range(5))
+        found.extend("first" in own.execute(question).fetchone()[0] for _ in range(5))
         own.close()
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -178,19 +178,19 @@ def test_a_file_that_has_another_name_now_still_answers_for_itself(tmp_path):
     assert found == [True] * 20
 
 
-def test_a_folder_that_cannot_be_written_is_no_hindrance(path):
-    docindex.resemblance("é", "É")  # Python reads its codecs when they are needed, from where root alone may
+def test_a_file_in_a_folder_that_cannot_be_written_is_read(path):
+    docindex.resemblance("é", "É")  # loads a codec of Python, which perhaps only root may read
     folder = tempfile.mkdtemp()
     copy = shutil.copy(path, folder)
     os.chmod(folder, 0o555)
     as_root = os.geteuid() == 0
     if as_root:
-        os.seteuid(65534)  # for root may write everywhere
+        os.seteuid(65534)  # because root may write everywhere
     try:
         s = sqlite3.connect(f"file:{copy}?immutable=1", uri=True)
         docindex.register(s)
-        resolve = "select doc_resemblance(7, 7), doc_resemblance('one', 'ONE')"
-        assert s.execute(resolve).fetchone() == (1.0, 1.0)
+        question = "select doc_resemblance(7, 7), doc_resemblance('one', 'ONE')"
+        assert s.execute(question).fetchone() == (1.0, 1.0)
         s.close()
     finally:
         if as_root:
@@ -199,8 +199,8 @@ def test_a_folder_that_cannot_be_written_is_no_hindrance(path):
         shutil.rmtree(folder)
 
 
-def test_a_file_that_is_no_database_or_locked_is_its_caller_s_business(tmp_path):
-    (tmp_path / "text").write_text("no database, but text " * 100)
+def test_a_file_that_is_locked_or_is_not_a_database_does_not_stop_register(tmp_path):
+    (tmp_path / "text").write_text("not a database, but text " * 100)
     s = sqlite3.connect(tmp_path / "text")
     docindex.register(s)
     with pytest.raises(sqlite3.DatabaseError, match="file is not a database"):
@@ -216,14 +216,14 @@ def test_a_file_that_is_no_database_or_locked_is_its_caller_s_business(tmp_path)
     writer.close()
 
 
-def test_an_index_closes_whoever_is_half_way_through_a_table(path):
+def test_an_index_can_be_closed_while_a_statement_reads_it(path):
     index = docindex.open(path)
     db = apsw.Connection(":memory:")
     docindex.register(db, index)
     cursor = db.execute("select document from fingerprint_list")
     next(cursor)
-    places = index.fingerprint_positions()
-    next(places)
+    positions = index.fingerprint_positions()
+    next(positions)
     closing = threading.Thread(target=index.close)
     closing.start()
     closing.join(10)
@@ -231,7 +231,7 @@ def test_an_index_closes_whoever_is_half_way_through_a_table(path):
     db.close()
 
 
-def test_an_index_from_the_future_is_no_hindrance_to_others(path, tmp_path):
+def test_an_index_with_a_newer_schema_does_not_hide_the_others(path, tmp_path):
     docindex.open(tmp_path / "newer").close()
     with apsw.Connection(str(tmp_path / "newer")) as newer:
         newer.execute("pragma user_version = 99")
@@ -262,7 +262,7 @@ def test_texts_are_sorted_as_the_database_sorts_them():
     db.close()
 
 
-def test_rules_of_the_host_s_refuse_whole_documents(db, path):
+def test_constraints_of_a_host_refuse_whole_documents(db, path):
     db.execute("pragma foreign_keys = on")
     db.execute("create table precious (x)")
     db.execute("create table tag (document integer references document (id))")
@@ -272,7 +272,7 @@ def test_rules_of_the_host_s_refuse_whole_documents(db, path):
     db.execute("insert into precious values (1)")
     with pytest.raises(docindex.Refused, match="FOREIGN KEY"):
         db.execute("delete from doc_index where key = '003'")
-    assert db.in_transaction  # nothing had been done that had to be undone
+    assert db.in_transaction  # there was nothing to undo
     db.execute("commit")
     assert db.execute("select * from precious").fetchall() == [(1,)]
 
@@ -290,12 +290,12 @@ def test_rules_of_the_host_s_refuse_whole_documents(db, path):
         db.execute("drop trigger rule")
 
 
-def test_an_update_of_a_key_does_what_the_statement_says(db):
+def test_an_update_of_a_key_follows_the_conflict_clause(db):
     taken = (
         "update {} doc_index set meta = '7', key = case key when '003' then '000' else key end "
         "where key in ('002', '003')"
     )
-    with pytest.raises(apsw.ConstraintError, match="there is a document '000' already"):
+    with pytest.raises(apsw.ConstraintError, match="a document '000' already exists"):
         db.execute(taken.format(""))
     metas = "select key, meta from doc_index where key in ('000', '002', '003') order by key"
     assert db.execute(metas).fetchall() == [("000", None), ("002", None), ("003", None)]
@@ -306,15 +306,15 @@ def test_an_update_of_a_key_does_what_the_statement_says(db):
     assert db.execute("select text from doc_index where key = '000'").fetchall() == [(TEXTS["003"],)]
 
 
-def test_a_condition_beyond_all_numbers_is_one(db):
+def test_a_condition_on_an_infinite_number_is_answered(db):
     for sql, count in [("distance <= 9e999", 1), ("distance <= -9e999", 0), ("distance < 9e999", 1)]:
         assert len(db.execute(f"select * from doc_near('007', 0) where {sql}").fetchall()) >= count
     assert db.execute("select * from doc_near('007', 0) where distance <= -9e999").fetchall() == []
 
 
-def test_a_filter_of_a_thousand_million_is_refused(db):
+def test_a_huge_filter_is_refused_at_once(db):
     began = time.monotonic()
-    with pytest.raises(ValueError, match="doc_filter: expected k, s and r of 4,096 at most"):
+    with pytest.raises(ValueError, match="doc_filter: expected k, s and r of at most 4,096"):
         db.execute("select doc_filter(1000000000, 1000000000, 1, 0.5)")
     db.execute("select doc_filter(4096, 4096, 4096, 0.5)").fetchall()
     assert time.monotonic() - began < 2

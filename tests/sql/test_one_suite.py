@@ -1,4 +1,4 @@
-"""Every question asked three ways - Python, SQL on apsw, SQL on sqlite3 - has one answer."""
+"""Python, SQL on apsw and SQL on sqlite3 give the same answer to every question."""
 
 import json
 import sqlite3
@@ -30,14 +30,14 @@ class Ways:
         return self.index[key].id
 
     def scalar(self, sql, *bindings):
-        """The one value that a statement gives, the same on both connections and from `execute`."""
+        """The single value that a statement gives, the same on both connections and from `execute`."""
         ((found,),) = self.by_apsw.execute(sql, bindings).fetchall()
         assert self.by_sqlite3.execute(sql, bindings).fetchall() == [(found,)]
         assert self.index.execute(sql, bindings) == [(found,)]
         return found
 
     def rows(self, name, *arguments):
-        """What a table function gives, as dictionaries, the same in all ways."""
+        """The rows of a table function as dictionaries, the same in SQL, in JSON and from `execute`."""
         marks = ", ".join("?" * len(arguments))
         cursor = self.by_apsw.execute(f"select * from {name}({marks})", arguments)
         columns = COLUMNS[name]
@@ -70,7 +70,7 @@ def ways(request, tmp_path_factory):
         by_apsw, by_sqlite3 = apsw.Connection(file), sqlite3.connect(file)
         for connection in (by_apsw, by_sqlite3):
             if request.param == "attached":
-                connection.execute("create temp table document (other)")  # not ours
+                connection.execute("create temp table document (other)")  # a table of the host
                 connection.execute("create table content (other)")
                 connection.execute('attach ? as "an \'odd""name"', (path,))
             docindex.register(connection, given)
@@ -121,7 +121,7 @@ def test_sketches_of_texts_and_documents(ways):
 
 def test_search(ways):
     for query in QUERIES:
-        for arguments, resolve in [
+        for arguments, options in [
             ((), {}),
             ((12,), {"window": 12}),
             ((None, 3), {"budget": 3}),
@@ -138,7 +138,7 @@ def test_search(ways):
                     "resemblance": match.resemblance,
                     "shared": match.shared,
                 }
-                for match in ways.index.search(Text(query), **{"limit": None, **resolve})
+                for match in ways.index.search(Text(query), **{"limit": None, **options})
             ]
             assert ways.rows("doc_search", query, *arguments) == expected
     by_id = ways.rows("doc_search", ways.id("003"))
@@ -215,7 +215,7 @@ def test_fingerprints(ways):
         assert ways.rows("doc_fingerprints", ways.id("007")) == found
 
 
-def test_what_all_have_in_common(ways):
+def test_the_shingles_that_all_texts_share(ways):
     some = [TEXTS["003"], TEXTS["007"], TEXTS["003"]]
     for pair in [some[:2], some[1:]]:
         sql = "select doc_common(value) from json_each(?)"

@@ -1,4 +1,4 @@
-"""Table functions work wherever a statement puts them, and SQLite looks up what it can."""
+"""Table functions work anywhere in a statement, and SQLite passes them the values that it can."""
 
 import random
 
@@ -24,18 +24,18 @@ def db(index):
     connection = apsw.Connection(index.path)
     docindex.register(connection)
     connection.execute("create temp table q (name, text)")
-    connection.executemany("insert into q values (?, ?)", list(resolve().items()))
+    connection.executemany("insert into q values (?, ?)", list(queries().items()))
     yield connection
     connection.close()
 
 
-def resolve():
+def queries():
     return {"first": TEXTS["003"], "second": TEXTS["007"], "strange": "nothing of the kind", "null": None}
 
 
 def found(index, name, **wanted):
-    """The definition: what `search` gives for one of the texts asked with."""
-    text = resolve()[name]
+    """The definition: the keys that `search` gives for one of the queries."""
+    text = queries()[name]
     return [] if text is None else [m.key for m in index.search(Text(text), limit=None, **wanted)]
 
 
@@ -81,36 +81,36 @@ JOINS = {
 
 
 @pytest.mark.parametrize("sql", JOINS.values(), ids=JOINS)
-def test_a_search_can_stand_anywhere_in_a_join(db, index, sql):
+def test_a_search_works_anywhere_in_a_join(db, index, sql):
     db.execute("create temp view if not exists hits as select q.name, s.* from q, doc_search(q.text) s")
-    expected = [(name, key) for name in sorted(resolve()) for key in found(index, name)]
+    expected = [(name, key) for name in sorted(queries()) for key in found(index, name)]
     assert db.execute(sql).fetchall() == expected
 
 
-def test_a_left_join_keeps_what_has_no_match(db, index):
+def test_a_left_join_keeps_rows_without_a_match(db, index):
     rows = db.execute(
         "select q.name, s.key from q left join doc_search(q.text) s order by q.name, s.score desc, s.key"
     ).fetchall()
-    assert rows == [(name, key) for name in sorted(resolve()) for key in (found(index, name) or [None])]
+    assert rows == [(name, key) for name in sorted(queries()) for key in (found(index, name) or [None])]
     rows = db.execute(
         "select q.name, s.key from q left join doc_search(q.text, null, null, 0.9) s on s.shared > 3 "
         "order by q.name, s.score desc, s.key"
     ).fetchall()
-    assert {name for name, _ in rows} == set(resolve())
+    assert {name for name, _ in rows} == set(queries())
     missing = db.execute(
         "select q.name from q left join doc_search(q.text) s where s.key is null order by 1"
     ).fetchall()
-    assert missing == [(name,) for name in sorted(resolve()) if not found(index, name)]
+    assert missing == [(name,) for name in sorted(queries()) if not found(index, name)]
 
 
 def test_a_subquery_for_every_row(db, index):
     first = "select key from doc_search(q.text) order by score desc, key limit 1"
     best = f"select q.name, ({first}) from q order by 1"
     assert db.execute(best).fetchall() == [
-        (name, (found(index, name) or [None])[0]) for name in sorted(resolve())
+        (name, (found(index, name) or [None])[0]) for name in sorted(queries())
     ]
     some = "select name from q where exists (select 1 from doc_search(q.text)) order by 1"
-    assert db.execute(some).fetchall() == [(name,) for name in sorted(resolve()) if found(index, name)]
+    assert db.execute(some).fetchall() == [(name,) for name in sorted(queries()) if found(index, name)]
     named = "select key from document where id in (select id from doc_search(?)) order by key"
     assert db.execute(named, (TEXTS["003"],)).fetchall() == [(key,) for key in sorted(found(index, "first"))]
 
@@ -136,7 +136,7 @@ def test_several_searches_in_one_statement(db, index):
 )  # fmt: skip
 @pytest.mark.parametrize("tail", ["", "limit 3", "limit 3 offset 2", "limit 0", "limit -1"])
 @pytest.mark.parametrize("order", ["", "order by score desc, key", "order by key", "order by score"])
-def test_conditions_orders_and_limits_are_those_of_a_plain_table(db, condition, tail, order):
+def test_conditions_orders_and_limits_work_as_on_a_plain_table(db, condition, tail, order):
     everything = (
         "(select * from doc_search(?) order by random())" if order else "(select * from doc_search(?))"
     )
@@ -152,7 +152,7 @@ def test_conditions_orders_and_limits_are_those_of_a_plain_table(db, condition, 
     ).fetchall() == (expected)
 
 
-def test_conditions_narrow_what_is_asked_and_never_widen_it(db, index):
+def test_conditions_narrow_a_question_and_never_widen_it(db, index):
     similar = [match.key for match in index.similar("007")]
     assert [
         key for (key,) in db.execute("select key from doc_similar('007') where resemblance >= 0.1")
@@ -169,7 +169,7 @@ def test_conditions_narrow_what_is_asked_and_never_widen_it(db, index):
         assert [key for (key,) in db.execute(f"select key from {sql}")] == [found.key for found in expected]
 
 
-def test_an_argument_that_is_null_gives_no_rows_and_an_optional_one_its_default(db, index):
+def test_a_required_null_gives_no_rows_and_an_optional_null_the_default(db, index):
     for call in ["doc_search(null)", "doc_similar(null)", "doc_near(null)", "doc_passages(1, null)",
                  "doc_passages(null, 1)", "doc_fingerprints(null)"]:  # fmt: skip
         assert db.execute(f"select * from {call}").fetchall() == []
@@ -191,12 +191,12 @@ def test_plans_are_these(db):
         "SEARCH d USING INDEX sqlite_autoindex_document_1 (key=?)",
     ]
     assert plan(db, "select * from doc_search('x') where containment > 0.5 order by score desc") == [
-        "SCAN doc_search VIRTUAL TABLE INDEX 0:>=,query",  # and nothing is sorted
+        "SCAN doc_search VIRTUAL TABLE INDEX 0:>=,query",  # and SQLite sorts nothing
     ]
     assert plan(db, "select * from doc_search('x') order by score desc limit 5") == [
         "SCAN doc_search VIRTUAL TABLE INDEX 0:query,limit",
     ]
-    # With a condition, an offset or another order SQLite must see all rows.
+    # With another condition, an offset or another order, SQLite must see all rows.
     for rest in ["where shared > 2 limit 5", "limit 5 offset 1", "order by key limit 5"]:
         assert "limit" not in plan(db, f"select * from doc_search('x') {rest}")[0]
     assert plan(db, "select * from doc_near('x', 9) where distance < 4 order by distance") == [
@@ -247,7 +247,7 @@ def test_joins_of_fingerprints_look_up_and_never_scan(db):
     assert twice == ["SCAN a VIRTUAL TABLE INDEX 0:document", "SCAN b VIRTUAL TABLE INDEX 0:hash"]
 
 
-def test_the_list_of_fingerprints_is_what_the_texts_have(db, index):
+def test_the_list_has_the_fingerprints_of_all_texts(db, index):
     expected = []
     for key, text in TEXTS.items():
         of_text = docindex.fingerprints(text, RECIPE)

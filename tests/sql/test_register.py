@@ -1,4 +1,4 @@
-"""Functions on any connection: what they take, what they say of a slip, and where they find an index."""
+"""Functions on any connection: their arguments, their error messages, and how they find an index."""
 
 import contextlib
 import gc
@@ -20,7 +20,9 @@ from tests.storage.texts import noise
 
 def connected(kind, path=":memory:"):
     connection = apsw.Connection(str(path)) if kind == "apsw" else sqlite3.connect(path)
-    connection.execute("pragma busy_timeout = 10000")  # whoever closes a file last tidies it up
+    connection.execute(
+        "pragma busy_timeout = 10000"
+    )  # the last connection that closes a file cleans up its journal
     docindex.register(connection)
     return connection
 
@@ -35,8 +37,8 @@ def opened(kind, path=":memory:"):
 
 
 @pytest.fixture(autouse=True)
-def as_sqlite3_is_by_itself():
-    sqlite3.enable_callback_tracebacks(False)  # Datasette, once imported, has them printed
+def no_callback_tracebacks():
+    sqlite3.enable_callback_tracebacks(False)  # Datasette switches them on when it is imported
 
 
 @pytest.fixture(params=["apsw", "sqlite3"])
@@ -57,8 +59,8 @@ def one(connection, sql, *bindings):
     return found
 
 
-def slip(connection, sql, *bindings):
-    """The message that a statement fails with."""
+def failure(connection, sql, *bindings):
+    """The message of the error that a statement raises."""
     if isinstance(connection, apsw.Connection):
         with pytest.raises(Exception, match=r".") as caught:
             connection.execute(sql, bindings).fetchall()
@@ -80,10 +82,10 @@ def test_functions_about_texts_need_no_index(kind):
         assert one(db, "select count(doc_sketch(a)) from post") == 2
         assert one(db, "select doc_common(a) from post") == 0.0
         assert len(json.loads(one(db, "select doc_features('one two three four five')"))) == 6
-        assert "INTEGER id" in slip(db, "select doc_resemblance(1.5, 'x')")
-        message = slip(db, "select doc_containment('x', 1)")
+        assert "INTEGER id" in failure(db, "select doc_resemblance(1.5, 'x')")
+        message = failure(db, "select doc_containment('x', 1)")
         assert message == (
-            "none of the databases here (main) is a docindex index; "
+            "no database of this connection (main) is a docindex index; "
             "attach one, or give one to docindex.register"
         )
 
@@ -125,8 +127,7 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
         ("doc_density('x')", "expected a window as INTEGER, not TEXT"),
         (
             "doc_search_json()",
-            "expected query, window, budget, min_containment, max_rows, schema, the first 1 at least, "
-            "not 0 values",
+            "expected 1 to 6 arguments (query, window, budget, min_containment, max_rows, schema), not 0",
         ),
         (
             "doc_search_json('x', 3)",
@@ -144,21 +145,22 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
         ("doc_passages_json(1, 99)", "there is no document 99"),
     ],
 )
-def test_a_slip_names_the_function_and_what_was_found(kind, path, call, message, caplog):
+def test_an_error_names_the_function_and_what_was_found(kind, path, call, message, caplog):
     name = call.partition("(")[0]
     with opened(kind, path) as db, caplog.at_level(logging.ERROR, "docindex"):
-        assert slip(db, f"select {call}") == f"{name}: {message}"
-        if kind == "sqlite3":  # which tells its caller nothing
+        assert failure(db, f"select {call}") == f"{name}: {message}"
+        if kind == "sqlite3":  # which does not pass the message on
             assert caplog.messages == [f"{name}: {message}"]
         elif name.endswith("_json") and "()" not in call:
             table = name.removesuffix("_json")
-            assert slip(db, f"select * from {call.replace(name, table)}") == f"{table}: {message}"
+            assert failure(db, f"select * from {call.replace(name, table)}") == f"{table}: {message}"
 
 
-def test_a_schema_that_is_no_index_is_named(kind, path):
+def test_a_schema_that_is_not_an_index_is_named(kind, path):
     with opened(kind, path) as db:
-        assert slip(db, "select doc_simhash('x', 'there')") == (
-            "'there' is not a docindex index among the databases here (main); attach it under this name first"
+        assert failure(db, "select doc_simhash('x', 'there')") == (
+            "'there' is not a docindex index among the databases of this connection (main); "
+            "attach it under this name first"
         )
 
 
@@ -175,7 +177,7 @@ def test_a_schema_that_is_no_index_is_named(kind, path):
 )
 def test_a_table_function_says_what_it_needs(path, call, message):
     with opened("apsw", path) as db:
-        assert slip(db, f"select * from {call}") == message
+        assert failure(db, f"select * from {call}") == message
 
 
 def test_null_gives_null(kind, path):
@@ -198,8 +200,8 @@ def test_distances_are_those_of_64_bits(kind):
         assert one(db, "select doc_distance(5, 6)") == 2
 
 
-def test_functions_may_stand_in_an_index_of_an_expression(kind):
-    with opened(kind) as db:  # where only deterministic ones may
+def test_functions_can_be_used_in_an_index_on_an_expression(kind):
+    with opened(kind) as db:  # which accepts only deterministic functions
         db.execute("create table post (body)")
         db.execute("create index of_canonical on post (doc_canonical(body))")
         db.execute("insert into post values ('One, two'), ('ONE TWO'), ('three')")
@@ -210,7 +212,7 @@ def test_functions_may_stand_in_an_index_of_an_expression(kind):
         assert len(db.execute("select body from post where doc_canonical(body) = 'one two'").fetchall()) == 2
 
 
-def test_functions_may_stand_in_the_schema_of_a_file_that_is_not_trusted(path):
+def test_functions_can_be_used_in_the_schema_of_an_untrusted_file(path):
     with opened("apsw", path) as db:
         db.execute(
             "create view seen as "
@@ -227,7 +229,7 @@ def test_functions_may_stand_in_the_schema_of_a_file_that_is_not_trusted(path):
             db.execute("insert into note values ('x')")
 
 
-def test_an_attached_index_is_named_by_its_schema(kind, path, tmp_path):
+def test_an_attached_index_is_found_by_the_name_of_its_schema(kind, path, tmp_path):
     with docindex.open(tmp_path / "other", recipe=docindex.Recipe(k=5, window=4)) as other:
         other.add("c", "to be or not to be")
     db = connected(kind)
@@ -254,13 +256,13 @@ def test_an_attached_index_is_named_by_its_schema(kind, path, tmp_path):
         of_all = "select s.key from (values ('first'), ('second')) v join doc_search('to be or not to be') s "
         assert sorted(db.execute(of_all + "on s.schema = v.column1")) == [("b",), ("c",)]
         db.execute("detach second")
-        assert "'second' is not a docindex index" in slip(db, "select doc_canonical(1, 'second')")
+        assert "'second' is not a docindex index" in failure(db, "select doc_canonical(1, 'second')")
         db.execute("attach ? as second", (str(path),))  # another file under the same name
         assert one(db, "select doc_canonical(1, 'second')") == "to be or not to be that is the question"
     db.close()
 
 
-def test_an_index_that_is_given_answers_on_any_connection(kind):
+def test_an_index_given_to_register_answers_on_any_connection(kind):
     with docindex.open(":memory:") as index:
         index.add("a", "one two three four five six")
         connection = apsw.Connection(":memory:") if kind == "apsw" else sqlite3.connect(":memory:")
@@ -269,7 +271,7 @@ def test_an_index_that_is_given_answers_on_any_connection(kind):
         connection.execute("insert into post values (1, 'ONE two three four five six')")
         assert one(connection, "select doc_resemblance(body, 1) from post") == 1.0
         index.add("b", "one two three four five six seven eight")
-        assert "given to register" in slip(connection, "select doc_canonical(1, 'main')")
+        assert "given to register" in failure(connection, "select doc_canonical(1, 'main')")
         assert json.loads(one(connection, "select doc_near_json('b')"))[0]["key"] == "b"
         connection.close()
 
@@ -277,22 +279,22 @@ def test_an_index_that_is_given_answers_on_any_connection(kind):
 def test_connections_and_indexes_of_other_kinds_are_refused(path):
     with pytest.raises(TypeError, match=r"an apsw\.Connection or a sqlite3\.Connection, not str"):
         docindex.register(str(path))
-    with pytest.raises(TypeError, match=r"what docindex\.open returns, or None"):
+    with pytest.raises(TypeError, match=r"an index that docindex\.open returned, or None"):
         docindex.register(apsw.Connection(":memory:"), str(path))
     with pytest.raises(ValueError, match="limit_s is for connections of sqlite3"):
         docindex.register(apsw.Connection(":memory:"), limit_s=1)
 
 
-def test_a_file_from_the_future_is_named(kind, path):
+def test_a_file_with_a_newer_schema_is_named(kind, path):
     db = apsw.Connection(str(path))
     db.execute("pragma user_version = 99")
     db.close()
     db = connected(kind, path)
-    assert "has schema 99" in slip(db, "select doc_canonical(1)")
+    assert "has schema 99" in failure(db, "select doc_canonical(1)")
     db.close()
 
 
-def test_a_connection_is_let_go_when_nobody_has_it(path):
+def test_a_connection_is_closed_when_nobody_refers_to_it(path):
     db = connected("apsw", path)
     db.execute("select * from doc_search('x')").fetchall()
     gone = weakref.ref(db)
@@ -301,7 +303,7 @@ def test_a_connection_is_let_go_when_nobody_has_it(path):
     assert gone() is None
 
 
-def test_what_sqlite3_commits_is_seen_and_what_it_holds_back_is_not(path):
+def test_functions_on_sqlite3_see_what_another_connection_has_committed(path):
     db = connected("sqlite3", path)
     with docindex.open(path) as index:
         index.add("c", "a third one")
@@ -309,8 +311,8 @@ def test_what_sqlite3_commits_is_seen_and_what_it_holds_back_is_not(path):
     db.close()
 
 
-def test_closing_one_library_s_connection_keeps_the_locks_of_the_other(path):
-    # Without care, closing a file in one of two copies of SQLite drops the locks of the other one.
+def test_closing_a_connection_of_sqlite3_keeps_the_locks_of_apsw(path):
+    # When one of two copies of SQLite in a process closes a file, the locks of the other are dropped.
     first = connected("sqlite3", path)
     assert one(first, "select doc_canonical(2)") == "to be or not to be"
     with docindex.open(path) as index:
@@ -329,7 +331,7 @@ def test_closing_one_library_s_connection_keeps_the_locks_of_the_other(path):
 
 
 def locked_for_others(path):
-    """Whether another process finds the file being written."""
+    """Whether another process finds that the file is locked for writing."""
     program = (
         "import sqlite3, sys; db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
         "try: db.execute('begin immediate')\n"
@@ -345,7 +347,7 @@ def test_a_question_that_takes_too_long_is_cancelled(tmp_path):
         index.add_many([(f"{n}", noise(rng, 3000)) for n in range(300)])
     db = sqlite3.connect(tmp_path / "index")
     docindex.register(db, limit_s=0.0)
-    assert "was not answered within 0.0 s" in slip(db, "select doc_pairs_json(0.1)")
+    assert "was not answered within 0.0 s" in failure(db, "select doc_pairs_json(0.1)")
     docindex.register(db, limit_s=60.0)
     assert one(db, "select doc_pairs_json(0.9)") == "[]"
     db.close()
@@ -361,7 +363,7 @@ def test_an_interrupt_of_the_connection_stops_a_question(path):
     db.close()
 
 
-def test_threads_ask_at_once_each_on_its_connection(path, kind):
+def test_threads_ask_at_the_same_time_each_on_its_own_connection(path, kind):
     wrong = []
 
     def ask():

@@ -1,4 +1,4 @@
-"""Triggers of a host's own table keep an index current, whatever is rolled back."""
+"""Triggers of a host's own table keep an index up to date, through commits and rollbacks."""
 
 import random
 
@@ -26,7 +26,7 @@ TEMP = MAIN.replace("create trigger", "create temp trigger").replace("doc_index"
 
 @pytest.mark.parametrize("where", ["the same file", "an attached file"])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_index_has_what_the_table_has(tmp_path, where, seed):
+def test_the_index_always_has_the_rows_of_the_table(tmp_path, where, seed):
     rng = random.Random(seed)
     path = str(tmp_path / "index")
     docindex.open(path, recipe=RECIPE).close()
@@ -64,7 +64,7 @@ def test_the_index_has_what_the_table_has(tmp_path, where, seed):
             case 8:
                 db.execute("update or ignore note set id = id + 100 where id % 5 = ?", (rng.randrange(5),))
             case 9:
-                with pytest.raises(apsw.ConstraintError):  # the first row is undone with the second
+                with pytest.raises(apsw.ConstraintError):  # the first row is undone together with the second
                     db.execute("insert into note (body) values ('one'), (null)")
         expected = db.execute("select 'note/' || id, body from note order by 1").fetchall()
         assert db.execute(f"select key, text from {of_index} order by 1").fetchall() == expected
@@ -90,7 +90,7 @@ def test_without_docindex_the_table_can_be_read_and_refuses_changes(tmp_path):
         db.execute("insert into note values (2, 'two')")
     assert db.execute("select * from note").fetchall() == [(1, "one")]
     db.close()
-    with docindex.open(path) as index:  # which is an index as before
+    with docindex.open(path) as index:  # it is still an index
         index.add("mine", "text")
         assert sorted(index) == ["mine", "note/1"]
         assert index.check() == []

@@ -1,4 +1,4 @@
-"""What hosts do that a library's own tests would not think of."""
+"""Unusual things that host programs do: odd strings, foreign tables, other journal modes, wrong arguments."""
 
 import enum
 import shutil
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import docindex
-from docindex.storage import connection as room
+from docindex.storage import connection
 
 
 class Names(enum.StrEnum):
@@ -20,7 +20,7 @@ class Names(enum.StrEnum):
 
 
 @pytest.mark.parametrize("key", [np.str_("ada"), Names.ADA])
-def test_what_a_library_calls_a_string_is_stored_as_plain_text(key):
+def test_a_subclass_of_str_is_stored_as_plain_text(key):
     with docindex.open(":memory:") as index:
         index.add(key, np.str_("a text"))
         assert index.check() == []
@@ -32,7 +32,7 @@ def test_what_a_library_calls_a_string_is_stored_as_plain_text(key):
         assert list(index) == ["bob"]
 
 
-def test_nothing_dead_is_left_by_an_optimize_whatever_died_when():
+def test_optimize_leaves_nothing_dead_whenever_it_died():
     with docindex.open(":memory:") as index:
         index.add("a", "")
         index.add("a", "x " * 50)
@@ -43,14 +43,14 @@ def test_nothing_dead_is_left_by_an_optimize_whatever_died_when():
 
 
 @pytest.mark.parametrize("text", ["\ud83d\ude00", "lone \udc80", "one\u2028two\r\n", "plain"])
-def test_every_text_comes_back_from_export_as_it_was(text):
+def test_export_and_load_keep_every_text_as_it_was(text):
     with docindex.open(":memory:") as index, docindex.open(":memory:") as other:
         index.add("a", text, meta={"x": "é"})
         assert other.load([*index.export(), "\n"]) == 1
         assert (other.text("a"), other.meta("a")) == (text, {"x": "é"})
 
 
-def test_a_rule_of_the_hosts_own_tables_refuses_a_change_and_is_not_called_damage(tmp_path):
+def test_a_foreign_key_of_the_host_refuses_a_change_and_is_not_called_damage(tmp_path):
     with docindex.open(tmp_path / "index") as index:
         index.add_many([("a", "one"), ("b", "two")])
         host = apsw.Connection(str(tmp_path / "index"))
@@ -64,17 +64,17 @@ def test_a_rule_of_the_hosts_own_tables_refuses_a_change_and_is_not_called_damag
         assert index.check() == []
 
 
-def test_an_index_at_rest_that_somebody_changes_after_all_is_busy_not_damaged(tmp_path, monkeypatch):
+def test_a_file_opened_as_immutable_that_changes_all_the_same_is_busy_not_damaged(tmp_path, monkeypatch):
     with docindex.open(tmp_path / "index") as index:
         index.add("a", "text")
 
     def at_rest(store):
-        """As in a folder that cannot be written."""
+        """Open the file as in a folder that cannot be written."""
         store._unchanged = store._unchanged or Path(store.path).stat()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         return store._made(Path(store.path).as_uri() + "?immutable=1", flags)
 
-    monkeypatch.setattr(room.Store, "_connect_readonly", at_rest)
+    monkeypatch.setattr(connection.Store, "_connect_readonly", at_rest)
     with docindex.open(tmp_path / "index", readonly=True) as index:
         assert list(index) == ["a"]
         monkeypatch.undo()
@@ -84,7 +84,7 @@ def test_an_index_at_rest_that_somebody_changes_after_all_is_busy_not_damaged(tm
             list(index)
 
 
-def test_a_file_in_another_journal_mode_is_put_into_ours(tmp_path):
+def test_a_file_in_another_journal_mode_is_switched_to_wal(tmp_path):
     with docindex.open(":memory:") as index:
         index.add("a", "text")
         index.backup(tmp_path / "copy")
@@ -94,11 +94,11 @@ def test_a_file_in_another_journal_mode_is_put_into_ours(tmp_path):
             plain.execute(change).fetchall()
             plain.close()
         with docindex.open(tmp_path / "copy") as copy, copy._store.reading():
-            copy.add("b", "beside a reader")
+            copy.add("b", "while another connection reads")
 
 
 @pytest.mark.parametrize("stop", ["cancel", "close"])
-def test_a_writer_that_waits_for_another_one_can_be_stopped(tmp_path, stop):
+def test_a_writer_that_waits_for_another_writer_can_be_stopped(tmp_path, stop):
     with docindex.open(tmp_path / "index", timeout_s=20) as index, docindex.open(tmp_path / "index") as other:
         errors = []
 
@@ -120,7 +120,7 @@ def test_a_writer_that_waits_for_another_one_can_be_stopped(tmp_path, stop):
         assert stop == "close" or isinstance(errors[0], docindex.Cancelled)
 
 
-def test_two_backups_at_once_do_not_meet(tmp_path):
+def test_only_one_of_several_backups_at_once_succeeds(tmp_path):
     with docindex.open(tmp_path / "index") as index:
         index.add_many((str(number), f"text {number} " * 200) for number in range(50))
         outcomes = []
@@ -144,7 +144,7 @@ def test_two_backups_at_once_do_not_meet(tmp_path):
 
 
 @pytest.mark.parametrize("executable", ["/bin/false", "/none/python3"])
-def test_where_no_worker_can_be_started_the_work_is_done_here(tmp_path, monkeypatch, executable):
+def test_the_work_is_done_in_this_process_if_no_worker_can_be_started(tmp_path, monkeypatch, executable):
     if executable == "/bin/false":
         shutil.copy(executable, tmp_path / "python-that-fails")
         executable = str(tmp_path / "python-that-fails")
@@ -168,7 +168,7 @@ def test_where_no_worker_can_be_started_the_work_is_done_here(tmp_path, monkeypa
         (("a", "b", 1, 2), "an item"),
     ],
 )
-def test_what_is_no_item_is_refused_by_what_an_item_is(item, words):
+def test_a_refused_item_is_told_what_an_item_must_be(item, words):
     with docindex.open(":memory:") as index, pytest.raises(TypeError, match=words):
         index.add_many([item])
 
@@ -177,17 +177,17 @@ def test_what_is_no_item_is_refused_by_what_an_item_is(item, words):
     "arguments",
     [{"timeout_s": float("nan")}, {"timeout_s": float("inf")}, {"timeout_s": -1}, {"durability": "off"}],
 )
-def test_a_slip_in_opening_is_a_value_error_that_names_it(tmp_path, arguments):
+def test_a_wrong_argument_of_open_is_a_value_error_that_names_it(tmp_path, arguments):
     with pytest.raises(ValueError, match=next(iter(arguments))):
         docindex.open(tmp_path / "index", **arguments)
 
 
-def test_a_recipe_that_is_none_is_refused(tmp_path):
+def test_a_recipe_of_another_type_is_refused(tmp_path):
     with pytest.raises(TypeError, match="recipe must be"):
         docindex.open(tmp_path / "index", recipe={"k": 5})
 
 
-def test_an_index_for_reading_refuses_before_any_work_is_done(tmp_path):
+def test_a_read_only_index_refuses_before_it_does_any_work(tmp_path):
     docindex.open(tmp_path / "index").close()
     with docindex.open(tmp_path / "index", readonly=True) as index, pytest.raises(docindex.ReadOnly):
         index.add_many(pytest.fail("asked for an item") for _ in range(1))

@@ -1,4 +1,4 @@
-"""A file from somebody else has no say: what it may hide is refused, or is not run."""
+"""A file from an untrusted source runs nothing: dangerous schemas are refused, others are not executed."""
 
 import random
 from pathlib import Path
@@ -27,7 +27,7 @@ def altered(path, *statements):
 
 
 @pytest.mark.parametrize("readonly", [False, True])
-def test_an_ordinary_index_does_all_it_does_otherwise(path, readonly, tmp_path):
+def test_an_ordinary_index_works_as_it_does_when_trusted(path, readonly, tmp_path):
     altered(path, "create table note (id, body)", "create index of_note on note (body)", "analyze")
     with docindex.open(path, readonly=readonly, trusted=False) as index:
         text = index.text("3")
@@ -53,7 +53,7 @@ def test_an_ordinary_index_does_all_it_does_otherwise(path, readonly, tmp_path):
         assert len(copy) == 20
 
 
-def test_a_new_file_can_be_made_so_too(tmp_path):
+def test_a_new_file_can_be_made(tmp_path):
     with docindex.open(tmp_path / "new", trusted=False) as index:
         index.add("a", "text")
         assert index.check() == []
@@ -69,10 +69,10 @@ def test_a_new_file_can_be_made_so_too(tmp_path):
         "alter table document add column more integer default 7",
     ],
 )
-def test_tables_that_we_did_not_make_so_are_refused(path, statement):
+def test_a_changed_schema_is_refused(path, statement):
     altered(path, "create table note (id, body)", statement)
     for readonly in (False, True):
-        with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+        with pytest.raises(docindex.CorruptIndex, match="differs from docindex's schema"):
             docindex.open(path, trusted=False, readonly=readonly)
 
 
@@ -84,11 +84,11 @@ def test_a_view_in_the_place_of_a_table_is_refused(path):
         "create view content as "
         "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n",
     )
-    with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+    with pytest.raises(docindex.CorruptIndex, match="differs from docindex's schema"):
         docindex.open(path, trusted=False)
 
 
-def test_what_the_file_would_run_is_not_run(path):
+def test_triggers_and_views_of_the_file_do_not_run(path):
     altered(
         path,
         "create table note (id, body)",
@@ -140,10 +140,10 @@ def test_a_damaged_file_is_refused_at_once(path):
         file.write(b"\xff" * 64)
     with pytest.raises(docindex.CorruptIndex):
         docindex.open(path, trusted=False)
-    docindex.open(path).close()  # which nobody has looked at yet
+    docindex.open(path).close()  # a trusted file is not checked
 
 
-def test_a_value_of_a_gigabyte_is_not_made(path):
+def test_a_value_of_a_gigabyte_is_refused(path):
     with docindex.open(path, trusted=False) as index, pytest.raises(ValueError, match="too big"):
         index.execute("select length(zeroblob(1000000000) || 'x')")
 
@@ -156,16 +156,16 @@ def test_a_value_of_a_gigabyte_is_not_made(path):
         "create trigger sqliteXstat_t before insert on document begin select 1; end",
     ],
 )
-def test_a_name_like_those_of_sqlite_hides_nothing(path, statement):
+def test_a_name_like_those_of_sqlite_s_own_tables_is_checked_too(path, statement):
     try:
         altered(path, statement)
     except apsw.SQLError:
         return  # reserved
-    with pytest.raises(docindex.CorruptIndex, match="has not the tables that docindex makes"):
+    with pytest.raises(docindex.CorruptIndex, match="differs from docindex's schema"):
         docindex.open(path, trusted=False)
 
 
-def test_an_index_that_lies_is_found(path):
+def test_an_index_that_does_not_fit_its_table_is_found(path):
     with apsw.Connection(path) as db:
         db.execute("pragma writable_schema = on")
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
@@ -177,7 +177,7 @@ def test_an_index_that_lies_is_found(path):
         docindex.open(path, trusted=False)
 
 
-def test_tables_of_the_stranger_s_own_are_not_looked_at(path):
+def test_other_tables_of_the_file_are_not_checked(path):
     altered(
         path,
         "create table slow (x)",

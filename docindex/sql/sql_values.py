@@ -1,0 +1,56 @@
+"""Check and convert the values that SQL hands to a function or a table.
+
+TEXT stands for itself, an INTEGER for the document with that id. Anything else is a `TypeError` that names
+the function and the type. Must never read an index.
+"""
+
+from docindex.query.resolve import Id, Text
+
+Value = None | int | float | str | bytes
+"""What SQLite can hand to a function, and take from it."""
+
+_TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB", type(None): "NULL"}
+
+
+def type_name(value: Value) -> str:
+    """The name that SQL has for the type of a value."""
+    return _TYPES.get(type(value), type(value).__name__)
+
+
+class errors_from:  # noqa: N801 - it is used like a function; a class is entered four times as fast as a generator
+    """A context in which the errors of a caller get the name of the SQL function that was called."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, KeyError):
+            raise ValueError(f"{self._name}: there is no document {error}") from error
+        if type(error) in (TypeError, ValueError) and not str(error).startswith("doc_"):
+            raise type(error)(f"{self._name}: {error}") from error  # type: ignore[misc]
+
+
+def text_or_id(value: Value) -> Text | Id:
+    """A text, or the document with an id."""
+    if isinstance(value, str):
+        return Text(value)
+    if isinstance(value, int):
+        return Id(value)
+    raise TypeError(f"expected TEXT, or the INTEGER id of a document, not {type_name(value)}")
+
+
+def schema_name(value: Value) -> str | None:
+    """The name of a schema; None for NULL, which means the first database that is an index."""
+    if not (value is None or isinstance(value, str)):
+        raise TypeError(f"expected the name of a schema as TEXT, not {type_name(value)}")
+    return value
+
+
+def as_integer(value: Value) -> int | None:
+    """The 64-bit integer that a value equals in SQL, or None."""
+    if not isinstance(value, (int, float)) or not -(1 << 63) <= value < 1 << 63 or value != int(value):
+        return None
+    return int(value)
