@@ -1,1 +1,303 @@
-"""The same questions from SQL: functions and tables for connections of apsw and of Python's own sqlite3."""
+r"""SQL functions and tables that search, compare and change an index: the reference.
+
+`docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3.
+`index.execute(sql)`, the commands `docindex sql` and `docindex shell`, and Datasette and
+sqlite-utils, if they are installed, have them without a call of `register`.
+
+    on a connection of      functions and aggregates    table functions         doc_index
+    apsw                    yes                         as tables and as JSON   yes
+    index.execute           yes                         as tables and as JSON   read only
+    Python's sqlite3        yes                         as JSON only            no
+
+Python's sqlite3 cannot have tables that take arguments. There, each table function is a function
+that returns a JSON array of objects; see "JSON" below.
+
+>>> import docindex
+>>> index = docindex.open(":memory:")
+>>> opening = "It is a truth universally acknowledged, that a single man in possession of a"
+>>> index.add_many([("a.txt", opening), ("b.txt", opening + " good fortune must be in want of a wife.")])
+2
+>>> index.execute('''
+...     select d.key, round(s.containment, 2) as share
+...     from doc_search(?) as s join document as d on d.id = s.id
+...     where s.containment > 0.5 order by s.score desc, d.key''', [opening])
+[('a.txt', 1.0), ('b.txt', 1.0)]
+
+
+Texts, documents and NULL
+=========================
+A *query* is either TEXT or INTEGER. TEXT is a text, an INTEGER is the id of a document. For
+`doc_similar` and `doc_near`, TEXT that is the key of a document stands for that document.
+
+NULL: a scalar function gives NULL if an argument other than the schema is NULL. An aggregate
+ignores NULL. A table function gives no rows if a required argument is NULL, and uses the default
+for any other argument that is NULL.
+
+`schema` is the last, optional argument of the functions marked with [schema], and a hidden column
+of every table except `doc_index`. It names the attached database to use. Without it, the first
+database of the connection that is an index is used. If an index was given to `register`, that
+index is used, and no schema can be named. Functions that take only texts also work without an
+index; they use the default recipe.
+
+The scalar functions except `doc_error` are deterministic, so an SQL index on an expression can
+use them. Such an SQL index becomes wrong when a document that its expressions name by id changes.
+
+    >>> import apsw
+    >>> db = apsw.Connection(":memory:")
+    >>> docindex.register(db)
+    >>> sql = "select doc_containment('to be or not to be', 'To be, or not to be: that ...')"
+    >>> db.execute(sql).fetchall()
+    [(1.0,)]
+    >>> db.execute("select doc_resemblance('to be', null)").fetchall()
+    [(None,)]
+    >>> db.close()
+
+
+Scalar functions
+================
+doc_resemblance(a, b) [schema]
+    Shared shingles as a share of the shingles of either, without boilerplate. Exact, unless a or b
+    is a document whose text is not stored: then the slots give an estimate.
+doc_containment(a, b) [schema]
+    Shared shingles as a share of the shingles of a, in the same way.
+doc_simhash(query) [schema]
+    The simhash: 64 bits, as a signed INTEGER.
+doc_distance(x, y)
+    The number of bits in which two simhash values differ: 0 to 64.
+doc_sketch(query) [schema]
+    The min-hash slots, as a BLOB of 4 bytes for each slot, little-endian.
+doc_sketch_resemblance(x, y)
+    The resemblance that two such sketches estimate: the share of their slots that are equal.
+doc_features(query) [schema]
+    The features, as a JSON array of signed 64-bit integers: the column `value` of the table
+    `feature`.
+doc_canonical(query) [schema]
+    The words of a text in the form in which they are compared: lower case, without accents or
+    punctuation. The text of a document must be stored.
+doc_filter(k, s, r, x)
+    The share of the pairs at resemblance x that share at least r of k features of s slots each.
+doc_density(window)
+    2 / (window + 1): the share of the k-grams of a text that winnowing selects.
+doc_version()
+    The version of docindex.
+doc_error()
+    Only on Python's sqlite3: the message of the last error, or NULL. See "Errors".
+
+    >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
+    [('ou est le cafe', 1)]
+    >>> index.execute("select doc_distance(doc_simhash('one two'), doc_simhash('One, two!'))")
+    [(0,)]
+
+
+Aggregates
+==========
+doc_common(query)
+    The shingles that all texts share, as a share of those that any of them has; NULL for no text.
+    For two texts it is their resemblance. The texts of documents must be stored.
+doc_sketch_union(sketch)
+    The sketch of all texts together, from their sketches; NULL for no sketch.
+
+    >>> index.execute("select round(doc_common(id), 2) from document")
+    [(0.53,)]
+
+
+Table functions
+===============
+Parameters are optional unless marked with *; the default follows "=". A parameter is a hidden
+column as well: `select key from doc_search where query = ?` is the same as `select key from
+doc_search(?)`.
+
+doc_search(query*, window=NULL, budget=NULL, min_containment=0, max_rows=NULL)
+    key, id, score, containment, reverse_containment, resemblance, shared
+
+    The documents that share fingerprints with the query, best first. `containment` is the share
+    of the query's fingerprints that the document has, `reverse_containment` the share of the
+    document's fingerprints that the query has, `resemblance` is shared fingerprints as a share of
+    the fingerprints of either, and `shared` is their number. `score` adds 1/n for each shared
+    fingerprint that n texts have. A `window` larger than that of the index, or a `budget` of
+    hashes, does less work and may miss small copies. As in `Index.search`, but all documents are
+    found unless `max_rows` says how many.
+
+doc_similar(query*, min_resemblance=0.8)
+    key, id, resemblance, containment, reverse_containment, shared, basis, error
+
+    The documents that resemble the query, most similar first. If `basis` is "shingles", the
+    numbers count shingles and are exact; if it is "slots", they are estimates and `error` is the
+    standard error of `resemblance`. As in `Index.similar`.
+
+doc_near(query*, within=3)
+    key, id, distance
+
+    The documents whose simhash differs from that of the query in at most `within` bits (0 to 63),
+    nearest first. As in `Index.near`.
+
+doc_passages(a*, b*)
+    query_start, query_end, start, end, length, query_line, line, text
+
+    The passages that two texts share. `query_start` and `query_end` are offsets in a, `start` and
+    `end` in b, in characters; `length` counts symbols; `query_line` and `line` are the lines in a
+    and in b where the passage begins, from 1; `text` is the passage in a. Both texts must be
+    stored.
+
+doc_pairs(min_resemblance=NULL, min_containment=NULL, ignore_above=NULL)
+    a, b, resemblance, containment, reverse_containment, shared
+
+    The pairs of documents, by their keys, that share text. The numbers count fingerprints;
+    `containment` is the share of a. Give either `min_resemblance` or `min_containment`; 0.5 is
+    used if neither is given. Fingerprints that more than `ignore_above` texts have are ignored.
+    As in `Index.pairs`.
+
+doc_clusters(min_resemblance=0.8, linkage='connected')
+    cluster, key, why, like, resemblance
+
+    The groups of similar documents, numbered from 1. `why` says why the document is in the
+    cluster: "first", "exact copy", "same text" or "near". `like` is the key of the earlier member
+    that it resembles, NULL for the first, and `resemblance` is that to `like`, in fingerprints.
+    `linkage` is 'connected', 'greedy' or 'complete'. As in `Index.clusters`.
+
+doc_fingerprints(query*)
+    hash, position, offset, line, column
+
+    The fingerprints that winnowing selects from a text. `position` counts symbols, `offset`
+    characters; `line` and `column` begin at 1. `hash` is the hash in `fingerprint_list`. The text
+    of a document must be stored.
+
+    >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar('a.txt', 0.5)")
+    [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
+    >>> sql = "select query_start, start, text from doc_passages(?, 1)"
+    >>> index.execute(sql, ["They say: it is a truth, universally acknowledged, that a single MAN, too"])
+    [(10, 0, 'it is a truth, universally acknowledged, that a single MAN')]
+
+Tables can be joined in any order, with arguments from other tables: `from note,
+doc_search(note.body) as s`. A condition on a column and LIMIT make a question cheaper, such as
+`containment >= 0.3` of `doc_search`, `resemblance >= 0.9` of `doc_similar`, `distance <= 2` of
+`doc_near`, or `limit 5` of `doc_search` in its own order. They only narrow a question, and never
+widen it beyond an argument or its default: for distances up to 10, write `doc_near(?, 10)`.
+
+
+Tables
+======
+fingerprint_list
+    document, position, hash
+
+    All fingerprints of all documents; `document` is the id. `document = ...` and `hash = ...` are
+    looked up; without one of these conditions, a statement reads all fingerprints. Only on apsw.
+
+doc_index
+    key, text, meta, id
+
+    The documents of the main database. Insert `key`, `text` and, if wanted, `meta` as JSON;
+    update these; delete. The index chooses `id`. `text` is NULL if the text is not stored.
+    `insert or replace` and the other conflict clauses work as usual; `returning` and upsert do
+    not. Changes belong to the transaction of the connection. Only on apsw, and only where no
+    index was given to `register`.
+
+    >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
+    [(1,)]
+    >>> index.execute("select key, text = ? as is_opening from doc_index where id = 1", [opening])
+    [('a.txt', 1)]
+    >>> index.close()
+
+Triggers keep an index up to date with a table of an app in the same file. Without docindex on a
+connection, such a table can be read, and refuses changes.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> docindex.open(f"{folder.name}/notes.db").close()      # makes the file an index
+    >>> db = apsw.Connection(f"{folder.name}/notes.db")
+    >>> docindex.register(db)
+    >>> db.execute('''
+    ...     create table note (id integer primary key, body text not null);
+    ...     create trigger note_added after insert on note begin
+    ...         insert into doc_index (key, text) values ('note/' || new.id, new.body);
+    ...     end;
+    ...     create trigger note_changed after update on note begin
+    ...         update doc_index set key = 'note/' || new.id, text = new.body where key = 'note/' || old.id;
+    ...     end;
+    ...     create trigger note_removed after delete on note begin
+    ...         delete from doc_index where key = 'note/' || old.id;
+    ...     end;
+    ...     insert into note values (1, 'to be or not to be'), (2, 'something else');
+    ...     begin; update note set body = 'gone'; delete from note where id = 1; rollback;
+    ...     update note set body = 'something new' where id = 2;
+    ... ''').fetchall()
+    []
+    >>> db.execute("select key, text from doc_index").fetchall()
+    [('note/1', 'to be or not to be'), ('note/2', 'something new')]
+    >>> db.close()
+
+If the index is in a file of its own, attach it, make a table in it that stands for its documents,
+and use temporary triggers: only these can write to another file. The triggers for update and
+delete are like those above.
+
+    >>> docindex.open(f"{folder.name}/notes.docindex").close()
+    >>> app = apsw.Connection(f"{folder.name}/app.db")
+    >>> app.execute("attach ? as idx", (f"{folder.name}/notes.docindex",)).fetchall()
+    []
+    >>> docindex.register(app)
+    >>> app.execute('''
+    ...     create virtual table if not exists idx.indexed using doc_index;
+    ...     create table note (id integer primary key, body text not null);
+    ...     create temp trigger note_added after insert on note begin
+    ...         insert into indexed (key, text) values ('note/' || new.id, new.body);
+    ...     end;
+    ...     insert into note values (1, 'to be or not to be');
+    ... ''').fetchall()
+    []
+    >>> app.execute("select key from doc_near('To be, or not to be')").fetchall()
+    [('note/1',)]
+    >>> app.close()
+
+
+JSON
+====
+Each table function also exists as a function with the ending `_json`: `doc_search_json`,
+`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_pairs_json`, `doc_clusters_json`,
+`doc_fingerprints_json`. It takes the same parameters, then [schema], and gives a JSON array with
+an object for each row, whose names are the columns. No rows are "[]".
+
+    >>> import sqlite3
+    >>> connection = sqlite3.connect(f"{folder.name}/notes.db")
+    >>> docindex.register(connection)
+    >>> connection.execute('''
+    ...     select value ->> 'key', value ->> 'distance'
+    ...     from json_each(doc_near_json('to be, or not to be'))''').fetchall()
+    [('note/1', 0)]
+
+
+What a connection sees
+======================
+On apsw, everything happens on the connection itself. A function sees what the transaction of the
+connection has changed, committed or not.
+
+For a connection of Python's sqlite3, docindex opens the files itself: those that were attached
+when the connection was registered. A function sees what is committed in them. Register again after
+an `attach`. In one process, write to a file through one of the two libraries only: they are two
+copies of SQLite, and do not see each other's locks.
+
+`register(connection, limit_s=2)` limits a question on sqlite3 to two seconds; a step on one very
+long text is finished first. Datasette's `sql_time_limit_ms` sets this limit. On apsw, interrupt
+the connection instead.
+
+
+Errors
+======
+An error names the function, what was found and what was expected. Python's sqlite3 only tells its
+caller that a "user-defined function raised exception"; the message goes to the log `docindex`,
+and `doc_error()` gives it.
+
+    >>> connection.execute("select doc_simhash(1.5)")
+    Traceback (most recent call last):
+    sqlite3.OperationalError: user-defined function raised exception
+    >>> connection.execute("select doc_error()").fetchone()
+    ('doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL',)
+    >>> connection.close()
+    >>> folder.cleanup()
+
+If a change fails halfway, for example because the disk is full, the whole transaction is rolled
+back.
+
+`index.execute` and `docindex sql` without `--write` never change anything. On apsw, all functions
+and all tables except `doc_index` can be used in views and triggers of a file whose schema is not
+trusted.
+"""

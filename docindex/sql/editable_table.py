@@ -25,7 +25,7 @@ from docindex.storage import contents, host_connection, migrations
 from docindex.storage.contents import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
-COLUMNS = ("key", "text", "meta", "id")
+_COLUMNS = ("key", "text", "meta", "id")
 _KEY, _TEXT, _META, _ID = range(4)
 _IDENTIFY = {"key", "id"}
 
@@ -55,7 +55,7 @@ class DocIndexModule:
             )
         # Makes `insert or replace`, `insert or ignore` and their like work as on any other table.
         db.vtab_config(apsw.SQLITE_VTAB_CONSTRAINT_SUPPORT, 1)
-        return declaration("doc_index", COLUMNS, ()), DocIndexTable(self._databases, schema)
+        return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema)
 
     Connect = Create
 
@@ -81,7 +81,7 @@ class DocIndexTable:
         """Choose between a look-up by key or id and a scan of all documents, and say what it costs."""
         taken = TakenValues(info)
         for condition in conditions_of(info):
-            name = "id" if condition.column < 0 else COLUMNS[condition.column]
+            name = "id" if condition.column < 0 else _COLUMNS[condition.column]
             is_usable = condition.operator == EQUAL and condition.is_known and name in _IDENTIFY
             if is_usable and not taken.names:
                 taken.take(condition, name, omit=False)

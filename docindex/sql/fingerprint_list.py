@@ -21,9 +21,9 @@ from docindex.sql.virtual_tables import (
     decoded,
 )
 
-COLUMNS = ("document", "position", "hash")
-HIDDEN = ("schema",)
-_NAMES = (*COLUMNS, *HIDDEN)
+_COLUMNS = ("document", "position", "hash")
+_HIDDEN = ("schema",)
+_NAMES = (*_COLUMNS, *_HIDDEN)
 _LOOKED_UP = {"document", "hash"}
 
 # The unit is a row that SQLite reads, 0.2 us: the cost of a look-up, and of each of our rows.
@@ -41,7 +41,7 @@ class FingerprintList:
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "FingerprintList"]:
         """Declare the table."""
         db.vtab_config(apsw.SQLITE_VTAB_INNOCUOUS)
-        return declaration("fingerprint_list", COLUMNS, HIDDEN), self
+        return declaration("fingerprint_list", _COLUMNS, _HIDDEN), self
 
     Connect = Create
 
@@ -91,4 +91,4 @@ class FingerprintList:
 def _looked_up(condition: Condition) -> str:
     """The name of a column that a condition compares with one value that helps; "" for other conditions."""
     name = _NAMES[condition.column] if 0 <= condition.column < len(_NAMES) else ""
-    return name if condition.operator == EQUAL and name in (*_LOOKED_UP, *HIDDEN) else ""
+    return name if condition.operator == EQUAL and name in (*_LOOKED_UP, *_HIDDEN) else ""

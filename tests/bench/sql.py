@@ -1,4 +1,4 @@
-"""SQL functions beside bare ones, registered the same way; a search from SQL beside `Index.search`."""
+"""Compare SQL functions with bare Python functions, and a search in SQL with `Index.search`."""
 
 import functools
 import random
@@ -103,7 +103,7 @@ def searches(options):
 
 
 def alternately(sides, rounds):
-    """The seconds of each side, by round; a first round is not counted."""
+    """The seconds that each side took in each round. The first round warms up and is not counted."""
     took = [[] for _ in sides]
     for number in range(rounds + 1):
         for seconds, side in zip(took, sides, strict=True):

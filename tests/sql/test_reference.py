@@ -1,0 +1,119 @@
+"""The SQL reference in the docstring of `docindex.sql` names every function, table, column and parameter."""
+
+import ast
+import inspect
+import re
+import sqlite3
+
+import apsw
+import pytest
+
+import docindex
+import docindex.sql
+from docindex.sql.table_functions import TABLES
+
+REFERENCE = docindex.sql.__doc__
+
+# The parameters of a table function are hidden columns of its table.
+TABLE_COLUMNS = {
+    "doc_search": (
+        "key id score containment reverse_containment resemblance shared",
+        "query window budget min_containment max_rows schema",
+    ),
+    "doc_similar": (
+        "key id resemblance containment reverse_containment shared basis error",
+        "query min_resemblance schema",
+    ),
+    "doc_near": ("key id distance", "query within schema"),
+    "doc_passages": ("query_start query_end start end length query_line line text", "a b schema"),
+    "doc_pairs": (
+        "a b resemblance containment reverse_containment shared",
+        "min_resemblance min_containment ignore_above schema",
+    ),
+    "doc_clusters": ("cluster key why like resemblance", "min_resemblance linkage schema"),
+    "doc_fingerprints": ("hash position offset line column", "query schema"),
+    "fingerprint_list": ("document position hash", "schema"),
+    "doc_index": ("key text meta id", ""),
+}
+SCALARS = {
+    "doc_resemblance": "(a, b) [schema]",
+    "doc_containment": "(a, b) [schema]",
+    "doc_simhash": "(query) [schema]",
+    "doc_distance": "(x, y)",
+    "doc_sketch": "(query) [schema]",
+    "doc_sketch_resemblance": "(x, y)",
+    "doc_features": "(query) [schema]",
+    "doc_canonical": "(query) [schema]",
+    "doc_filter": "(k, s, r, x)",
+    "doc_density": "(window)",
+    "doc_version": "()",
+    "doc_common": "(query)",
+    "doc_sketch_union": "(sketch)",
+}
+FUNCTIONS = "select distinct name, narg from pragma_function_list where name like 'doc\\_%' escape '\\'"
+
+
+@pytest.fixture
+def db(tmp_path):
+    docindex.open(tmp_path / "index").close()
+    connection = apsw.Connection(str(tmp_path / "index"))
+    docindex.register(connection)
+    yield connection
+    connection.close()
+
+
+def entries(section):
+    """The entries in a section of the reference: the first line, and the line after it."""
+    text = re.split(r"\n\n\n", REFERENCE.partition(f"\n{section}\n=")[2])[0]
+    return re.findall(r"^(\w+)(\(.*\).*|)\n    (.*)", text, re.MULTILINE)
+
+
+def test_the_columns_and_hidden_columns_of_each_table_are_these(db):
+    modules = {name for (name,) in db.execute("select name from pragma_module_list")}
+    assert {name for name in modules if name.startswith(("doc", "fingerprint"))} == set(TABLE_COLUMNS)
+    for table, names in TABLE_COLUMNS.items():
+        found = db.execute("select hidden, name from pragma_table_xinfo(?)", (table,)).fetchall()
+        columns, hidden = (" ".join(name for flag, name in found if flag == kind) for kind in (0, 1))
+        assert (columns, hidden) == names, table
+
+
+def test_the_reference_has_every_table_with_its_columns():
+    found = {
+        name: columns for section in ("Table functions", "Tables") for name, _, columns in entries(section)
+    }
+    assert found == {table: columns.replace(" ", ", ") for table, (columns, _) in TABLE_COLUMNS.items()}
+
+
+def test_the_reference_has_the_parameters_of_every_table_function_with_their_defaults():
+    found = {name: call for name, call, _ in entries("Table functions")}
+    assert found.keys() == {table.name for table in TABLES}
+    for table in TABLES:
+        for parameter, written in zip(table.parameters, found[table.name][1:-1].split(", "), strict=True):
+            default = inspect.signature(table.answer).parameters[parameter].default
+            if default is inspect.Parameter.empty:
+                assert written == f"{parameter}*"
+            else:
+                name, _, value = written.partition("=")
+                assert name == parameter
+                assert (None if value == "NULL" else ast.literal_eval(value)) == default
+
+
+def test_the_reference_has_every_function_with_its_arguments(db):
+    described = {
+        name: call for section in ("Scalar functions", "Aggregates") for name, call, _ in entries(section)
+    }
+    assert described == SCALARS | {"doc_error": "()"}
+    expected = {(f"{table.name}_json", -1) for table in TABLES}
+    for name, call in SCALARS.items():
+        count = len(re.findall(r"\w+", call.partition(")")[0]))
+        expected |= {(name, count)} | ({(name, count + 1)} if "schema" in call else set())
+    assert set(db.execute(FUNCTIONS)) == expected
+    connection = sqlite3.connect(":memory:")
+    docindex.register(connection)
+    assert set(connection.execute(FUNCTIONS)) == expected | {("doc_error", 0)}
+    connection.close()
+
+
+def test_the_reference_names_every_json_function():
+    for table in TABLES:
+        assert f"`{table.name}_json`" in REFERENCE
