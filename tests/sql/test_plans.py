@@ -1,4 +1,4 @@
-"""Table functions work anywhere in a statement, and SQLite passes them the values that it can."""
+"""Table functions work anywhere in a statement, and SQLite hands them every value that narrows a question."""
 
 import random
 

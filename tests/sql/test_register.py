@@ -20,9 +20,8 @@ from tests.storage.texts import noise
 
 def connected(kind, path=":memory:"):
     connection = apsw.Connection(str(path)) if kind == "apsw" else sqlite3.connect(path)
-    connection.execute(
-        "pragma busy_timeout = 10000"
-    )  # the last connection that closes a file cleans up its journal
+    # The last connection that closes a file cleans up its journal, and may have to wait for that.
+    connection.execute("pragma busy_timeout = 10000")
     docindex.register(connection)
     return connection
 
@@ -136,7 +135,7 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
         ),
         ("doc_search_json('x', 'y')", "window must be a whole number, not 'y'"),
         ("doc_similar_json('x', 2)", "min_resemblance must be a share above 0 and up to 1, not 2"),
-        ("doc_near_json('x', 64)", "distance must be a whole number, 0 to 63, not 64"),
+        ("doc_near_json('x', 64)", "within must be a whole number, 0 to 63, not 64"),
         (
             "doc_pairs_json(0.5, 0.5)",
             "give either min_resemblance or min_containment, not min_resemblance=0.5 and min_containment=0.5",
