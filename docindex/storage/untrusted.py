@@ -87,8 +87,8 @@ def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> Non
     found = {row for row in rows(db, _SCHEMA) if row[2] in tables}
     for kind, name, table, _ in sorted(found ^ ours):
         raise CorruptIndex(
-            f"{path}: the {kind} {name!r} of table {table!r} is missing, or differs from docindex's schema; "
-            "do not use the file, or open it with trusted=True if you know who changed it",
+            f"{path} differs from docindex's schema: the {kind} {name!r} of table {table!r} is missing, "
+            "added or changed; do not use the file, or open it with trusted=True if you know who changed it",
             path,
         )
     # The whole tables with their indexes, because a false index hides rows. Only our tables: the check of
