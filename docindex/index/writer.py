@@ -27,7 +27,7 @@ from docindex.storage import check, contents, maintenance, postings, user_sql
 from docindex.storage.connection import MEMORY, Connection, Store
 from docindex.storage.contents import Document, Incoming
 from docindex.storage.maintenance import Stats
-from docindex.storage.user_sql import Bindings, Rows
+from docindex.storage.user_sql import Rows, UserBindings
 from docindex.storage.values import can_be_stored
 
 AddProgress = Callable[[int, int], object]
@@ -235,7 +235,7 @@ class Index(IndexReader):
         with self._store.reading() as db:
             return maintenance.stats(db, self.recipe)
 
-    def execute(self, sql: str, bindings: Bindings = ()) -> Rows:
+    def execute(self, sql: str, bindings: UserBindings = ()) -> Rows:
         """Run one SQL statement that reads, and return its rows as tuples; `columns` has their names.
 
         The statement can use docindex's SQL functions and tables. `ReadOnly` for one that would write.

@@ -6,12 +6,12 @@ from docindex.errors import ReadOnly, UnreadableFile
 from docindex.sql.register import register_on
 from docindex.storage import user_sql
 from docindex.storage.connection import Connection, Store
-from docindex.storage.user_sql import Bindings, Rows
+from docindex.storage.user_sql import Rows, UserBindings
 
 _TIMEOUT_S = 10.0
 
 
-def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) -> tuple[Rows, int]:
+def ask(path: str, sql: str, bindings: UserBindings = (), *, write: bool = False) -> tuple[Rows, int]:
     """The rows that a statement gives, and the number of rows that it changed.
 
     Without `write`, a statement that would change anything raises `ReadOnly`. With it, either everything that
@@ -28,7 +28,7 @@ def ask(path: str, sql: str, bindings: Bindings = (), *, write: bool = False) ->
         store.close()
 
 
-def _read(db: Connection, sql: str, bindings: Bindings) -> Rows:
+def _read(db: Connection, sql: str, bindings: UserBindings) -> Rows:
     try:
         return user_sql.answer(db, sql, bindings)
     except ReadOnly as error:

@@ -13,7 +13,8 @@ import apsw
 
 from docindex.errors import ReadOnly
 
-Bindings = Sequence[Any] | Mapping[str, Any]
+UserBindings = Sequence[Any] | Mapping[str, Any]
+"""The values of a statement's parameters: in their order, or by their names."""
 Where = str | tuple[str, Sequence[Any]]
 """An SQL condition on the columns of `document`; as a pair, with the values of its question marks."""
 
@@ -60,7 +61,7 @@ SLIPS = (
 """What wrong SQL and wrong bindings raise: errors of the caller, not of the file."""
 
 
-def answer(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
+def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
     """The rows of one statement that reads.
 
     Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
@@ -78,7 +79,7 @@ def answer(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
         raise _does_not_work(sql, error) from error
 
 
-def answer_writing(db: apsw.Connection, sql: str, bindings: Bindings) -> Rows:
+def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
     """The rows of statements that may change anything, run in the transaction that is open on `db`.
 
     Raises `ValueError` for SQL that SQLite refuses, and for statements that begin or end a transaction.
@@ -107,7 +108,7 @@ def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
     """A cursor that runs one statement, which must read; any other raises `ReadOnly`."""
     before, cursor, statements = db.authorizer, db.cursor(), 0
 
-    def inspect(cursor: apsw.Cursor, _sql: str, _bindings: Bindings | None) -> bool:
+    def inspect(cursor: apsw.Cursor, _sql: str, _bindings: UserBindings | None) -> bool:
         nonlocal statements
         statements += 1
         # SQLite does not ask the authorizer about some statements that write, such as `vacuum`.
@@ -141,7 +142,7 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
             break
     try:
         if depth or ";" in _BRACKETS.findall(condition):
-            raise apsw.SQLError("it is not a single expression")
+            raise apsw.SQLError("it is not one expression")
         with only_reading(db) as cursor:
             cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
     except SLIPS as error:
