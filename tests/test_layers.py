@@ -58,7 +58,7 @@ INSIDE = {
         {"tables"},
         {"batch_rows", "file_rows", "untrusted", "bulk", "simhash_index", "segments"},
         {"forward_index", "contents", "migrations", "postings"},
-        {"documents", "templates", "host_connection", "segment_writer", "check"},
+        {"documents", "templates", "host_connection", "sqlite3_files", "segment_writer", "check"},
         {"maintenance"},
     ],
     "sql": [
