@@ -1,4 +1,4 @@
-"""``python -m docindex`` is the command `docindex`."""
+"""Run the command `docindex` as ``python -m docindex``."""
 
 import sys
 

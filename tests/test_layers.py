@@ -69,6 +69,17 @@ INSIDE = {
         {"register"},
         {"file_session"},
     ],
+    "cli": [
+        {"wording", "exit_codes", "options", "progress_bar", "whole_file", "existing_index", "group_records"},
+        {"typed_paths", "file_selection", "output", "side_by_side"},
+        {"text_input", "runner"},
+        {"scan_summary"},
+        {
+            *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
+            *("info_command", "report_command", "scan_command", "search_command", "sql_command"),
+        },
+        {"command_list"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),

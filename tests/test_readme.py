@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""The README agrees with what the commands do."""
 
 import re
 import shlex
@@ -6,8 +6,9 @@ from pathlib import Path
 
 from docindex import errors
 from docindex.cli import main
-from docindex.cli.output import EXIT_CODES, INTERRUPTED, UNKNOWN
-from tests.reference import BEGIN, END, written
+from docindex.cli.command_list import docindex
+from docindex.cli.exit_codes import DONE, EXIT_CODES, INTERNAL, INTERRUPTED, MEANINGS
+from tests.reference import BEGIN, END, commands, summary, written
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
@@ -22,15 +23,22 @@ def test_every_command_in_the_readme_prints_what_the_readme_shows(capsys, monkey
         assert capsys.readouterr().out == re.sub("^    ", "", output, flags=re.MULTILINE).rstrip("\n") + "\n"
 
 
-def test_the_reference_of_commands_is_what_the_commands_say():
+def test_every_command_has_one_line_in_the_readme():
+    for path, command in commands(docindex, "docindex"):
+        line = f"| `{path}` | {summary(command)} |"
+        assert README.splitlines().count(line) == 1, f"{line}: run python -m tests.reference"
+
+
+def test_the_table_of_commands_is_up_to_date():
     assert BEGIN in README
     assert END in README
-    assert written() == README, "say python -m tests.reference"
+    assert written() == README, "run python -m tests.reference"
 
 
-def test_every_error_has_an_exit_code_and_the_readme_names_it():
+def test_every_error_has_an_exit_code_and_every_code_is_explained():
     own = {one for one in vars(errors).values() if isinstance(one, type) and one is not errors.DocIndexError}
     assert own - {errors.FileError} <= set(EXIT_CODES)
-    named = README.partition("Exit codes: ")[2].partition("\n\n")[0]
-    for code in {*EXIT_CODES.values(), INTERRUPTED, UNKNOWN, 0}:
+    assert set(MEANINGS) == {*EXIT_CODES.values(), INTERRUPTED, INTERNAL, DONE}
+    named = README.partition(BEGIN)[2].partition("Exit codes: ")[2].partition(END)[0]
+    for code in MEANINGS:
         assert re.search(rf"\b{code}\b", named), code

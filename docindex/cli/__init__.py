@@ -1,26 +1,29 @@
-"""The command `docindex`: words typed in a shell in, one call, one report out.
+"""The command `docindex`: parse the arguments, call the library, print the result.
 
-Must never compute anything itself. Results go to stdout, what is wrong to stderr in one line.
+A command must never compute anything itself. Results go to stdout; errors go to stderr, in one line.
 """
 
 import sys
 from collections.abc import Sequence
 
-_NEEDED = {"click", "jinja2", "pathspec", "rich"}
-USAGE = 2
+_EXTRA_PACKAGES = {"click", "jinja2", "pathspec", "rich"}
+_USAGE, _INTERRUPTED = 2, 130  # as in `docindex.cli.exit_codes`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and give the exit code, see `docindex.cli.output`."""
+    """Run one command and return its exit code; see `docindex.cli.exit_codes`."""
     try:
         from docindex.cli.command_list import docindex
-        from docindex.cli.output import run
+        from docindex.cli.runner import run
 
         return run(docindex, arguments)
+    except KeyboardInterrupt:  # during the imports above; `run` handles all later ones
+        print("docindex: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except ModuleNotFoundError as error:
-        needed = (error.name or "").partition(".")[0]
-        if needed not in _NEEDED:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRA_PACKAGES:
             raise
-        print(f"docindex: the command needs {needed}; install it with pip install 'docindex[cli]'",
+        print(f"docindex: the command needs {missing}; install it with pip install 'docindex[cli]'",
               file=sys.stderr)  # fmt: skip
-        return USAGE
+        return _USAGE

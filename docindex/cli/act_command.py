@@ -1,36 +1,49 @@
-"""``docindex act`` removes or links the copies of a plan; ``docindex undo`` brings them back."""
+"""``docindex act`` removes or links the exact copies of a plan; ``docindex undo`` brings them back."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from docindex import folders
+from docindex.cli.exit_codes import NOTHING_FOUND
 from docindex.cli.options import Command, form_options, one_of
-from docindex.cli.output import NOTHING_FOUND, remark, show
-from docindex.cli.wording import several, shown, size
+from docindex.cli.output import remark, show
+from docindex.cli.typed_paths import display_path
+from docindex.cli.wording import several, size
+
+_DRY_RUN = "nothing was changed; repeat the command with --no-dry-run to do it"
+
+dry_run_option = click.option(
+    "--dry-run/--no-dry-run", default=True, show_default=True, help="Only show what would be done."
+)
 
 
-@click.command(cls=Command)
+@click.command("act", cls=Command)
 @click.argument("plan_path", metavar="PLAN", type=click.Path(dir_okay=False, allow_dash=True))
 @one_of(
     "how",
     {
-        "trash": "move copies to the trash",
-        "hardlink": "replace them by links to the kept file",
-        "reflink": "let them share the kept file's place on the disk (Btrfs, XFS)",
-        "delete": "delete them",
+        "trash": "Move the copies to the trash.",
+        "hardlink": "Replace the copies with hard links to the kept file.",
+        "reflink": "Let the copies share the storage of the kept file (Btrfs, XFS).",
+        "delete": "Remove the copies permanently.",
     },
 )
-@click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="only say what would be done")
-@click.option("--journal", type=click.Path(dir_okay=False), help="where to write down what is done")
+@dry_run_option
+@click.option(
+    "--journal", type=click.Path(dir_okay=False), help="The file that records each step, for docindex undo."
+)
 @form_options
-def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str | None) -> int:
+def act_command(
+    plan_path: str, how: folders.How | None, dry_run: bool, journal: str | None, form: str | None
+) -> int:
     """Remove or link the exact copies of a plan.
 
-    PLAN is what `docindex dups --json` printed. Every file is compared byte by byte with one that is kept,
-    just before; what has changed since is left as it is. Without --no-dry-run nothing is done.
+    PLAN is the file that `docindex dups --json` printed, or - for standard input. Just before a file is
+    removed, it is compared byte by byte with a file that is kept; a file that has changed since the plan was
+    made is left as it is. Without --no-dry-run nothing is changed.
 
     \b
     Examples:
@@ -47,24 +60,24 @@ def act(plan_path: str, how: Any, dry_run: bool, journal: str | None, form: str 
         remark(_acted(done, how, dry_run=dry_run))
         raise
     records = [
-        {"key": one.key, "kept": one.kept, "outcome": one.outcome, "why": one.reason, "size": one.size,
-         "trashed": one.trashed}
-        for one in done
+        {"key": file.key, "kept": file.kept, "outcome": file.outcome, "why": file.reason, "size": file.size,
+         "trashed": file.trashed}
+        for file in done
     ]  # fmt: skip
     code = show(records, form, lambda: _acted(done, how, dry_run=dry_run))
-    return code if any(one.outcome != "left" for one in done) else NOTHING_FOUND
+    return code if any(file.outcome != "left" for file in done) else NOTHING_FOUND
 
 
-@click.command(cls=Command)
+@click.command("undo", cls=Command)
 @click.argument("journal", metavar="[JOURNAL]", type=click.Path(exists=True, dir_okay=False), required=False)
-@click.option("--dry-run/--no-dry-run", default=True, show_default=True, help="only say what would be done")
+@dry_run_option
 @form_options
-def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
-    """Bring back what act removed or linked.
+def undo_command(journal: str | None, dry_run: bool, form: str | None) -> int:
+    """Restore the files that act removed or linked.
 
-    The JOURNAL is that of `docindex act`, without one your own. A file comes back from the trash, or is
-    copied from the one that was kept, if that still has the same bytes. A file that has come in the place of
-    one since is left as it is.
+    JOURNAL is the file in which `docindex act` recorded its steps; without it, your own journal. A file is
+    taken back from the trash, or copied from the kept file if that still has the same bytes. If another file
+    is in its place now, that file is left as it is. Without --no-dry-run nothing is changed.
 
     \b
     Examples:
@@ -72,29 +85,37 @@ def undo(journal: str | None, dry_run: bool, form: str | None) -> int:
       docindex undo --no-dry-run
     """
     done = folders.undo(journal, dry_run=dry_run).files
-    records = [{"key": one.key, "outcome": one.outcome, "why": one.reason} for one in done]
-    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.reason})" if one.reason else "") for one in done]
+    records = [{"key": file.key, "outcome": file.outcome, "why": file.reason} for file in done]
+    lines = _outcome_lines(done)
     if dry_run and done:
-        lines.append("nothing was done; say --no-dry-run to do it")
+        lines.append(_DRY_RUN)
     return show(records, form, lambda: "\n".join(lines) or "nothing to undo")
 
 
-_WHAT = {
+_DONE = {
     "trash": "moved to the trash",
     "delete": "deleted",
-    "hardlink": "linked",
-    "reflink": "made to share their place",
+    "hardlink": "replaced by hard links",
+    "reflink": "made to share storage",
 }
 
 
-def _acted(done: list[folders.FileOutcome], how: str, *, dry_run: bool) -> str:
-    lines = [f"{one.outcome}: {shown(one.key)}" + (f" ({one.reason})" if one.reason else "") for one in done]
-    acted = [one for one in done if one.outcome in ("done", "would be done")]
-    left = sum(one.outcome == "left" for one in done)
+def _acted(done: list[folders.FileOutcome], how: folders.How, *, dry_run: bool) -> str:
+    """The outcome of each file and the totals, for a person."""
+    acted = [file for file in done if file.outcome in ("done", "would be done")]
+    left = sum(file.outcome == "left" for file in done)
+    lines = _outcome_lines(done)
     lines.append(
-        f"{'would be ' if dry_run else ''}{_WHAT[how]}: {several(len(acted), 'file')}, "
-        f"{size(sum(one.size for one in acted))}; left as they are: {left:,}"
+        f"{'would be ' if dry_run else ''}{_DONE[how]}: {several(len(acted), 'file')}, "
+        f"{size(sum(file.size for file in acted))}; left as they are: {left:,}"
     )
     if dry_run and acted:
-        lines.append("nothing was done; say --no-dry-run to do it")
+        lines.append(_DRY_RUN)
     return "\n".join(lines)
+
+
+def _outcome_lines(done: Sequence[folders.FileOutcome | folders.UndoneFile]) -> list[str]:
+    return [
+        f"{file.outcome}: {display_path(file.key)}" + (f" ({file.reason})" if file.reason else "")
+        for file in done
+    ]

@@ -1,24 +1,42 @@
-"""``docindex add``, ``remove`` and ``boilerplate``: what is in an index, by hand."""
+"""``docindex add``, ``remove`` and ``boilerplate``: change by hand what is in an index."""
 
 import click
 
-from docindex.cli.compare_command import text_of_file
-from docindex.cli.options import Command, CommandGroup, form_options, index_option
-from docindex.cli.output import NOTHING_FOUND, existing, progress, show
-from docindex.cli.wording import given, one_line, several
-from docindex.folders.path_keys import key_of
+from docindex.cli.existing_index import open_existing
+from docindex.cli.exit_codes import DONE, NOTHING_FOUND
+from docindex.cli.options import (
+    Command,
+    CommandGroup,
+    encoding_option,
+    form_options,
+    index_option,
+    verbose_option,
+)
+from docindex.cli.output import progress, show
+from docindex.cli.text_input import read_text
+from docindex.cli.typed_paths import typed_key
+from docindex.cli.wording import one_line, several
 from docindex.opening import open as open_index
 
 
-@click.command(cls=Command)
+@click.command("add", cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-@click.option("--key", help="the key of the document; without it the path of the file")
+@click.option("--key", help="The key of the document. Without it: the path of the file.")
+@encoding_option
+@verbose_option("Name every guessed encoding.")
 @index_option
 @form_options
-def add(files: tuple[str, ...], key: str | None, index_path: str | None, form: str | None) -> int:
-    """Add text files as documents.
+def add_command(
+    files: tuple[str, ...],
+    key: str | None,
+    encoding: str | None,
+    verbose: bool,
+    index_path: str | None,
+    form: str | None,
+) -> int:
+    """Add text files to the index as documents.
 
-    They must be in UTF-8, and replace the documents that have their keys.
+    A document that already has the same key is replaced.
 
     \b
     Examples:
@@ -26,37 +44,35 @@ def add(files: tuple[str, ...], key: str | None, index_path: str | None, form: s
       docindex add --key https://example.org/essay essay.txt
     """
     if key is not None and len(files) > 1:
-        raise click.UsageError("one --key is for one FILE")
-    with open_index(index_path) as index:
-        texts = ((key or key_of(given(file)), text_of_file(file)) for file in files)
-        with progress("adding") as check_cancelled:
-            record = {
-                "added": index.add_many(texts, progress=lambda count, _: check_cancelled(count, len(files)))
-            }
-    return show([record], form, lambda: f"added: {several(record['added'], 'document')}", record)
+        raise click.UsageError("--key names one document; give one FILE with it")
+    with open_index(index_path) as index, progress("adding") as advance:
+        texts = ((key or typed_key(file), read_text(file, encoding, verbose=verbose)) for file in files)
+        added = index.add_many(texts, progress=lambda count, _: advance(count, len(files)))
+    record = {"added": added}
+    return show([record], form, lambda: f"added: {several(added, 'document')}", record)
 
 
-@click.command(cls=Command)
+@click.command("remove", cls=Command)
 @click.argument("keys", metavar="KEY...", nargs=-1, required=True)
 @index_option
 @form_options
-def remove(keys: tuple[str, ...], index_path: str | None, form: str | None) -> int:
-    """Forget documents; files are not touched.
+def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | None) -> int:
+    """Remove documents from the index, but not their files.
 
-    A KEY is that of a document, or the path of its file.
+    KEY is the key of a document, or the path of its file.
 
     \b
     Example:
       docindex remove essay.txt
     """
     missing = []
-    with existing(index_path, readonly=False) as index:
+    with open_existing(index_path, readonly=False) as index:
         for key in keys:
-            found = next((one for one in (key, key_of(given(key))) if one in index), None)
-            if found is None:
+            known = next((name for name in (key, typed_key(key)) if name in index), None)
+            if known is None:
                 missing.append(key)
             else:
-                index.remove(found)
+                index.remove(known)
     record = {"removed": len(keys) - len(missing), "missing": missing}
 
     def text() -> str:
@@ -64,14 +80,15 @@ def remove(keys: tuple[str, ...], index_path: str | None, form: str | None) -> i
         return "\n".join([*(f"no document: {one_line(key)}" for key in missing), removed])
 
     show([record], form, text, record)
-    return NOTHING_FOUND if missing else 0
+    return NOTHING_FOUND if missing else DONE
 
 
-@click.group(cls=CommandGroup)
-def boilerplate() -> None:
-    """Let texts that everybody has not count.
+@click.group("boilerplate", cls=CommandGroup)
+def boilerplate_command() -> None:
+    """Manage boilerplate: text that comparisons ignore.
 
-    Licence headers, signatures, assignment sheets: what two documents share of them makes them no more alike.
+    Use it for licence headers, signatures or assignment sheets: documents that have only such text in common
+    do not count as similar.
 
     \b
     Examples:
@@ -81,56 +98,65 @@ def boilerplate() -> None:
     """
 
 
-@boilerplate.command("add")
+@boilerplate_command.command("add")
 @click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--name", help="what to remove it by; without it the path of the file")
+@click.option("--name", help="The name to remove it by. Without it: the path of the file.")
+@encoding_option
+@verbose_option("Name a guessed encoding.")
 @index_option
 @form_options
-def add_boilerplate(file: str, name: str | None, index_path: str | None, form: str | None) -> int:
-    """Let the text of FILE not count.
+def add_boilerplate(
+    file: str,
+    name: str | None,
+    encoding: str | None,
+    verbose: bool,
+    index_path: str | None,
+    form: str | None,
+) -> int:
+    """Ignore the text of FILE in comparisons.
 
     \b
     Example:
       docindex boilerplate add --name licence LICENSE
     """
+    text = read_text(file, encoding, verbose=verbose)
     with open_index(index_path) as index:
-        added = index.boilerplate.add(text_of_file(file), name=name or key_of(given(file)))
+        added = index.boilerplate.add(text, name=name or typed_key(file))
     return show([{"added": added}], form, lambda: f"added: {one_line(added)}", {"added": added})
 
 
-@boilerplate.command("remove")
+@boilerplate_command.command("remove")
 @click.argument("name", metavar="NAME")
 @index_option
 @form_options
 def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> int:
-    """Let a text count again.
+    """Stop ignoring a text.
 
     \b
     Example:
       docindex boilerplate remove licence
     """
-    with existing(index_path, readonly=False) as index:
-        there = name in [template.name for template in index.boilerplate]
-        if there:
+    with open_existing(index_path, readonly=False) as index:
+        exists = name in [template.name for template in index.boilerplate]
+        if exists:
             index.boilerplate.remove(name)
-    removed = [{"removed": name}] if there else []
-    return show(
-        removed, form, lambda: f"removed: {one_line(name)}" if there else f"no boilerplate: {one_line(name)}"
-    )
+    records = [{"removed": name}] if exists else []
+    outcome = "removed" if exists else "no boilerplate"
+    return show(records, form, lambda: f"{outcome}: {one_line(name)}")
 
 
-@boilerplate.command("list")
+@boilerplate_command.command("list")
 @index_option
 @form_options
 def list_boilerplate(index_path: str | None, form: str | None) -> int:
-    """List what does not count.
+    """List the texts that comparisons ignore.
 
     \b
     Example:
       docindex boilerplate list
     """
-    with existing(index_path) as index:
+    with open_existing(index_path) as index:
         templates = list(index.boilerplate)
     records = [{"name": template.name, "characters": len(template.text)} for template in templates]
     lines = [f"{one_line(template.name)}  ({len(template.text):,} characters)" for template in templates]
-    return show(records, form, lambda: "\n".join(lines) or "everything counts")
+    return show(records, form, lambda: "\n".join(lines) or "no boilerplate")

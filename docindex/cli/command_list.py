@@ -1,53 +1,77 @@
-"""All commands, by their names. Must import none but the one that is called: a person waits for it."""
+"""The list of all commands. A command's module is imported only when that command is called.
+
+The names and summaries stand here, so that ``docindex --help`` need not import the index.
+"""
 
 import importlib
+from typing import NamedTuple
 
 import click
 
+from docindex.cli.exit_codes import MEANINGS
 from docindex.cli.options import CommandGroup
 from docindex.version import __version__
 
-_WHERE = {
-    "scan": "scan_command.scan",
-    "dups": "dups_command.dups",
-    "act": "act_command.act",
-    "undo": "act_command.undo",
-    "search": "search_command.search",
-    "similar": "search_command.similar",
-    "compare": "compare_command.compare",
-    "pairs": "search_command.pairs",
-    "report": "report_command.report",
-    "add": "add_command.add",
-    "remove": "add_command.remove",
-    "boilerplate": "add_command.boilerplate",
-    "sql": "sql_command.sql",
-    "shell": "sql_command.shell",
-    "info": "info_command.info",
-    "check": "info_command.check",
-    "optimize": "info_command.optimize",
-    "filter": "filter_command.design",
+
+class CommandEntry(NamedTuple):
+    """The module that defines a command, as the function NAME_command, and what the command does."""
+
+    module: str
+    summary: str
+    """The first sentence of the command's help; a test compares the two."""
+
+
+COMMANDS = {
+    "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
+    "dups": CommandEntry("dups_command", "Find copies and similar texts among files."),
+    "act": CommandEntry("act_command", "Remove or link the exact copies of a plan."),
+    "undo": CommandEntry("act_command", "Restore the files that act removed or linked."),
+    "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
+    "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
+    "compare": CommandEntry("compare_command", "Show what two text files share, side by side."),
+    "pairs": CommandEntry("search_command", "List the pairs of documents that share the most text."),
+    "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),
+    "add": CommandEntry("add_command", "Add text files to the index as documents."),
+    "remove": CommandEntry("add_command", "Remove documents from the index, but not their files."),
+    "boilerplate": CommandEntry("add_command", "Manage boilerplate: text that comparisons ignore."),
+    "sql": CommandEntry("sql_command", "Run an SQL statement with docindex's functions and tables."),
+    "shell": CommandEntry("sql_command", "Open an SQL shell with docindex's functions and tables."),
+    "info": CommandEntry("info_command", "Show how much an index contains, and its size."),
+    "check": CommandEntry("info_command", "Check an index for damage."),
+    "optimize": CommandEntry("info_command", "Make an index as small and as fast as possible."),
+    "filter": CommandEntry("filter_command", "Show which pairs of texts a feature filter lets pass."),
 }
-"""Of each command the module of this package, and the name in it."""
+"""The commands in the order in which a person meets them."""
+
+_EXIT_CODES = "\n".join(["\b", "Exit codes:", *(f"{code:5}  {text}" for code, text in MEANINGS.items())])
 
 
-class _Commands(CommandGroup):
-    """The commands, in the order in which they are met."""
+class _LazyGroup(CommandGroup):
+    """A group that imports a command when it is called."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # as click calls it
-        return list(_WHERE)
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click names the argument
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _WHERE:
+        if cmd_name not in COMMANDS:
             return None
-        module, _, name = _WHERE[cmd_name].partition(".")
-        command = getattr(importlib.import_module(f"docindex.cli.{module}"), name)
+        module = importlib.import_module(f"docindex.cli.{COMMANDS[cmd_name].module}")
+        command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
 @click.version_option(__version__, prog_name="docindex", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="show where an error comes from")
+@click.option("--debug", is_flag=True, help="Show where an error comes from.")
 def docindex(debug: bool) -> None:
-    """Find which documents share text, where exactly, and how much."""
-    del debug  # see `frame.run`
+    """Find which documents share text, where exactly, and how much.
+
+    An index is one file. Start with `docindex dups FOLDER` to find the copies in a folder, or with
+    `docindex scan FOLDER` to add its files to your index.
+    """
+    del debug  # `docindex.cli.runner.run` looks for it

@@ -1,67 +1,90 @@
-"""``docindex dups`` finds copies and likenesses; ``docindex act`` removes or links copies, after a plan."""
+"""``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-from docindex.cli.options import Command, common_option, form_options, index_option, share_option
-from docindex.cli.output import existing, progress, remark, remark_on_common, show
-from docindex.cli.scan_command import options_of, scanned, text_of, walk_options
-from docindex.cli.wording import given, percent, several, shown, size
-from docindex.folders.findings import KINDS, find
-from docindex.folders.likeness import LikenessGroup
-from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.plan import KEEP, CopyGroup
+from docindex import folders
+from docindex.cli.existing_index import open_existing
+from docindex.cli.file_selection import selection_options, walk_options
+from docindex.cli.group_records import KIND_HEADINGS, group_record
+from docindex.cli.options import (
+    Command,
+    common_option,
+    encoding_option,
+    form_options,
+    index_option,
+    share_option,
+    verbose_option,
+)
+from docindex.cli.output import progress, remark, remark_on_ignored, show
+from docindex.cli.scan_summary import scan_text, scan_with_progress
+from docindex.cli.typed_paths import display_path, typed_path
+from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
 
-_KINDS = {kind.replace(" ", "-"): kind for kind in KINDS}
+_KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 
 
-@click.command(cls=Command)
+@click.command("dups", cls=Command)
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @click.option(
-    "--kind", "kinds", multiple=True, type=click.Choice(list(_KINDS)), help="show these groups only"
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(list(_KINDS)),
+    help="Show only groups of this kind. May be repeated.",
 )
-@share_option("--min-resemblance", 0.8, "how alike near copies are at least")
-@share_option("--min-containment", 0.8, "how much of a contained text is at least in the other")
+@share_option("--min-resemblance", 0.8, "Minimum resemblance of near copies.")
+@share_option("--min-containment", 0.8, "Minimum share of a contained text that the other text has.")
 @common_option
 @click.option(
     "--reference",
     multiple=True,
     type=click.Path(exists=True),
     metavar="DIR",
-    help="what lies there is never offered for removal",
+    help="Compare with the files in this folder, and always keep them. May be repeated.",
 )
 @click.option(
-    "--keep", type=click.Choice(KEEP), default="shortest-path", show_default=True, help="which copy stays"
+    "--keep",
+    type=click.Choice(folders.KEEP),
+    default="shortest-path",
+    show_default=True,
+    help="Which file of a group of exact copies to keep.",
 )
-@click.option("--isolate", is_flag=True, help="files under one PATH are no copies of each other")
-@click.option("--no-scan", is_flag=True, help="trust what the last scan saw")
-@walk_options
+@click.option(
+    "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
+)
+@click.option("--no-scan", is_flag=True, help="Compare the files as the last scan found them.")
+@selection_options
+@encoding_option
 @index_option
 @form_options
-@click.option("-v", "--verbose", is_flag=True, help="name every file that could not be read")
-def dups(
+@verbose_option("Name every file that could not be read, and every guessed encoding.")
+def dups_command(
     paths: tuple[str, ...],
     kinds: tuple[str, ...],
     min_resemblance: float,
     min_containment: float,
     ignore_above: int,
     reference: tuple[str, ...],
-    keep: Any,
+    keep: folders.KeepRule,
     isolate: bool,
     no_scan: bool,
+    encoding: str | None,
     index_path: str | None,
     form: str | None,
     verbose: bool,
-    **wishes: Any,
+    **selection: Any,
 ) -> int:
-    """Find copies and likenesses among files.
+    """Find copies and similar texts among files.
 
-    Looks under PATH, or in the folder you are in, and scans first. There are exact copies of any files, and
-    of texts the same text in another form, near copies, and texts contained in others. Nothing is changed:
-    to remove copies, save a plan and act on it.
+    Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file; and
+    among text files the same text in another form (such as another encoding), near copies, and texts
+    contained in others. Changes no file. To remove exact copies, save a plan with --json and run
+    `docindex act` on it.
 
     \b
     Examples:
@@ -69,77 +92,67 @@ def dups(
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
-    isolated = [key_of(given(path)) for path in paths or (".",)]
-    references = [key_of(given(folder)) for folder in reference]
-    roots = list(dict.fromkeys([*isolated, *references]))
-    report = None
-    if no_scan:
-        existing(index_path).close()  # for its error
-    with open_index(index_path) as index:
+    roots = [typed_path(path) for path in paths or (".",)]
+    references = [typed_path(folder) for folder in reference]
+    scanned = None
+    with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
         if not no_scan:
-            report = scanned(index, [path_of(root) for root in roots], options_of(wishes))
+            scanned = scan_with_progress(
+                index, [*roots, *references], walk_options(selection), encoding, verbose=verbose
+            )
         with progress("comparing", of_bytes=True) as advance:
-            found = find(
+            found = folders.find(
                 index,
-                map(path_of, isolated),
+                roots,
                 kinds=[_KINDS[kind] for kind in kinds or _KINDS],
                 keep=keep,
-                reference=map(path_of, references),
+                reference=references,
                 isolate=isolate,
                 min_resemblance=min_resemblance,
                 min_containment=min_containment,
                 ignore_above=ignore_above,
-                scan=report,
+                scan=scanned,
                 progress=advance,
             )
-        if set(kinds or _KINDS) - {"exact"}:
-            remark_on_common(index, ignore_above)
-    if report is not None and form is None:
-        remark(text_of(report, verbose=verbose))
+    remark_on_ignored(found.ignored, ignore_above)
+    if scanned is not None and form is None:
+        remark(scan_text(scanned, verbose=verbose))
     elif found.unreadable:
-        remark(f"docindex: {several(len(found.unreadable), 'file')} could not be read, and may have copies")
-    records = [_exact(group) for group in found.copies] + [_like(group) for group in found.likenesses]
-    records.sort(key=lambda record: -record["reclaimable"])
-    whole = {**json.loads(found.plan().to_json()), "alike": [_like(group) for group in found.likenesses]}
-    return show(records, form, lambda: _text(records), whole)
+        count = several(len(found.unreadable), "file")
+        remark(f"docindex: {count} could not be read; they may have copies")
+    return show([group_record(group) for group in found.groups], form, lambda: _text(found), _plan(found))
 
 
-def _exact(group: CopyGroup) -> dict[str, Any]:
-    files = [{"key": file.key, "keep": file.keep, "size": file.size} for file in group.files]
-    return {"kind": "exact", "reclaimable": group.reclaimable, "files": files}
+def _plan(found: folders.Findings) -> dict[str, Any]:
+    """The plan that `docindex act` takes, with the similar texts for a person to look at."""
+    alike = [group_record(group) for group in found.likenesses]
+    return {**json.loads(found.plan().to_json()), "alike": alike}
 
 
-def _like(group: LikenessGroup) -> dict[str, Any]:
-    files = [
-        {"key": file.key, "share": file.share, "like": file.like, "size": file.size} for file in group.files
-    ]
-    return {"kind": group.kind, "reclaimable": group.reclaimable, "files": files}
-
-
-HEADS = {
-    "same text": "the same text in another form",
-    "near": "near copies",
-    "contained": "contained in another",
-}
-
-
-def _text(records: list[dict[str, Any]]) -> str:
-    if not records:
-        return "no copies, and nothing nearly alike"
-    lines = []
-    for record in records:
-        files, room = record["files"], size(record["reclaimable"])
-        count = several(len(files), "file")
-        if record["kind"] == "exact":
-            lines.append(f"exact copies: {count} of {size(files[0]['size'])}, {room} reclaimable")
-            lines += [f"  {'keep' if file['keep'] else '':4}  {shown(file['key'])}" for file in files]
-        else:
-            lines.append(f"{HEADS[record['kind']]}: {count}, {room} beside the largest")
-            shares = [percent(file["share"]) if file["like"] else "" for file in files]
-            paths = [shown(file["key"]) for file in files]
-            lines += [f"  {share:>4}  {path}" for share, path in zip(shares, paths, strict=True)]
+def _text(found: folders.Findings) -> str:
+    """All groups for a person, the largest reclaimable size first."""
+    if not found.groups:
+        return "no copies and no similar texts"
+    lines: list[str] = []
+    for group in found.groups:
+        lines += _copy_lines(group) if isinstance(group, folders.CopyGroup) else _likeness_lines(group)
         lines.append("")
-    exact = [record["reclaimable"] for record in records if record["kind"] == "exact"]
-    copied, others = (several(count, "group") for count in (len(exact), len(records) - len(exact)))
-    lines.append(f"{copied} of exact copies, {size(sum(exact))} reclaimable; {others} of likenesses")
+    copies, similar = (several(len(groups), "group") for groups in (found.copies, found.likenesses))
+    lines.append(
+        f"{copies} of exact copies, {size(found.reclaimable)} reclaimable; {similar} of similar texts"
+    )
     return "\n".join(lines)
+
+
+def _copy_lines(group: folders.CopyGroup) -> Iterable[str]:
+    count, each = several(len(group.files), "file"), size(group.files[0].size)
+    yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}, {size(group.reclaimable)} reclaimable"
+    for file in group.files:
+        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key)}"
+
+
+def _likeness_lines(group: folders.LikenessGroup) -> Iterable[str]:
+    count = several(len(group.files), "file")
+    yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} apart from the largest"
+    for file in group.files:
+        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key)}"

@@ -1,4 +1,4 @@
-"""``docindex filter``: which (k, s, r) a filter of features needs, and what passes it."""
+"""``docindex filter``: design a feature filter, and show which pairs of texts pass it."""
 
 import click
 
@@ -8,32 +8,35 @@ from docindex.cli.wording import several
 from docindex.kernels.feature_filter import acceptance, half_point, propose_filter
 
 _STEPS = 20
-_WIDTH = 50
+_BAR_WIDTH = 50
 
 
 @click.command("filter", cls=Command)
-@click.option("--k", type=click.IntRange(1), help="how many features")
-@click.option("--s", type=click.IntRange(1), help="of how many slots each")
-@click.option("--r", type=click.IntRange(1), help="how many a pair must have in common")
+@click.option("--k", type=click.IntRange(1), help="Number of features of a text.")
+@click.option("--s", type=click.IntRange(1), help="Number of slots in each feature.")
+@click.option("--r", type=click.IntRange(1), help="Number of features that a pair must share.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="the resemblance to design a filter for",
+    metavar="SHARE",
+    help="Design a filter for pairs of at least this resemblance.",
 )
 @form_options
-def design(k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None) -> int:
-    """Show which pairs a filter of features lets pass.
+def filter_command(
+    k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None
+) -> int:
+    """Show which pairs of texts a feature filter lets pass.
 
-    A pair passes that has --r of its --k features in common, each made of --s slots. With --threshold the
-    filter is designed that keeps 99 in 100 pairs of this resemblance, and as few as possible of those below.
+    A pair passes if it shares at least --r of its --k features; each feature is made of --s slots. With
+    --threshold, docindex designs the filter: it keeps 99 of 100 pairs that have this resemblance, and as few
+    as possible of the pairs that have less.
 
     \b
     Examples:
       docindex filter --k 6 --s 14 --r 2
       docindex filter --threshold 0.8
     """
-    given = (k, s, r)
-    if threshold is not None and given == (None, None, None):
+    if threshold is not None and (k, s, r) == (None, None, None):
         found = propose_filter(threshold)
         k, s, r = found.k, found.s, found.r
     elif threshold is not None or k is None or s is None or r is None:
@@ -42,10 +45,11 @@ def design(k: int | None, s: int | None, r: int | None, threshold: float | None,
     records = [{"k": k, "s": s, "r": r, "resemblance": x, "passes": passes} for x, passes in points]
 
     def text() -> str:
-        half = half_point(k, s, r)
-        made = f"{several(k, 'feature')} of {several(s, 'slot')} each, {r} in common"
-        head = f"{made}: half of the pairs pass at {half:.3f}"
-        lines = [f"{x:4.0%}  {passes:7.2%}  {'#' * round(_WIDTH * passes)}".rstrip() for x, passes in points]
-        return "\n".join([head, "alike   passes", *lines])
+        shape = f"{several(k, 'feature')} of {several(s, 'slot')} each, {r} in common"
+        head = f"{shape}: half of the pairs pass at {half_point(k, s, r):.3f}"
+        bars = [
+            f"{x:4.0%}  {passes:7.2%}  {'#' * round(_BAR_WIDTH * passes)}".rstrip() for x, passes in points
+        ]
+        return "\n".join([head, "alike   passes", *bars])
 
     return show(records, form, text)

@@ -1,30 +1,29 @@
-"""``docindex info``, ``check`` and ``optimize``: how an index is doing."""
+"""``docindex info``, ``check`` and ``optimize``: the state of an index."""
 
 import dataclasses
 
 import click
 
+from docindex.cli.existing_index import open_existing
+from docindex.cli.exit_codes import DAMAGED, DONE
 from docindex.cli.options import Command, form_options, index_option
-from docindex.cli.output import existing, progress, show
+from docindex.cli.output import progress, show
 from docindex.cli.wording import size
 
-DAMAGED = 6
-"""The exit code of `check` for an index that is not healthy: that of `docindex.CorruptIndex`."""
 
-
-@click.command(cls=Command)
+@click.command("info", cls=Command)
 @index_option
 @form_options
-def info(index_path: str | None, form: str | None) -> int:
-    """Tell how much there is in an index.
+def info_command(index_path: str | None, form: str | None) -> int:
+    """Show how much an index contains, and its size.
 
-    How many documents and fingerprints, how dense they are, and what space all takes.
+    Counts documents, characters and fingerprints, and shows how much space each table takes.
 
     \b
     Example:
       docindex info
     """
-    with existing(index_path) as index:
+    with open_existing(index_path) as index:
         path, stats = index.path, index.stats()
     record = {"path": path, **dataclasses.asdict(stats)}
 
@@ -34,7 +33,7 @@ def info(index_path: str | None, form: str | None) -> int:
             [
                 f"file          {path}",
                 f"documents     {stats.documents:,} ({stats.contents:,} different texts)",
-                f"characters    {stats.characters:,} ({stats.symbols:,} count)",
+                f"characters    {stats.characters:,} ({stats.symbols:,} letters and digits)",
                 f"fingerprints  {stats.fingerprints:,} in {stats.segments:,} segments",
                 f"density       {stats.density:.4f} (random text: {stats.expected_density:.4f})",
                 f"space         {size(stats.file_bytes)}: "
@@ -45,39 +44,39 @@ def info(index_path: str | None, form: str | None) -> int:
     return show([record], form, text, record)
 
 
-@click.command(cls=Command)
+@click.command("check", cls=Command)
 @index_option
 @form_options
-def check(index_path: str | None, form: str | None) -> int:
-    """Read all of an index, and say what is wrong.
+def check_command(index_path: str | None, form: str | None) -> int:
+    """Check an index for damage.
 
-    The exit code is 6 if anything is.
+    Reads the whole file and prints one line for each problem. The exit code is 6 if there is a problem.
 
     \b
     Example:
       docindex check
     """
-    with existing(index_path) as index, progress("reading the index"):
+    with open_existing(index_path) as index, progress("reading the index"):
         findings = index.check()
     records = [{"finding": finding} for finding in findings]
     show(records, form, lambda: "\n".join(findings) or "healthy")
-    return DAMAGED if findings else 0
+    return DAMAGED if findings else DONE
 
 
-@click.command(cls=Command)
+@click.command("optimize", cls=Command)
 @index_option
 @form_options
-def optimize(index_path: str | None, form: str | None) -> int:
-    """Make an index as small and fast as it can be.
+def optimize_command(index_path: str | None, form: str | None) -> int:
+    """Make an index as small and as fast as possible.
 
-    Merges all there is to merge, forgets what was removed, and gives the space back. Can be stopped at any
-    time, and goes on the next time.
+    Merges its segments, erases what was removed, and gives the space back to the file system. You can stop
+    it at any time; the next run continues.
 
     \b
     Example:
       docindex optimize
     """
-    with existing(index_path, readonly=False) as index:
+    with open_existing(index_path, readonly=False) as index:
         before = index.stats().file_bytes
         with progress("merging"):
             index.optimize()

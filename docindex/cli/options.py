@@ -1,4 +1,7 @@
-"""What all commands share in how they are called: the kinds of commands, and the options that many have."""
+"""The classes of commands, and the options that several commands share.
+
+Must not import the index: the help is shown without it.
+"""
 
 import difflib
 import functools
@@ -10,103 +13,137 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMS = {
-    "json": "print one JSON value",
-    "jsonl": "print a JSON object a line",
-    "csv": "print comma-separated values",
+    "json": "Print one JSON value.",
+    "jsonl": "Print one JSON object per line.",
+    "csv": "Print comma-separated values.",
 }
 
 
 class Command(click.Command):
-    """A command, with the options that all of them have."""
+    """A command with the options that every command has."""
 
-    def __init__(self, *arguments: Any, **facts: Any) -> None:
-        super().__init__(*arguments, **facts)
-        quiet = "show results only: no progress, no remarks"
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        quiet = "Print results only: no progress and no remarks."
         self.params += [
-            click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_note, help=quiet),
+            click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_remember, help=quiet),
             click.Option(
-                ["--debug"], is_flag=True, expose_value=False, help="show where an error comes from"
+                ["--debug"], is_flag=True, expose_value=False, help="Show where an error comes from."
             ),
         ]
 
 
 class CommandGroup(click.Group):
-    """Several commands under one name, which alone tells about them."""
+    """Several commands under one name. Called without a command, it prints its help."""
 
     command_class = Command
 
-    def __init__(self, *arguments: Any, **facts: Any) -> None:
-        super().__init__(*arguments, **{"invoke_without_command": True, **facts})
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **{"invoke_without_command": True, **settings})
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the one that was named."""
-        found = super().invoke(ctx)
+        """Run the command that was named, or print the help."""
+        result = super().invoke(ctx)
         if ctx.invoked_subcommand is None:
             click.echo(ctx.get_help())
-        return found
+        return result
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The one that was named; `click.UsageError` if there is none."""
+        """Find the command that was named; `click.UsageError` with a suggestion if it does not exist."""
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
-            like = difflib.get_close_matches(args[0], names, n=1)
-            advice = f"did you mean {like[0]}?" if like else f"{ctx.command_path} --help lists them"
+            close = difflib.get_close_matches(args[0], names, n=1)
+            advice = f"did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists them"
             raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
         return super().resolve_command(ctx, args)
 
 
-def _note(ctx: click.Context, param: click.Parameter, given: bool) -> None:
-    ctx.meta[f"docindex.{param.name}"] = given
+def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.meta[f"docindex.{param.name}"] = value
 
 
 def is_quiet() -> bool:
-    """Whether the person asked for results only."""
+    """Whether --quiet was given."""
     return bool(click.get_current_context().meta.get("docindex.quiet"))
 
 
 def one_of(name: str, choices: dict[str, str]) -> Callable[[F], F]:
-    """Options that exclude each other: the command gets the one that was given as `name`, or None."""
+    """Options that exclude each other. The command gets the one that was given as `name`, or None."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
-        def called(*arguments: Any, **options: Any) -> Any:
+        def with_choice(*arguments: Any, **options: Any) -> Any:
             given = [choice for choice in choices if options.pop(f"_{choice}")]
             if len(given) > 1:
-                both = " and ".join(f"--{choice}" for choice in given)
-                raise click.UsageError(f"{both} exclude each other; give one of them")
+                names = " and ".join(f"--{choice}" for choice in given)
+                raise click.UsageError(f"{names} exclude each other; give one of them")
             return command(*arguments, **{name: given[0] if given else None}, **options)
 
-        found = cast("F", called)
+        decorated = cast("F", with_choice)
         for choice, text in reversed(choices.items()):
-            found = click.option(f"--{choice}", f"_{choice}", is_flag=True, help=text)(found)
-        return found
+            decorated = click.option(f"--{choice}", f"_{choice}", is_flag=True, help=text)(decorated)
+        return decorated
 
     return decorate
 
 
 form_options = one_of("form", FORMS)
-"""The options that say in which form results are printed."""
+"""The options for the form in which results are printed."""
 
 
 def index_option(command: F) -> F:
     """The option that names the index."""
-    text = "the index; if not given, the one that DOCINDEX names, or your own"
+    text = "The index file. Without it: the file that the variable DOCINDEX names, or your own index."
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
 
 
 def share_option(name: str, default: float | None, text: str) -> Callable[[F], F]:
-    """An option that is a share: more than 0, and at most 1."""
+    """An option that takes a share: more than 0, and at most 1."""
     share = click.FloatRange(0, 1, min_open=True)
-    return click.option(name, type=share, default=default, show_default=default is not None, help=text)
+    return click.option(
+        name, type=share, metavar="SHARE", default=default, show_default=default is not None, help=text
+    )
 
 
 def common_option(command: F) -> F:
-    """The option that says what is too common to count."""
-    text = "what more texts have does not count"
+    """The option that ignores passages found in too many texts."""
     option = click.option(
-        "--ignore-common", "ignore_above", type=click.IntRange(1), default=1000, show_default=True, help=text
+        "--ignore-common",
+        "ignore_above",
+        metavar="N",
+        type=click.IntRange(1),
+        default=1000,
+        show_default=True,
+        help="Ignore passages found in more than N texts.",
     )
     return option(command)
+
+
+def encoding_option(command: F) -> F:
+    """The option that forces the encoding of text files; `click.UsageError` if Python does not know it."""
+    option = click.option(
+        "--encoding",
+        metavar="NAME",
+        callback=_known_encoding,
+        help="Read text files in this encoding, for example latin-1, instead of detecting it.",
+    )
+    return option(command)
+
+
+def verbose_option(text: str) -> Callable[[F], F]:
+    """The option that asks for more details; `text` says which."""
+    return click.option("-v", "--verbose", is_flag=True, help=text)
+
+
+def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    from docindex.frontends.text import check_encoding  # not needed to show the help
+
+    if value is not None:
+        try:
+            check_encoding(value)
+        except ValueError as error:
+            raise click.UsageError(f"--encoding: {error}", ctx) from error
+    return value

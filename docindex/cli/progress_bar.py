@@ -1,4 +1,7 @@
-"""How far some work has come in, a bar on a terminal out. Must never be imported where there is none."""
+"""Draw a progress bar on a terminal: how much is done, how fast, and how long the rest will take.
+
+Must be imported only when there is a terminal: rich is slow to import.
+"""
 
 import contextlib
 import time
@@ -18,34 +21,37 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-_BETWEEN_S = 0.1
-"""Seconds between two looks that a person gets: a hundred thousand steps cannot each be drawn."""
+_INTERVAL_S = 0.1
+"""Seconds between two updates. Drawing each of a hundred thousand steps would take longer than the work."""
 
 
 class _Rate(ProgressColumn):
-    """How many files in a second."""
+    """How many files are done in a second."""
 
     def render(self, task: Task) -> str:
         return f"{task.speed:,.0f}/s" if task.speed else ""
 
 
 @contextlib.contextmanager
-def bar(what: str, *, of_bytes: bool) -> Iterator[Callable[[int, int | None], object]]:
-    """Show how much is done, of how much (None if nobody knows), how fast, and how long it will take."""
-    counts = (DownloadColumn(), TransferSpeedColumn()) if of_bytes else (MofNCompleteColumn(), _Rate())
-    columns = (SpinnerColumn(), TextColumn(what), BarColumn(), *counts, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
-        task = drawing.add_task(what, total=None)
-        known, drawn = None, 0.0
+def bar(label: str, *, of_bytes: bool) -> Iterator[Callable[[int, int | None], object]]:
+    """Draw a bar until the block ends.
 
-        def show(done: int, total: int | None) -> None:
-            nonlocal known, drawn
-            if total != known:
-                known = total
+    Yields the function to call with how much is done and how much there is in all (None if unknown).
+    """
+    counts = (DownloadColumn(), TransferSpeedColumn()) if of_bytes else (MofNCompleteColumn(), _Rate())
+    columns = (SpinnerColumn(), TextColumn(label), BarColumn(), *counts, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
+        task = drawing.add_task(label, total=None)
+        known_total, drawn_at = None, 0.0
+
+        def advance(done: int, total: int | None) -> None:
+            nonlocal known_total, drawn_at
+            if total != known_total:
+                known_total = total
                 drawing.reset(task, total=total)
-            elif time.monotonic() - drawn < _BETWEEN_S:
+            elif time.monotonic() - drawn_at < _INTERVAL_S:
                 return
-            drawn = time.monotonic()
+            drawn_at = time.monotonic()
             drawing.update(task, completed=done)
 
-        yield show
+        yield advance

@@ -1,6 +1,7 @@
-"""Two texts and the passages they share in, the passages side by side out, as a terminal shows them.
+"""Lay out the passages that two texts share in two columns for a terminal.
 
-In colour, or between [[ and ]] where there is none. Must never let a text move the cursor.
+Takes both texts and their passages, returns lines of text. Passages are in colour, or between [[ and ]] where
+there is no colour. Must never let a text move the cursor.
 """
 
 import io
@@ -17,21 +18,22 @@ from docindex.cli.wording import CONTROLS
 from docindex.query.passages import Passage
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
-_AROUND = 60
+_CONTEXT = 60
 """Characters of the same line that are shown before and after a passage."""
 
 _LONGEST = 1200
-"""Characters of a passage that are shown; of a longer one the middle is left out."""
+"""Characters of a passage that are shown. The middle of a longer passage is left out."""
 
-_TURNING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-_HARMFUL = dict.fromkeys([*CONTROLS, *_TURNING, *range(0xD800, 0xE000)], " ")
+# Characters that change the direction of a line. Characters that join letters are kept.
+_DIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_HARMFUL = dict.fromkeys([*CONTROLS, *_DIRECTIONAL, *range(0xD800, 0xE000)], " ")
 
 _WIDTH = 100
-"""Columns where there is no terminal that has some."""
+"""Columns, where the width of the terminal is not known."""
 
 
-def beside(a: str, b: str, passages: Sequence[Passage]) -> str:
-    """The passages one below the other, those of `a` on the left."""
+def side_by_side(a: str, b: str, passages: Sequence[Passage]) -> str:
+    """The passages from top to bottom, with text `a` on the left and text `b` on the right."""
     to_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if to_terminal else _WIDTH
     console = Console(file=io.StringIO(), width=width, force_terminal=to_terminal, highlight=False)
@@ -43,10 +45,10 @@ def beside(a: str, b: str, passages: Sequence[Passage]) -> str:
         table = Table(box=box.MINIMAL, expand=True, show_edge=False, header_style="")
         table.add_column(f"A, {_lines(*of_a)}", ratio=1, overflow="fold")
         table.add_column(f"B, {_lines(*of_b)}   ({passage.length:,} symbols)", ratio=1, overflow="fold")
-        table.add_row(_shown(*of_a, style), _shown(*of_b, style))
+        table.add_row(_passage_in_context(*of_a, style), _passage_in_context(*of_b, style))
         console.print(table)
         console.print()
-    printed = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO from above
+    printed = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
     return "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))
 
 
@@ -56,14 +58,14 @@ def _lines(text: str, start: int, end: int) -> str:
     return f"line {first}" if first == last else f"lines {first} to {last}"
 
 
-def _shown(text: str, start: int, end: int, style: str) -> Text:
-    """A passage with what stands around it in its lines."""
+def _passage_in_context(text: str, start: int, end: int, style: str) -> Text:
+    """A passage with the rest of its first and its last line."""
     before = text[:start].rpartition("\n")[2]
     after = text[end:].partition("\n")[0]
-    if len(before) > _AROUND:
-        before = f"…{before[-_AROUND:]}"
-    if len(after) > _AROUND:
-        after = f"{after[:_AROUND]}…"
+    if len(before) > _CONTEXT:
+        before = f"…{before[-_CONTEXT:]}"
+    if len(after) > _CONTEXT:
+        after = f"{after[:_CONTEXT]}…"
     passage = text[start:end]
     if len(passage) > _LONGEST:
         passage = f"{passage[: _LONGEST // 2]} … {passage[-_LONGEST // 2 :]}"
@@ -72,5 +74,5 @@ def _shown(text: str, start: int, end: int, style: str) -> Text:
 
 
 def _harmless(text: str) -> str:
-    """A text without what a terminal obeys, or what turns a line around; joiners of letters stay."""
+    """A text with spaces for the characters that move the cursor or change the direction of a line."""
     return text.expandtabs(4).translate(_HARMFUL)

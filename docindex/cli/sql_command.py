@@ -1,4 +1,4 @@
-"""``docindex sql FILE STATEMENT``: SQL on a file with docindex's functions; ``docindex shell FILE``: many."""
+"""``docindex sql`` runs an SQL statement with docindex's functions; ``docindex shell`` opens an SQL shell."""
 
 import itertools
 import math
@@ -15,20 +15,21 @@ from docindex.sql.register import register_on
 from docindex.storage.user_sql import Rows
 
 _WIDEST = 60
+"""Characters of a value that are shown."""
+
 _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
-@click.command(cls=Command)
+@click.command("sql", cls=Command)
 @click.argument("file", metavar="FILE")
 @click.argument("statement", metavar="STATEMENT")
 @click.argument("values", metavar="[VALUE]...", nargs=-1)
-@click.option("--write", is_flag=True, help="let it change the file; otherwise it cannot")
+@click.option("--write", is_flag=True, help="Allow the statement to change the file.")
 @form_options
-def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
-    """Ask an SQLite file, with docindex's functions.
+def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
+    """Run an SQL statement with docindex's functions and tables.
 
-    FILE is an index or any other SQLite file; docindex's tables are there, too. Each VALUE stands for a
-    question mark of the STATEMENT, as text.
+    FILE is an index or any other SQLite file. Each VALUE replaces one question mark in STATEMENT, as text.
 
     \b
     Examples:
@@ -39,37 +40,37 @@ def sql(file: str, statement: str, values: tuple[str, ...], write: bool, form: s
     if write and not found and form is None:
         emit(f"{several(changes, 'row')} changed")
         return 0
-    columns = _different(found.columns)
+    columns = _distinct(found.columns)
     records = [dict(zip(columns, map(_plain, row), strict=True)) for row in found]
     code = show(records, form, lambda: _table(found))
     return 0 if write else code
 
 
-@click.command(cls=Command)
+@click.command("shell", cls=Command)
 @click.argument("file", metavar="FILE")
-def shell(file: str) -> None:
-    """An SQL shell, with docindex's functions.
+def shell_command(file: str) -> None:
+    """Open an SQL shell with docindex's functions and tables.
 
-    It is that of apsw, on any SQLite file; docindex's tables are there, too.
+    Opens apsw's shell on FILE, an index or any other SQLite file.
 
     \b
     Example:
       docindex shell essays.docindex
     """
-    opened(file, write=True).close()  # for its errors
-    import apsw.shell  # which takes longer than many a command
+    opened(file, write=True).close()  # raises an error for a file that is not an SQLite file
+    import apsw.shell  # slow to import, and `docindex sql` does not need it
 
-    apsw.connection_hooks.append(register_on)  # on every connection that the shell opens
+    apsw.connection_hooks.append(register_on)  # for every connection that the shell opens
     apsw.shell.Shell(args=[file]).cmdloop()  # type: ignore[no-untyped-call]
 
 
 def _table(found: Rows) -> str:
-    """Rows for people: aligned, long values cut."""
-    shown = [found.columns, *([_cell(value) for value in row] for row in found)] if found else []
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    """Rows for a person: aligned columns, long values cut."""
+    lines = [found.columns, *([_cell(value) for value in row] for row in found)] if found else []
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip()
-        for row in shown
+        "  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
     )
 
 
@@ -79,16 +80,20 @@ def _cell(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and people take it: bytes in hexadecimal, what is no number as a word."""
+    """A value that JSON can write: bytes in hexadecimal, infinity and NaN as words."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value.hex() if isinstance(value, bytes) else value
 
 
-def _different(columns: Sequence[str]) -> list[str]:
-    """Names of columns; of equal ones the later ones with a number."""
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """Names of columns. Repeated names get a number.
+
+    >>> _distinct(["a", "b", "a"])
+    ['a', 'b', 'a_2']
+    """
     names: list[str] = []
     for column in columns:
-        numbers = itertools.chain([column], (f"{column}_{number}" for number in itertools.count(2)))
-        names.append(next(name for name in numbers if name not in names))
+        numbered = itertools.chain([column], (f"{column}_{number}" for number in itertools.count(2)))
+        names.append(next(name for name in numbered if name not in names))
     return names

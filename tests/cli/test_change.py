@@ -1,4 +1,4 @@
-"""``docindex add``, ``remove``, ``boilerplate``, ``similar``, ``pairs`` and ``filter``."""
+"""Test ``docindex add``, ``remove``, ``boilerplate``, ``similar``, ``pairs`` and ``filter``."""
 
 import csv
 import io
@@ -32,22 +32,22 @@ def test_documents_are_added_and_removed(index, capsys):
     assert list(index) == [DRAFT, FINAL]
     assert run(capsys, "add", "--key", "mine", DRAFT)[0] == 0
     assert index.text("mine") == Path(DRAFT).read_text()
-    assert run(capsys, "remove", "mine", "nobody's") == (
+    assert run(capsys, "remove", "mine", "unknown") == (
         1,
-        "no document: nobody's\nremoved: 1 document\n",
+        "no document: unknown\nremoved: 1 document\n",
         "",
     )
     assert run(capsys, "remove", DRAFT) == (0, "removed: 1 document\n", "")
     assert list(index) == [FINAL]
     assert Path(DRAFT).exists()
     code, _, err = run(capsys, "add", "--key", "x", DRAFT, FINAL)
-    assert (code, "one --key is for one FILE" in err) == (2, True)
+    assert (code, "--key names one document; give one FILE" in err) == (2, True)
     assert run(capsys, "add", "no such file")[0] == 3
 
 
-def test_what_does_not_count_is_listed(index, capsys):
+def test_boilerplate_is_added_listed_and_removed(index, capsys):
     run(capsys, "add", DRAFT, FINAL)
-    assert run(capsys, "boilerplate", "list") == (1, "everything counts\n", "")
+    assert run(capsys, "boilerplate", "list") == (1, "no boilerplate\n", "")
     assert run(capsys, "boilerplate", "add", "--name", "rules", FINAL) == (0, "added: rules\n", "")
     characters = len(Path(FINAL).read_text())
     assert run(capsys, "boilerplate", "list")[:2] == (0, f"rules  ({characters} characters)\n")
@@ -59,15 +59,18 @@ def test_what_does_not_count_is_listed(index, capsys):
     assert run(capsys, "boilerplate", "remove", "rules")[:2] == (1, "no boilerplate: rules\n")
 
 
-def test_similar_and_pairs_say_how_much(capsys):
+def test_similar_and_pairs_print_measures(capsys):
     run(capsys, "add", DRAFT, FINAL)
     code, out, _ = run(capsys, "similar", "--min-resemblance", "0.4", DRAFT)
     assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["100%", "48%"])
     assert run(capsys, "similar", "--json", DRAFT)[0] == 0
     code, out, _ = run(capsys, "pairs", "--min-resemblance", "0.3")
     assert code == 0
-    assert out == f" 41% alike,  56% of the first,  61% of the second\n  {DRAFT}\n  {FINAL}\n".replace(
-        str(Path.cwd()) + "/", ""
+    assert (
+        out
+        == f" 41% alike; shared:  56% of the first,  61% of the second\n  {DRAFT}\n  {FINAL}\n".replace(
+            str(Path.cwd()) + "/", ""
+        )
     )
     (row,) = csv.DictReader(io.StringIO(run(capsys, "pairs", "--min-containment", "0.5", "--csv")[1]))
     assert (row["a"], row["b"]) == (DRAFT, FINAL)

@@ -1,3 +1,5 @@
+"""Test ``docindex compare``: its numbers, its JSON, and how it refuses files."""
+
 import json
 import os
 import re
@@ -21,7 +23,7 @@ def files(tmp_path):
     return paths
 
 
-def test_the_report_has_the_numbers_that_the_functions_give(files, capsys):
+def test_the_report_prints_the_numbers_of_the_python_functions(files, capsys):
     assert main(["compare", *map(str, files)]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -38,10 +40,10 @@ def test_json_has_all_the_numbers(files, capsys):
     assert 0 < found["shared_fingerprints"] <= found["fingerprints_of_a"] < found["fingerprints_of_b"]
 
 
-def test_an_offset_in_a_file_counts_its_byte_order_mark(files, capsys):
+def test_the_position_of_an_invalid_byte_counts_the_byte_order_mark(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbfab\xff")
-    assert main(["compare", *map(str, files)]) == 3
-    assert "byte 0xff at offset 5" in capsys.readouterr().err
+    assert main(["compare", "--encoding", "utf-8", *map(str, files)]) == 3
+    assert "byte 0xff in position 5" in capsys.readouterr().err
 
 
 def test_a_name_that_the_terminal_cannot_show_is_shown_escaped(tmp_path, files):
@@ -56,30 +58,31 @@ def test_a_name_that_the_terminal_cannot_show_is_shown_escaped(tmp_path, files):
     assert done.stderr == b""
 
 
-def test_a_full_disk_behind_stdout_is_one_line(files):
+def test_a_full_disk_behind_stdout_is_reported_in_one_line(files):
     command = f'"{sys.executable}" -m docindex compare "{files[0]}" "{files[1]}" > /dev/full'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 3
     assert re.fullmatch(r"docindex: .*No space left.*\n", done.stderr)
 
 
-def test_a_byte_order_mark_is_no_part_of_a_text(files, capsys):
+def test_a_byte_order_mark_is_not_part_of_the_text(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbf" + A.encode())
     main(["compare", *map(str, files)])
     assert "resemblance          1.000" in capsys.readouterr().out
 
 
 def bad_files(folder):
-    (folder / "latin").write_bytes(b"caf\xe9")
+    """Yield files that cannot be compared, each with the reason."""
+    (folder / "binary").write_bytes(b"\x89PNG\0")
     os.mkfifo(folder / "pipe")
     (folder / "folder").mkdir()
-    yield folder / "latin", "is not UTF-8: byte 0xe9 at offset 3; convert it"
+    yield folder / "binary", "is not text; name a text file"
     yield folder / "pipe", "is not a regular file"
     yield folder / "folder", "is not a regular file"
     yield folder / "missing", "cannot be read: No such file"
 
 
-def test_a_file_that_cannot_be_used_gets_one_line_that_says_why(tmp_path, files, capsys):
+def test_a_file_that_cannot_be_used_is_refused_in_one_line_with_the_reason(tmp_path, files, capsys):
     for path, words in bad_files(tmp_path):
         assert main(["compare", str(files[0]), str(path)]) == 3
         shown = capsys.readouterr()
@@ -87,12 +90,12 @@ def test_a_file_that_cannot_be_used_gets_one_line_that_says_why(tmp_path, files,
         assert re.fullmatch(f"docindex: {re.escape(str(path))} {words}.*\n", shown.err)
 
 
-def test_a_slip_in_the_call_is_code_2(capsys):
+def test_a_missing_argument_gives_exit_code_2(capsys):
     assert main(["compare", "only-one"]) == 2
     assert "Missing argument 'B'" in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_early_is_no_error(files):
+def test_a_reader_that_closes_the_pipe_early_is_no_error(files):
     command = f'"{sys.executable}" -m docindex compare "{files[0]}" "{files[1]}" | true'
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""Every command by its text, its JSON and an error: what people read, what programs read, what went wrong."""
+"""Test every command three times: the text for people, the output for programs, and one error."""
 
 import csv
 import io
@@ -23,17 +23,17 @@ DIGEST = xxhash.xxh3_128_hexdigest(b"the same")
 
 
 def has(**expected):
-    """Whether a JSON object has these values."""
+    """A check that a JSON object has these values."""
     return lambda found: {name: found[name] for name in expected} == expected
 
 
 def first_has(**expected):
-    """Whether the first of several JSON objects has."""
+    """A check that the first of several JSON objects has these values."""
     return lambda found: has(**expected)(found[0])
 
 
-# Of each command: what is done before it, its arguments, how its text begins, whether its JSON is right;
-# arguments that are wrong, the exit code they give, and how the sentence on them goes.
+# For each command: the commands to run before it, its arguments, how its text begins, a check of its JSON;
+# then wrong arguments, their exit code, and a part of the error message.
 CASES = {
     "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other\n9 new", lambda found: found["texts"] == 6,
              ["nothing"], 3, "cannot be read: No such file"),
@@ -43,21 +43,22 @@ CASES = {
     "act": ([], ["plan.json", "--delete"], "would be done: b\nwould be deleted: 1 file, 8 B; left",
             first_has(outcome="would be done", size=8),
             ["nothing.json", "--delete"], 3, "nothing.json cannot be used: No such file"),
-    "undo": ([], ["journal"], "would be undone: c\nnothing was done", first_has(outcome="would be undone"),
+    "undo": ([], ["journal"], "would be undone: c\nnothing was changed", first_has(outcome="would be undone"),
              ["home"], 2, "'home' is a directory"),
-    "search": ([ADD], [DRAFT], "100% of it in ", first_has(containment=1.0, reverse_containment=1.0),
+    "search": ([ADD], [DRAFT], "100% of the text is in ", first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
     "similar": ([ADD], [DRAFT], "100%  ", first_has(resemblance=1.0, key=DRAFT),
                 ["nothing"], 3, "nothing cannot be read: No such file"),
     "compare": ([], [DRAFT, FINAL], r"resemblance          0\.481\nA contained in B",
                 has(shared_fingerprints=20),
                 [DRAFT, "nothing"], 3, "nothing cannot be read: No such file"),
-    "pairs": ([ADD], ["--min-resemblance", "0.3"], " 41% alike,  56% of the first,  61% of the second\n",
+    "pairs": ([ADD], ["--min-resemblance", "0.3"],
+              " 41% alike; shared:  56% of the first,  61% of the second\n",
               first_has(a=DRAFT, b=FINAL), ["--limit", "0"], 2, "0 is not in the range"),
     "report": ([SCAN], ["-o", "page.html"], r"page.html: 4 groups, 4 pairs\n$", has(groups=4, pairs=4),
                ["-o", "no/page.html"], 3, "page.html.* cannot be used: No such file"),
     "add": ([], [DRAFT], r"added: 1 document\n$", has(added=1),
-            ["picture"], 3, "picture is not UTF-8: byte 0xff at offset 0; convert it"),
+            ["picture"], 3, "picture is not text; name a text file"),
     "remove": ([ADD, ["add", "--key", "x", FINAL]], [DRAFT, "x"], r"removed: 2 documents\n$",
                has(removed=2, missing=[]), [], 2, "Missing argument 'KEY...'"),
     "boilerplate add": ([], ["--name", "rules", FINAL], r"added: rules\n$", has(added="rules"),
@@ -96,7 +97,7 @@ def folder(tmp_path, monkeypatch):
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")
-    (tmp_path / "picture").write_bytes(b"\xff\xd8")
+    (tmp_path / "picture").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -108,15 +109,15 @@ def run(capsys, *arguments):
 
 
 def prepared(capsys, name):
-    """A case, after what is done before."""
+    """Run the commands that a case needs first, and return the rest of the case."""
     before, *case = CASES[name]
     for arguments in before:
         assert run(capsys, *arguments)[0] == 0
     return case
 
 
-def test_the_cases_are_all_commands():
-    # (The shell reads what somebody types; it is tested with the command sql.)
+def test_every_command_has_a_case():
+    # The shell is interactive; it is tested in test_sql.py.
     assert {path.removeprefix("docindex ") for path, _ in commands(all_commands, "docindex")} == {
         *CASES,
         "shell",
@@ -124,7 +125,7 @@ def test_the_cases_are_all_commands():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_people_read_text_and_programs_json(capsys, name):
+def test_people_get_text_and_programs_get_json_and_csv(capsys, name):
     arguments, text, is_right, *_ = prepared(capsys, name)
     code, out, _ = run(capsys, *name.split(), *arguments)
     assert code == 0
@@ -144,7 +145,7 @@ def test_people_read_text_and_programs_json(capsys, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_wrong_is_one_sentence_on_stderr_and_an_exit_code(capsys, name):
+def test_an_error_is_one_sentence_on_stderr_and_an_exit_code(capsys, name):
     *_, arguments, expected, message = prepared(capsys, name)
     code, out, err = run(capsys, *name.split(), *arguments)
     assert (code, out) == (expected, "")
@@ -163,7 +164,7 @@ def test_help_names_the_command_and_gives_examples(capsys, name):
     assert f"  docindex {name}" in out.partition("Example")[2]
 
 
-def test_the_program_alone_tells_about_itself(capsys):
+def test_without_a_command_the_help_is_shown(capsys):
     code, out, err = run(capsys)
     assert (code, err) == (0, "")
     for name in CASES:
@@ -174,7 +175,7 @@ def test_the_program_alone_tells_about_itself(capsys):
     assert re.fullmatch(r"docindex \d+\.\d+.*\n", run(capsys, "--version")[1])
 
 
-def test_debug_shows_where_an_error_comes_from_wherever_it_stands(capsys):
+def test_debug_shows_a_traceback_before_or_after_the_command(capsys):
     for arguments in (["--debug", "info"], ["info", "--debug"]):
         code, _, err = run(capsys, *arguments)
         assert code == 3

@@ -1,4 +1,4 @@
-"""``docindex scan``, ``dups`` and ``act``: what people see, what programs get, and what is done."""
+"""Test ``docindex scan``, ``dups``, ``act``, ``search`` and ``report`` on a folder of sample files."""
 
 import csv
 import io
@@ -29,14 +29,14 @@ def run(capsys, *arguments):
     return code, shown.out, shown.err
 
 
-def test_a_scan_says_what_it_did(home, capsys):
+def test_a_scan_reports_counts(home, capsys):
     (home / ".hidden").write_text("x")
     (home / "link").symlink_to("nowhere")
     code, out, err = run(capsys, "scan", home)
     assert (code, err) == (0, "")
     assert out == (
         "9 files, 3.1 kB: 6 texts, 3 other\n"
-        "9 new, 0 changed, 0 moved, 0 gone, 0 as before\n"
+        "9 new, 0 changed, 0 moved, 0 gone, 0 unchanged\n"
         "left out: 1 hidden, 1 symlink\n"
     )
     code, out, _ = run(capsys, "scan", "--json", home)
@@ -50,12 +50,12 @@ def test_a_scan_says_what_it_did(home, capsys):
     assert "cannot be read: No such file or directory" in err
 
 
-def test_sizes_are_written_as_people_do(home, capsys):
+def test_sizes_have_units(home, capsys):
     assert "9 too small" in run(capsys, "scan", "--min-size", "1.5k", home)[1]
     assert "6 too large" in run(capsys, "scan", "--max-size", "300", home)[1]
     code, _, err = run(capsys, "scan", "--max-size", "big", home)
     assert code == 2
-    assert "'big' is no size; write it as 500, 10k or 2.5M" in err
+    assert "'big' is not a size; write it as 500, 10k or 2.5M" in err
 
 
 def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_path):
@@ -63,7 +63,7 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert code == 0
     assert "9 files, 3.1 kB" in err
     assert "  keep  home/reading room.txt\n        home/old/reading room (1).txt\n" in out
-    assert out.endswith("2 groups of exact copies, 707 B reclaimable; 2 groups of likenesses\n")
+    assert out.endswith("2 groups of exact copies, 707 B reclaimable; 2 groups of similar texts\n")
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)
@@ -76,7 +76,7 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
         "would be done: home/old/reading room (1).txt\n"
         "would be done: home/pictures/red copy.png\n"
         "would be moved to the trash: 2 files, 707 B; left as they are: 0\n"
-        "nothing was done; say --no-dry-run to do it\n"
+        "nothing was changed; repeat the command with --no-dry-run to do it\n"
     )
     assert sorted(path for path in home.rglob("*")) == before
     code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
@@ -89,16 +89,16 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert "0 groups of exact copies" in run(capsys, "dups", "home")[1]
 
 
-def test_programs_get_records(home, capsys):
+def test_dups_prints_records_for_programs(home, capsys):
     _, lines, _ = run(capsys, "dups", "--jsonl", "--kind", "exact", home)
     records = [json.loads(line) for line in lines.splitlines()]
     assert [(record["kind"], record["reclaimable"]) for record in records] == [("exact", 627), ("exact", 80)]
     _, table, _ = run(capsys, "dups", "--csv", "--kind", "exact", home)
     assert [row["reclaimable"] for row in csv.DictReader(io.StringIO(table))] == ["627", "80"]
-    assert run(capsys, "dups", "--kind", "near", home)[:2] == (1, "no copies, and nothing nearly alike\n")
+    assert run(capsys, "dups", "--kind", "near", home)[:2] == (1, "no copies and no similar texts\n")
 
 
-def test_reference_folders_are_never_offered(home, capsys):
+def test_files_in_reference_folders_are_always_kept(home, capsys):
     _, plan, _ = run(capsys, "dups", "--json", "--kind", "exact", "--reference", home / "old", home)
     groups = json.loads(plan)["groups"]
     for group in groups:
@@ -107,7 +107,7 @@ def test_reference_folders_are_never_offered(home, capsys):
     assert any("/old/" in file["key"] for group in groups for file in group["files"])
 
 
-def test_copies_within_one_folder_are_none_when_folders_are_isolated(home, capsys):
+def test_with_isolate_files_under_one_path_are_no_copies_of_each_other(home, capsys):
     shutil.copytree(home / "pictures", home.parent / "more")
     _, plan, _ = run(capsys, "dups", "--json", "--kind", "exact", "--isolate", home / "pictures", "more")
     kept = [[file["keep"] for file in group["files"]] for group in json.loads(plan)["groups"]]
@@ -123,7 +123,7 @@ def test_copies_within_one_folder_are_none_when_folders_are_isolated(home, capsy
         (["text.txt", "--trash"], 2, "this is not a plan that dups --json wrote"),
     ],
 )
-def test_act_says_what_is_wrong(home, capsys, arguments, code, message):
+def test_act_explains_wrong_arguments(home, capsys, arguments, code, message):
     (home.parent / "text.txt").write_text("text")
     (home.parent / "plan.json").write_text('{"docindex-plan": 1, "groups": []}')
     found, out, err = run(capsys, "act", *arguments)
@@ -131,7 +131,7 @@ def test_act_says_what_is_wrong(home, capsys, arguments, code, message):
     assert message in err
 
 
-def test_without_an_index_questions_say_how_to_make_one(home, capsys):
+def test_without_an_index_the_error_says_how_to_make_one(home, capsys):
     for command in (["search", home / "reading room.txt"], ["info"], ["check"], ["pairs"]):
         code, out, err = run(capsys, *command)
         assert (code, out) == (3, "")
@@ -143,9 +143,9 @@ def test_search_info_check_and_optimize(home, capsys):
     run(capsys, "scan", home)
     code, out, _ = run(capsys, "search", home / "reading room.txt")
     assert code == 0
-    assert out.startswith("100% of it in home/old/reading room (1).txt (100% of that)\n")
+    assert out.startswith("100% of the text is in home/old/reading room (1).txt (100% of that document)\n")
     (home / "else").write_text("nothing of the kind")
-    assert run(capsys, "search", home / "else")[:2] == (1, "nothing shares text with it\n")
+    assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with it\n")
     assert "documents     6 (5 different texts)" in run(capsys, "info")[1]
     assert json.loads(run(capsys, "info", "--json")[1])["documents"] == 6
     assert run(capsys, "check")[:2] == (0, "healthy\n")
@@ -162,7 +162,7 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert (code, err.count("\n")) == (3, 1)
     code, out, err = run(capsys, "report", "--under", "nowhere", "-o", "page.html")
     assert (code, out) == (1, "")
-    assert "nothing below nowhere is in the index" in err
+    assert "the index has nothing under nowhere" in err
     assert (tmp_path / "page.html").read_text() == page
     (tmp_path / "page.html").chmod(0o600)
     assert run(capsys, "report", "--under", home / "letters", "-o", "page.html")[0] == 0
@@ -181,7 +181,7 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert run(capsys, "check")[0] == 0
 
 
-def test_one_text_in_several_encodings_is_found(tmp_path, capsys):
+def test_dups_finds_one_text_in_several_encodings(tmp_path, capsys):
     text = "Größe und Gewicht, Länge und Breite, Höhe und Tiefe; mehr ist über den Würfel nicht zu sagen."
     folder = tmp_path / "encodings"
     folder.mkdir()
@@ -192,14 +192,14 @@ def test_one_text_in_several_encodings_is_found(tmp_path, capsys):
     assert (code, group["kind"], len(group["files"])) == (0, "same text", 4)
 
 
-def test_dups_forgets_nothing_and_shows_only_what_was_asked_for(home, capsys):
+def test_a_size_limit_hides_files_from_dups_and_keeps_them_indexed(home, capsys):
     run(capsys, "scan", home)
     _, out, _ = run(capsys, "dups", "--max-size", "100", home)
-    assert out.endswith("1 group of exact copies, 80 B reclaimable; 0 groups of likenesses\n")
+    assert out.endswith("1 group of exact copies, 80 B reclaimable; 0 groups of similar texts\n")
     assert "documents     6" in run(capsys, "info")[1]
 
 
-def test_a_name_with_a_line_end_is_one_line(tmp_path, capsys, monkeypatch):
+def test_a_name_with_a_line_end_is_printed_on_one_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "odd"
     folder.mkdir()
@@ -213,7 +213,7 @@ def test_a_name_with_a_line_end_is_one_line(tmp_path, capsys, monkeypatch):
     assert (code, "\x1b" in err) == (3, False)
 
 
-def test_roots_are_written_in_one_way(home, capsys):
+def test_a_root_has_one_key_however_it_is_written(home, capsys):
     run(capsys, "scan", home)
     run(capsys, "scan", f"/{home}/")
     assert "documents     6" in run(capsys, "info")[1]

@@ -1,4 +1,4 @@
-"""Odd names, closed streams, contradicting options, missing packages: each gets a sentence, and no more."""
+"""Test odd names, closed streams, contradicting options and missing packages: never a traceback."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import docindex
 from docindex.cli import main
-from docindex.cli.wording import given
-from docindex.folders.path_keys import key_of
+from docindex.cli.typed_paths import typed_key
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 TEXT = (SAMPLES / "draft.txt").read_bytes()
@@ -34,7 +34,7 @@ def odd(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("odd")
-def test_a_name_that_was_printed_is_read_again(capsys):
+def test_a_name_that_was_printed_can_be_typed(capsys):
     _, out, _ = run(capsys, "dups", "--kind", "exact", "odd")
     printed = [line[8:] for line in out.splitlines() if line.startswith("  ")]
     assert len(printed) == len(NAMES)
@@ -45,7 +45,7 @@ def test_a_name_that_was_printed_is_read_again(capsys):
             assert (code, err) == (0, ""), (command, err)
     _, out, _ = run(capsys, "search", "--json", SAMPLES / "draft.txt")
     keys = [record["key"] for record in json.loads(out)]
-    named = {key_of(given(name)) for name in printed[:3]}
+    named = {typed_key(name) for name in printed[:3]}
     others = [key for key in keys if key not in named]
     assert (len(named), len(others)) == (3, len(NAMES) - 3)
     assert run(capsys, "remove", *printed[:3], *others)[0] == 0
@@ -53,7 +53,7 @@ def test_a_name_that_was_printed_is_read_again(capsys):
     assert json.loads(out)["a"] in keys
 
 
-def test_without_a_wide_encoding_names_are_bytes(odd, capsys):
+def test_in_an_ascii_locale_names_are_printed_as_bytes(odd, capsys):
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     command = [sys.executable, "-m", "docindex", "dups", "-q", "--kind", "exact", "odd"]
     done = subprocess.run(command, env=environment, capture_output=True, check=True, cwd=odd)
@@ -71,7 +71,7 @@ def test_without_a_wide_encoding_names_are_bytes(odd, capsys):
         ("<&-", ["act", "--trash", "-"], 2, "not a plan that dups --json wrote: it is not JSON"),
     ],
 )
-def test_a_closed_stream_is_no_traceback(closed, arguments, code, message):
+def test_a_closed_stream_causes_no_traceback(closed, arguments, code, message):
     files = [str(SAMPLES / "draft.txt"), str(SAMPLES / "final.txt")]
     if arguments == ["compare"]:
         arguments = [*arguments, *files]
@@ -82,14 +82,14 @@ def test_a_closed_stream_is_no_traceback(closed, arguments, code, message):
     assert message in done.stderr
 
 
-def test_whoever_has_seen_enough_of_a_help_leaves():
+def test_a_reader_may_close_the_pipe_during_the_help():
     command = f'"{sys.executable}" -m docindex dups --help | true'
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.usefixtures("odd")
-def test_options_that_contradict_each_other_do_nothing(capsys):
+def test_options_that_contradict_each_other_change_nothing(capsys):
     _, plan, _ = run(capsys, "dups", "--json", "odd")
     Path("plan.json").write_text(plan)
     code, out, err = run(capsys, "act", "plan.json", "--trash", "--delete", "--no-dry-run")
@@ -108,7 +108,7 @@ def test_options_that_contradict_each_other_do_nothing(capsys):
         ("rich", ["compare", SAMPLES / "draft.txt", SAMPLES / "final.txt"]),
         ("jinja2", ["report", "-o", "page.html"]),
         ("pathspec", ["scan", "."]),
-        ("pathspec", ["--help"]),
+        ("click", ["--help"]),
     ],
 )
 def test_without_its_packages_the_command_says_what_to_install(
@@ -117,7 +117,8 @@ def test_without_its_packages_the_command_says_what_to_install(
     monkeypatch.chdir(tmp_path)
     assert main(["add", str(SAMPLES / "draft.txt")]) == 0
     capsys.readouterr()
-    names = ("docindex.cli.", "docindex.folders.", "docindex.report.", missing)
+    names = ("docindex.cli.", "docindex.folders", "docindex.report.", missing)
+    monkeypatch.delattr(docindex, "folders", raising=False)
     for name in [name for name in sys.modules if name.startswith(names)]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
@@ -126,7 +127,7 @@ def test_without_its_packages_the_command_says_what_to_install(
     assert err == f"docindex: the command needs {missing}; install it with pip install 'docindex[cli]'\n"
 
 
-def test_a_mistyped_index_is_not_made(tmp_path, capsys):
+def test_a_mistyped_index_is_not_created(tmp_path, capsys):
     for command in ("optimize", "remove x", "boilerplate remove x", "dups --no-scan ."):
         code, out, err = run(capsys, *command.split(), "--index", tmp_path / "typo")
         assert (code, out) == (3, "")
@@ -134,7 +135,7 @@ def test_a_mistyped_index_is_not_made(tmp_path, capsys):
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_reference_need_not_be_named_twice(tmp_path, monkeypatch, capsys):
+def test_a_reference_folder_need_not_be_a_path_too(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(SAMPLES / "home", "home")
     shutil.copytree("home/pictures", "archive")
@@ -146,22 +147,22 @@ def test_a_reference_need_not_be_named_twice(tmp_path, monkeypatch, capsys):
             assert file["keep"] == ("/archive/" in file["key"])
 
 
-def test_lists_that_are_cut_say_so(capsys):
+def test_a_shortened_list_says_so(capsys):
     main(["add", str(SAMPLES / "draft.txt"), str(SAMPLES / "final.txt")])
     main(["add", "--key", "third", str(SAMPLES / "final.txt")])
     capsys.readouterr()
     code, out, err = run(capsys, "pairs", "--json", "--min-resemblance", "0.3", "--limit", "2")
     assert (code, len(json.loads(out))) == (0, 2)
-    assert err == "docindex: there are more pairs than these 2; --limit sets how many are listed\n"
+    assert err == "docindex: there are more than 2 pairs; --limit sets how many are listed\n"
     assert run(capsys, "pairs", "--min-resemblance", "0.3", "--limit", "3")[2] == ""
 
 
-def test_what_sql_finds_is_json_whatever_it_is(tmp_path, capsys):
+def test_any_sql_value_is_written_as_valid_json(tmp_path, capsys):
     statement = "select 1 as a, 2 as a, 1e999 as big, x'ff' as bytes, null as none"
     main(["add", str(SAMPLES / "draft.txt")])
     capsys.readouterr()
     code, out, _ = run(capsys, "sql", tmp_path / "own.docindex", statement, "--json")
-    assert json.loads(out, parse_constant=lambda _: pytest.fail("no JSON")) == [
+    assert json.loads(out, parse_constant=lambda _: pytest.fail("not JSON")) == [
         {"a": 1, "a_2": 2, "big": "inf", "bytes": "ff", "none": None}
     ]
     assert code == 0

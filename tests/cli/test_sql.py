@@ -1,4 +1,4 @@
-"""``docindex sql`` and ``docindex shell``: what they print, and that reading never writes."""
+"""Test ``docindex sql`` and ``docindex shell``: their output, and that reading never writes."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def test_rows_are_aligned_for_people(path, capsys):
     )
 
 
-def test_values_stand_for_question_marks(path, capsys):
+def test_values_replace_question_marks(path, capsys):
     assert run(
         capsys, path, "select key from doc_search(?) where key = ?", "TO BE OR NOT TO BE", "a.txt"
     ) == (
@@ -109,7 +109,7 @@ def test_writing_commits_all_or_nothing(path, capsys):
         assert index.check() == []
 
 
-def test_any_sqlite_file_will_do(tmp_path, capsys):
+def test_any_sqlite_file_is_accepted(tmp_path, capsys):
     path = str(tmp_path / "app.db")
     db = apsw.Connection(path)
     db.execute("create table post (a, b); insert into post values ('One two', 'one, two')").fetchall()
@@ -121,7 +121,7 @@ def test_any_sqlite_file_will_do(tmp_path, capsys):
     )
 
 
-def test_slips_are_one_sentence(tmp_path, path, capsys):
+def test_each_error_is_one_sentence(tmp_path, path, capsys):
     (tmp_path / "text").write_text("not a database, but text " * 100)
     for expected, arguments, message in [
         (3, (str(tmp_path / "none"), "select 1"), "does not exist, or is not a file; name an SQLite file"),

@@ -1,4 +1,4 @@
-"""``docindex scan --watch``: what changes on disk changes in the index, a moment later."""
+"""Test ``docindex scan --watch``: changes on disk reach the index within seconds."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ DEADLINE_S = 60
 
 @contextlib.contextmanager
 def watching(*arguments):
-    """The reports of a scan that goes on, as they come."""
+    """Run a watching scan; yields the process and a function that waits for the next report."""
     command = [sys.executable, "-m", "docindex", "scan", "--watch", "--jsonl", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     reports = queue.Queue()
@@ -43,20 +43,20 @@ def news(report):
     return {name: report[name] for name in ("added", "changed", "moved", "removed") if report[name]}
 
 
-def test_files_are_taken_in_moved_and_forgotten_as_they_come_and_go(tmp_path):
+def test_files_are_added_moved_and_removed_as_they_change_on_disk(tmp_path):
     folder = tmp_path / "folder"
     (folder / "below").mkdir(parents=True)
     (folder / "old.txt").write_text("a text that was there before")
-    # The index lies among what is watched: its own changes are not what is meant.
+    # The index is in the watched folder: its own changes must not start a scan.
     with watching("--index", folder / "own.docindex", folder) as (process, report):
         assert news(report()) == {"added": 1}
         (folder / "below" / "new.txt").write_text("a text that came later")
         assert news(report()) == {"added": 1}
-        (folder / ".hidden").write_text("not meant")
+        (folder / ".hidden").write_text("ignored")
         (folder / "below" / "new.txt").rename(folder / "moved.txt")
         assert news(report()) == {"moved": 1}
         (folder / "made").mkdir()
-        (folder / "made" / "deep.txt").write_text("a text in a folder that was made meanwhile")
+        (folder / "made" / "deep.txt").write_text("a text in a folder that was made during the scan")
         (folder / "old.txt").unlink()
         assert news(report()) == {"added": 1, "removed": 1}
         process.send_signal(signal.SIGINT)
@@ -67,18 +67,18 @@ def test_files_are_taken_in_moved_and_forgotten_as_they_come_and_go(tmp_path):
         assert index.check() == []
 
 
-def test_a_file_alone_can_be_watched(tmp_path):
+def test_a_single_file_can_be_watched(tmp_path):
     file = tmp_path / "one.txt"
     file.write_text("first")
     with watching("--index", tmp_path / "own.docindex", file) as (_, report):
         assert news(report()) == {"added": 1}
-        (tmp_path / "other.txt").write_text("not meant")
+        (tmp_path / "other.txt").write_text("ignored")
         (tmp_path / "new").write_text("second")
         (tmp_path / "new").replace(file)
         assert news(report()) == {"changed": 1}
 
 
-def test_a_root_that_is_a_link_or_is_made_again_is_watched(tmp_path):
+def test_a_root_is_watched_through_a_link_and_after_it_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     with watching("--index", tmp_path / "own.docindex", tmp_path / "link") as (_, report):
@@ -101,16 +101,16 @@ def test_a_root_that_is_a_link_or_is_made_again_is_watched(tmp_path):
     ("arguments", "code", "message"),
     [
         (["nothing"], 3, "nothing cannot be read: No such file or directory"),
-        (["--json", "."], 2, "--watch prints one report after the other; of the forms it knows --jsonl"),
+        (["--json", "."], 2, "--watch prints many reports; use --jsonl"),
     ],
 )
-def test_what_cannot_be_watched_is_said(capsys, tmp_path, monkeypatch, arguments, code, message):
+def test_the_error_says_why_a_root_cannot_be_watched(capsys, tmp_path, monkeypatch, arguments, code, message):
     monkeypatch.chdir(tmp_path)
     assert main(["scan", "--watch", *arguments]) == code
     assert message in capsys.readouterr().err
 
 
-def test_without_its_package_it_says_what_to_install(capsys, tmp_path, monkeypatch):
+def test_without_watchdog_the_error_says_what_to_install(capsys, tmp_path, monkeypatch):
     for name in [name for name in sys.modules if name.startswith(("watchdog", "docindex.folders.watch"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "watchdog", None)

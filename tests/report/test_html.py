@@ -60,7 +60,7 @@ def sides_of(browser, pair):
 
 
 def test_the_overview_says_what_there_is(browser):
-    assert browser.title == "Copies and likenesses"
+    assert browser.title == "Copies and similar texts"
     numbers = [item.text for item in found(browser, ".numbers li")]
     assert numbers[0] == "5\ndocuments"
     assert numbers[1] == "4\ndifferent texts"

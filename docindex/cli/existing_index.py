@@ -1,0 +1,18 @@
+"""Open an index that must exist already. A mistyped name must never make a new index."""
+
+from docindex.errors import UnreadableFile
+from docindex.index.writer import Index
+from docindex.opening import open as open_index
+
+
+def open_existing(path: str | None, *, readonly: bool = True) -> Index:
+    """The index at a path, or the user's own; `UnreadableFile` if it does not exist."""
+    try:
+        index = open_index(path, readonly=True)
+    except FileNotFoundError as error:
+        found = str(error).partition(";")[0]
+        raise UnreadableFile(f"{found}; docindex scan makes one", path or "") from error
+    if readonly:
+        return index
+    index.close()
+    return open_index(path)

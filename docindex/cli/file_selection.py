@@ -1,0 +1,64 @@
+"""The options that select which files a scan takes: sizes, patterns, hidden files, links.
+
+Turns the values of these options into the `WalkOptions` of `docindex.folders`.
+"""
+
+import re
+from typing import Any
+
+import click
+
+from docindex.cli.options import F
+from docindex.folders import WalkOptions
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+
+
+class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of click take no argument
+    """A number of bytes, written as 500, 10k or 2.5M."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        found = _SIZE.fullmatch(str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a size; write it as 500, 10k or 2.5M", param, ctx)
+        number, unit, binary = found.groups("")
+        step = 1024 if binary.lower() == "ib" else 1000
+        return int(float(number) * step ** " kmgt".index(unit.lower() or " "))
+
+
+def selection_options(command: F) -> F:
+    """The options that select files."""
+    for option in (
+        click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
+        click.option("--min-size", type=ByteSize(), default=0, help="Leave out smaller files."),
+        click.option("--one-file-system", is_flag=True, help="Stay on the file system of each PATH."),
+        click.option("--follow-symlinks", is_flag=True, help="Follow symbolic links."),
+        click.option(
+            "--exclude",
+            multiple=True,
+            metavar="GLOB",
+            help="Leave out files and folders whose name, or path below PATH, matches. May be repeated.",
+        ),
+        click.option("--no-ignore", is_flag=True, help="Include what .gitignore files exclude."),
+        click.option(
+            "--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def walk_options(values: dict[str, Any]) -> WalkOptions:
+    """The selection that the values of these options describe."""
+    return WalkOptions(
+        hidden=values["hidden"],
+        ignore=not values["no_ignore"],
+        exclude=values["exclude"],
+        follow_symlinks=values["follow_symlinks"],
+        one_file_system=values["one_file_system"],
+        min_size=values["min_size"],
+        max_size=values["max_size"],
+    )

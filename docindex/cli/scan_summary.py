@@ -1,0 +1,57 @@
+"""Scan folders with a progress bar, and report the result as text for a person or as a JSON object."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from docindex import folders
+from docindex.cli.output import progress
+from docindex.cli.text_input import remark_on_guess
+from docindex.cli.typed_paths import display_path
+from docindex.cli.wording import several, size
+from docindex.index.writer import Index
+
+_COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
+
+
+def scan_with_progress(
+    index: Index,
+    roots: Sequence[bytes],
+    options: folders.WalkOptions,
+    encoding: str | None,
+    *,
+    verbose: bool,
+) -> folders.Scan:
+    """Scan some roots; with `verbose`, guessed encodings are named on stderr."""
+    with progress("scanning") as advance:
+        result = folders.scan(index, roots, options=options, encoding=encoding, progress=advance)
+    if verbose:
+        for key, guessed in result.guessed.items():
+            remark_on_guess(display_path(key), guessed)
+    return result
+
+
+def scan_record(result: folders.Scan) -> dict[str, Any]:
+    """The result of a scan as a JSON object."""
+    return {
+        **{name: getattr(result, name) for name in _COUNTS},
+        "skipped": dict(sorted(result.skipped.items())),
+        "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
+    }
+
+
+def scan_text(result: folders.Scan, *, verbose: bool) -> str:
+    """The result of a scan for a person; with `verbose`, every file that could not be read."""
+    lines = [
+        f"{several(result.files, 'file')}, {size(result.bytes)}: "
+        f"{several(result.texts, 'text')}, {result.binaries:,} other",
+        f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
+        f"{result.removed:,} gone, {result.unchanged:,} unchanged",
+    ]
+    if result.skipped:
+        skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(result.skipped.items()))
+        lines.append(f"left out: {skipped}")
+    if verbose:
+        lines += [f"  {display_path(file.key)}: {file.reason}" for file in result.failed]
+    elif result.failed:
+        lines.append("the next scan tries the unreadable files again; --verbose names them")
+    return "\n".join(lines)

@@ -1,0 +1,57 @@
+"""Read the text files that are named on the command line, all in the same way as a scan reads them.
+
+Takes the name that a person typed, returns the text and its encoding. `UnreadableFile` for a file that cannot
+be read or is not text.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from docindex.cli.output import remark
+from docindex.cli.typed_paths import typed_path
+from docindex.cli.wording import one_line, size
+from docindex.errors import UnreadableFile
+from docindex.folders.file_reader import LARGEST_TEXT, NotReadable, read_file
+from docindex.frontends.text import decode
+
+STDIN = "-"
+"""The name that stands for standard input, where a command takes it."""
+
+
+def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
+    """The text of a file; with `verbose`, a guessed encoding is named on stderr."""
+    path = Path(os.fsdecode(typed_path(name)))
+    if path.exists() and not path.is_file():
+        raise UnreadableFile(f"{name} is not a regular file; name a text file", name)
+    try:
+        content = read_file(os.fsencode(path), follow_symlinks=True, encoding=encoding)
+    except NotReadable as error:
+        raise UnreadableFile(f"{name} cannot be read: {error}", name) from error
+    if content.text is None:
+        if content.status.st_size > LARGEST_TEXT:
+            raise UnreadableFile(f"{name} is too large; a text file has at most {size(LARGEST_TEXT)}", name)
+        raise UnreadableFile(f"{name} is not text; name a text file, or give its --encoding", name)
+    if verbose and content.guessed:
+        remark_on_guess(name, content.encoding)
+    return content.text
+
+
+def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:
+    """The text of a file, or of standard input if the name is `STDIN`; else as `read_text`."""
+    if name != STDIN:
+        return read_text(name, encoding, verbose=verbose)
+    try:
+        decoded = decode(sys.stdin.buffer.read(), encoding)
+    except ValueError as error:
+        raise UnreadableFile(f"standard input cannot be read: {error}", name) from error
+    if decoded is None:
+        raise UnreadableFile("standard input is not text; pipe text into the command", name)
+    if verbose and decoded.guessed:
+        remark_on_guess("standard input", decoded.encoding)
+    return decoded.text
+
+
+def remark_on_guess(name: str, encoding: str | None) -> None:
+    """Say on stderr which encoding was guessed."""
+    remark(f"docindex: {one_line(name)} was read as {encoding}, which is a guess; --encoding sets it")

@@ -1,0 +1,35 @@
+"""Read the paths that a person typed or copied from our output, and show keys as paths again.
+
+Must never let a path that was printed be read back as another path.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from docindex.cli.wording import one_line
+from docindex.folders.path_keys import key_of, path_of, root_of
+
+
+def typed_path(name: str) -> bytes:
+    r"""The absolute path that a person typed.
+
+    A name with ``\xNN``, as we print it, is a key if a file of that key exists. A link to a file becomes that
+    file.
+    """
+    escaped = re.search(r"\\x[0-9a-f]{2}", name) and os.path.lexists(path_of(name))
+    path = root_of(path_of(name) if escaped else name)
+    link = Path(os.fsdecode(path))
+    return os.fsencode(link.resolve()) if link.is_symlink() and link.is_file() else path
+
+
+def typed_key(name: str) -> str:
+    """The key of the path that a person typed."""
+    return key_of(typed_path(name))
+
+
+def display_path(key: str) -> str:
+    """The path of a key: relative if it is below the current folder, on one line, never like an option."""
+    here = key_of(root_of(".")).rstrip("/") + "/"
+    name = one_line(key.removeprefix(here))
+    return f"./{name}" if name.startswith("-") else name
