@@ -1,0 +1,159 @@
+"""Every command reads text files in the same way: the same encodings, the same refusals, the same options."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex.cli import main
+
+TEXT = (
+    "Größe und Gewicht, Länge und Breite, Höhe und Tiefe; mehr ist über den Würfel nicht zu sagen. "
+    "Wer mehr wissen möchte, fragt in der Bücherei nach den übrigen Bänden.\n"
+)
+
+# How each command that reads text files is called with one file.
+COMMANDS = {
+    "scan": ["scan"],
+    "dups": ["dups"],
+    "search": ["search"],
+    "similar": ["similar"],
+    "compare": ["compare", "original"],
+    "add": ["add", "--key", "added"],
+    "boilerplate add": ["boilerplate", "add", "--name", "added"],
+}
+READ_BY_NAME = [name for name in COMMANDS if name not in ("scan", "dups")]
+READ_FROM_A_PIPE = ["search", "similar"]
+ENCODINGS = {
+    "utf-8": (TEXT.encode(), None),
+    "utf-8 with a mark": (TEXT.encode("utf-8-sig"), None),
+    "utf-16": (TEXT.encode("utf-16"), None),
+    "latin-1": (TEXT.encode("latin-1"), "windows-1252"),
+}
+"""The bytes of a file, and the encoding that is guessed."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("original").write_text(TEXT, "utf-8")
+    assert main(["add", "original"]) == 0
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    capsys.readouterr()
+    code = main(list(arguments))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+def text_that_was_read(name, out):
+    """Whether a command read `TEXT` from the file."""
+    with docindex.open("own.docindex", readonly=True) as index:
+        if name in ("scan", "dups"):
+            return index.text(str(Path.cwd() / "file"))
+        if name == "add":
+            return index.text("added")
+        if name == "boilerplate add":
+            (template,) = index.boilerplate
+            return template.text
+    found = json.loads(out)
+    return TEXT if (found if name == "compare" else found[0])["resemblance"] == 1.0 else None
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_reads_the_same_text(capsys, name, encoding):
+    data, guess = ENCODINGS[encoding]
+    Path("file").write_bytes(data)
+    _, out, err = run(capsys, *COMMANDS[name], "--json", "file")
+    assert text_that_was_read(name, out) == TEXT
+    assert "guess" not in err
+    if guess is None:
+        assert "guess" not in run(capsys, *COMMANDS[name], "-v", "file")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_verbose_names_a_guessed_encoding_on_stderr(capsys, name):
+    Path("file").write_bytes(TEXT.encode("latin-1"))
+    line = "docindex: file was read as windows-1252, which is a guess; --encoding sets it\n"
+    _, out, err = run(capsys, *COMMANDS[name], "-v", "file")
+    assert err.count(line) == 1
+    assert "guess" not in out
+    assert "guess" not in run(capsys, *COMMANDS[name], "-v", "-q", "file")[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_forced_encoding_is_used_and_is_no_guess(capsys, name):
+    for file in ("file", "original"):
+        Path(file).write_bytes(TEXT.encode("cp850"))
+    _, out, err = run(capsys, *COMMANDS[name], "--json", "-v", "--encoding", "cp850", "file")
+    assert text_that_was_read(name, out) == TEXT
+    assert "guess" not in err
+
+
+@pytest.mark.parametrize("name", READ_BY_NAME)
+def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
+    Path("file").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    assert run(capsys, *COMMANDS[name], "file") == (
+        3,
+        "",
+        "docindex: file is not text; name a text file, or give its --encoding\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["scan", "dups"])
+def test_a_scan_records_a_binary_file_as_no_text(capsys, name):
+    Path("file").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    run(capsys, *COMMANDS[name], "file")
+    with docindex.open("own.docindex", readonly=True) as index:
+        assert list(index) == [str(Path.cwd() / "original")]
+
+
+@pytest.mark.parametrize("name", READ_BY_NAME)
+def test_a_file_that_is_not_in_the_forced_encoding_is_refused(capsys, name):
+    Path("file").write_bytes(TEXT.encode("latin-1"))
+    code, out, err = run(capsys, *COMMANDS[name], "--encoding", "utf-8", "file")
+    assert (code, out, err.count("\n")) == (3, "", 1)
+    assert err.startswith("docindex: file cannot be read: the bytes are not valid utf-8 (")
+
+
+@pytest.mark.parametrize("name", ["scan", "dups"])
+def test_a_scan_counts_a_file_that_is_not_in_the_forced_encoding(capsys, name):
+    Path("file").write_bytes(TEXT.encode("latin-1"))
+    _, out, err = run(capsys, *COMMANDS[name], "-v", "--encoding", "utf-8", "file")
+    assert "  file: the bytes are not valid utf-8 (" in out + err
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("encoding", ["utf-9", "hex", ""])
+def test_an_unknown_encoding_is_one_sentence(capsys, name, encoding):
+    code, out, err = run(capsys, *COMMANDS[name], "--encoding", encoding, "original")
+    assert (code, out) == (2, "")
+    usage, line = err.splitlines()
+    assert usage.startswith(f"Usage: docindex {name} ")
+    assert line.startswith(f"docindex: --encoding: unknown encoding {encoding!r}; ")
+
+
+@pytest.mark.parametrize("name", READ_FROM_A_PIPE)
+def test_a_pipe_is_read_as_files_are(capsys, monkeypatch, name):
+    def piped(data):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    for data, guess in ENCODINGS.values():
+        piped(data)
+        _, out, err = run(capsys, name, "--json", "-v", "-")
+        assert text_that_was_read(name, out) == TEXT
+        assert ("standard input was read as windows-1252, which is a guess" in err) == bool(guess)
+    piped(b"\x89PNG\0")
+    assert run(capsys, name, "-") == (
+        3, "", "docindex: standard input is not text; pipe text into the command\n",
+    )  # fmt: skip
+    piped(TEXT.encode("latin-1"))
+    code, _, err = run(capsys, name, "--encoding", "utf-8", "-")
+    assert (code, err.count("\n")) == (3, 1)
+    assert err.startswith("docindex: standard input cannot be read: the bytes are not valid utf-8 (")
