@@ -33,7 +33,9 @@ dry_run_option = click.option(
 )
 @dry_run_option
 @click.option(
-    "--journal", type=click.Path(dir_okay=False), help="The file that records each step, for docindex undo."
+    "--journal",
+    type=click.Path(dir_okay=False),
+    help="The file in which each step is recorded, for docindex undo. Without it: the default journal.",
 )
 @form_options
 def act_command(
@@ -75,7 +77,7 @@ def act_command(
 def undo_command(journal: str | None, dry_run: bool, form: str | None) -> int:
     """Restore the files that act removed or linked.
 
-    JOURNAL is the file in which `docindex act` recorded its steps; without it, your own journal. A file is
+    JOURNAL is the file in which `docindex act` recorded its steps; without it, the default journal. A file is
     taken back from the trash, or copied from the kept file if that still has the same bytes. If another file
     is in its place now, that file is left as it is. Without --no-dry-run nothing is changed.
 

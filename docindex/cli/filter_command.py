@@ -12,9 +12,9 @@ _BAR_WIDTH = 50
 
 
 @click.command("filter", cls=Command)
-@click.option("--k", type=click.IntRange(1), help="Number of features of a text.")
-@click.option("--s", type=click.IntRange(1), help="Number of slots in each feature.")
-@click.option("--r", type=click.IntRange(1), help="Number of features that a pair must share.")
+@click.option("--k", type=click.IntRange(1), metavar="N", help="Number of features of a text.")
+@click.option("--s", type=click.IntRange(1), metavar="N", help="Number of slots in each feature.")
+@click.option("--r", type=click.IntRange(1), metavar="N", help="Number of features that a pair must share.")
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),

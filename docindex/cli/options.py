@@ -95,7 +95,7 @@ form_options = one_of("form", FORMS)
 
 def index_option(command: F) -> F:
     """The option that names the index."""
-    text = "The index file. Without it: the file that the variable DOCINDEX names, or your own index."
+    text = "The index file. Without it: the file that DOCINDEX names, or the one in your data folder."
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
 

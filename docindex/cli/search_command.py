@@ -120,7 +120,8 @@ def similar_command(
 ) -> int:
     """Find the documents that resemble FILE as a whole.
 
-    If FILE is -, the text is read from standard input.
+    Resemblance is the shared text as a share of both texts together. If FILE is -, the text is read from
+    standard input.
 
     \b
     Example:
@@ -164,8 +165,9 @@ def pairs_command(
 ) -> int:
     """List the pairs of documents that share the most text.
 
-    The shares are counted in fingerprints, which is fast. `docindex compare` counts shingles (groups of
-    words), and may give slightly different numbers.
+    Resemblance is the shared text as a share of both texts together; containment is the shared text as a
+    share of one of them. They are counted in fingerprints, which is fast. `docindex compare` counts shingles
+    (groups of words), and may give slightly different numbers.
 
     \b
     Examples:

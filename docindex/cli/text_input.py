@@ -1,6 +1,6 @@
 """Read the text files that are named on the command line, all in the same way as a scan reads them.
 
-Takes the name that a person typed, returns the text and its encoding. `UnreadableFile` for a file that cannot
+Takes the name that a person typed, returns the text. `UnreadableFile` for a file that cannot
 be read or is not text.
 """
 
