@@ -31,7 +31,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
     except ModuleNotFoundError:  # `docindex.cli.main` says what to install
         raise
     except Exception as error:
-        if debug:
+        if debug and not isinstance(error, click.UsageError):
             traceback.print_exc()
         return _report(error)
 

@@ -181,3 +181,6 @@ def test_debug_shows_a_traceback_before_or_after_the_command(capsys):
         assert code == 3
         assert "Traceback" in err
         assert err.splitlines()[-1].startswith("docindex: there is no index at")
+    code, _, err = run(capsys, "info", "--debug", "extra")
+    assert code == 2
+    assert "Traceback" not in err
