@@ -26,6 +26,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.RecipeError: 13,
     errors.RecipeMismatch: 14,
     errors.UnsupportedPlatform: 15,
+    errors.SchemaTooOld: 16,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,
@@ -50,6 +51,7 @@ MEANINGS = {
     13: "the recipe of the index cannot be read",
     14: "the index has another recipe",
     15: "not implemented on this operating system",
+    16: "the index was made by an older docindex, and cannot be upgraded for reading",
     INTERNAL: "internal error",
     INTERRUPTED: "interrupted",
 }
