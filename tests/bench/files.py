@@ -13,7 +13,7 @@ from pathlib import Path
 
 import docindex
 from docindex.folders.exact_copies import find_copies
-from docindex.folders.file_reader import read
+from docindex.folders.file_reader import read_file
 from docindex.folders.path_keys import key_of, root_of
 from docindex.folders.scanner import scan
 from docindex.folders.walk import Skipped
@@ -44,7 +44,9 @@ def scans(texts, folder, rounds):
     """A first scan, and the same texts read already and added."""
     ratios, took = [], []
     items = [
-        (str(path), read(root_of(path)).text or "") for path in sorted(texts.rglob("*")) if path.is_file()
+        (str(path), read_file(root_of(path)).text or "")
+        for path in sorted(texts.rglob("*"))
+        if path.is_file()
     ]
     for number in range(rounds):
         seconds = {}

@@ -17,18 +17,16 @@ from pathlib import Path
 import pytest
 
 import docindex
-from docindex.folders import act as acting
 from docindex.folders import journal as journals
-from docindex.folders import system
-from docindex.folders import undo as undoing
-from docindex.folders.act import HOW, act
-from docindex.folders.copies import copies
+from docindex.folders import removal, restore, system
+from docindex.folders.exact_copies import find_copies
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import key_of, path_of, root_of
-from docindex.folders.plan import KEEP, from_json, plan, to_json
-from docindex.folders.scan import scan
+from docindex.folders.plan import KEEP, KeepPolicy, Plan, plan_groups
+from docindex.folders.removal import HOW, remove_copies
+from docindex.folders.restore import undo_steps
+from docindex.folders.scanner import scan
 from docindex.folders.trash import from_trash
-from docindex.folders.undo import undo
 from docindex.folders.walk import Skipped, WalkOptions
 
 NAMES = [b"a", b"b.txt", b"caf\xe9", rb"\x41", b"new\nline", b"<script>", b"-rf", "größe".encode()]
@@ -83,8 +81,22 @@ def contents_of(root):
 
 def planned(root, **options):
     with docindex.open(":memory:") as index:
-        scan(index, [root], WalkOptions(hidden=True, ignore=False), workers=1)
-        return plan(copies(index, [key_of(root)], Skipped()), **options)
+        scan(index, [root], options=WalkOptions(hidden=True, ignore=False), workers=1)
+        return plan_groups(find_copies(index, [key_of(root)], Skipped()), KeepPolicy(**options))
+
+
+def to_json(groups):
+    return Plan(tuple(groups)).to_json()
+
+
+def from_json(text):
+    return list(Plan.from_json(text).groups)
+
+
+def undo(path, *, dry_run):
+    """Undo the steps of a journal and return what became of each file."""
+    with Journal(None if dry_run else path) as journal:
+        return list(undo_steps(path, journal, dry_run=dry_run))
 
 
 @pytest.fixture
@@ -125,7 +137,7 @@ def test_no_content_is_ever_lost(root, seed, tmp_path):
     how = rng.choice(["trash", "hardlink", "delete"])
     now = contents_of(root)
     with Journal(tmp_path / "journal") as journal:
-        done = list(act(groups, how, dry_run=False, journal=journal))
+        done = list(remove_copies(groups, how, dry_run=False, journal=journal))
     after = contents_of(root)
     assert set(now.values()) == set(after.values())
     acted = {path_of(one.key) for one in done if one.outcome == "done"}
@@ -138,7 +150,7 @@ def test_no_content_is_ever_lost(root, seed, tmp_path):
             if how == "hardlink":
                 assert os.path.samefile(path_of(one.key), path_of(one.kept))
         else:
-            assert one.why
+            assert one.reason
     if any(options["reference"]):
         assert not any(one.startswith(os.path.join(root, b"two") + b"/") for one in acted)
     assert not any(name.startswith(b".docindex-") for _, _, names in os.walk(root) for name in names)
@@ -165,7 +177,7 @@ def test_dry_runs_touch_nothing(root):
     tree(random.Random(4), root)
     before = contents_of(root)
     for how in HOW:
-        done = list(act(planned(root), how, dry_run=True, journal=Journal(None)))
+        done = list(remove_copies(planned(root), how, dry_run=True, journal=Journal(None)))
         assert {one.outcome for one in done} <= {"would be done", "left"}
         assert any(one.outcome == "would be done" for one in done)
     assert contents_of(root) == before
@@ -174,7 +186,7 @@ def test_dry_runs_touch_nothing(root):
 def test_the_trash_gives_back_what_it_got(root, trash):
     tree(random.Random(4), root)
     before = contents_of(root)
-    done = list(act(planned(root), "trash", dry_run=False, journal=Journal(None)))
+    done = list(remove_copies(planned(root), "trash", dry_run=False, journal=Journal(None)))
     assert (
         len(list((trash / "info").iterdir()))
         == len(list((trash / "files").iterdir()))
@@ -193,7 +205,7 @@ def test_the_trash_takes_files_of_one_name(root, trash):
         for name in (b"same", b"n" * 255):
             with open(os.path.join(root, folder, name), "wb") as file:
                 file.write(name)
-    done = list(act(planned(root), "trash", dry_run=False, journal=Journal(None)))
+    done = list(remove_copies(planned(root), "trash", dry_run=False, journal=Journal(None)))
     assert [one.outcome for one in done] == ["done"] * 4
     assert len({one.trashed for one in done}) == 4
     assert len(list((trash / "files").iterdir())) == 4
@@ -211,10 +223,10 @@ def test_a_file_that_is_the_kept_one_by_another_way_is_left(root):
         {"key": other, "keep": False, "size": status.st_size, "mtime_ns": -1},
     ]}]})  # fmt: skip
     for how in HOW:
-        (one,) = act(from_json(text), how, dry_run=False, journal=Journal(None))
-        assert (one.outcome, one.why) == (
+        (one,) = remove_copies(from_json(text), how, dry_run=False, journal=Journal(None))
+        assert (one.outcome, one.reason) == (
             "left",
-            "it is the same file as the one to be kept, by another name",
+            "it is the kept file itself, under another name",
         )
     assert contents_of(root) == {os.path.join(root, b"a"): b"the only one"}
 
@@ -225,7 +237,7 @@ def test_a_change_while_files_are_compared_is_seen(root, monkeypatch, changed):
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"the same")
     groups = planned(root)
-    compare = acting._same_bytes
+    compare = removal._same_bytes
 
     def changing(a, b):
         same = compare(a, b)
@@ -233,9 +245,9 @@ def test_a_change_while_files_are_compared_is_seen(root, monkeypatch, changed):
             file.write(b"!")
         return same
 
-    monkeypatch.setattr(acting, "_same_bytes", changing)
-    (one,) = act(groups, "delete", dry_run=False, journal=Journal(None))
-    assert (one.outcome, one.why) == ("left", "it was changed while it was compared")
+    monkeypatch.setattr(removal, "_same_bytes", changing)
+    (one,) = remove_copies(groups, "delete", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.reason) == ("left", "it was changed while it was compared")
     assert len(contents_of(root)) == 2
 
 
@@ -266,11 +278,12 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
     plan_file = tmp_path / "plan.json"
     plan_file.write_text(to_json(planned(root)))
     program = (
-        "import sys; from docindex.folders.act import act; from docindex.folders.plan import from_json\n"
+        "import sys; from docindex.folders.plan import Plan\n"
+        "from docindex.folders.removal import remove_copies\n"
         "from docindex.folders.journal import Journal; print('ready', flush=True)\n"
-        "groups = from_json(open(sys.argv[1]).read())\n"
+        "groups = Plan.from_json(open(sys.argv[1]).read()).groups\n"
         "with Journal(sys.argv[3]) as journal:\n"
-        "    for one in act(groups, sys.argv[2], dry_run=False, journal=journal): pass"
+        "    for one in remove_copies(groups, sys.argv[2], dry_run=False, journal=journal): pass"
     )
     for attempt in range(6):
         process = subprocess.Popen(
@@ -285,7 +298,7 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
         assert set(found.values()) == set(data), attempt
         assert all(os.path.join(root, b"0-%d" % content) in found for content in range(20))
     with Journal(tmp_path / "journal") as journal:
-        list(act([], how, dry_run=False, journal=journal))
+        list(remove_copies([], how, dry_run=False, journal=journal))
     assert not any(b".docindex-" in path for path in contents_of(root))
 
 
@@ -320,17 +333,17 @@ def test_what_a_stopped_act_had_in_its_hands_is_put_back(root, tmp_path, how, by
             for name in calls:
                 patches.setattr(os, name, counted(getattr(os, name)))
             with Journal(tmp_path / "journal") as journal, contextlib.suppress(Stopped):
-                list(act(groups, how, dry_run=False, journal=journal))
+                list(remove_copies(groups, how, dry_run=False, journal=journal))
         stopped = contents_of(root)
         assert set(stopped.values()) == set(before.values())
         if by == "act":
             with Journal(tmp_path / "journal") as journal:
-                back = list(act([], how, dry_run=False, journal=journal))
+                back = list(remove_copies([], how, dry_run=False, journal=journal))
             assert all(
-                (one.key, one.outcome) == (key_of(os.path.join(root, b"b")), "put back") for one in back
+                (one.key, one.outcome) == (key_of(os.path.join(root, b"b")), "restored") for one in back
             )
         else:
-            list(undo(tmp_path / "journal", dry_run=False))
+            undo(tmp_path / "journal", dry_run=False)
             assert contents_of(root) == before
         assert set(contents_of(root)) <= set(before)
         assert contents_of(root)[os.path.join(root, b"a")] == before[os.path.join(root, b"a")]
@@ -348,11 +361,11 @@ def test_a_link_never_changes_who_may_read_a_file_or_run_it(root):
         os.chmod(os.path.join(root, name), mode)
     for dry_run in (True, False):
         done = {
-            os.path.basename(one.key): (one.outcome, one.why)
-            for one in act(planned(root), "hardlink", dry_run=dry_run, journal=Journal(None))
+            os.path.basename(one.key): (one.outcome, one.reason)
+            for one in remove_copies(planned(root), "hardlink", dry_run=dry_run, journal=Journal(None))
         }
         assert done == {
-            "b": ("left", "it has another owner, mode or other attributes than the copy to be kept"),
+            "b": ("left", "its owner, mode or attributes differ from those of the kept file"),
             "c": ("would be done" if dry_run else "done", None),
         }
     assert stat.S_IMODE(os.stat(os.path.join(root, b"b")).st_mode) == 0o755
@@ -418,8 +431,8 @@ def test_files_that_share_room_stay_what_they_are(sharing):
     os.chmod(os.path.join(sharing, b"b"), 0o600)
     os.setxattr(os.path.join(sharing, b"b"), "user.tag", b"mine")
     before = os.stat(os.path.join(sharing, b"b"))
-    (one,) = act(planned(sharing, keep="first"), "reflink", dry_run=False, journal=Journal(None))
-    assert (one.outcome, one.why, one.size) == ("done", None, len(data))
+    (one,) = remove_copies(planned(sharing, keep="first"), "reflink", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.reason, one.size) == ("done", None, len(data))
     after = os.stat(os.path.join(sharing, b"b"))
     assert (after.st_mtime_ns, after.st_mode, after.st_ino) == (
         before.st_mtime_ns,
@@ -439,7 +452,7 @@ def test_where_files_cannot_share_room_they_are_left(root):
     for name in (b"a", b"b"):
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"the same")
-    (one,) = act(planned(root), "reflink", dry_run=False, journal=Journal(None))
+    (one,) = remove_copies(planned(root), "reflink", dry_run=False, journal=Journal(None))
     assert one.outcome in ("done", "left")
     assert set(contents_of(root).values()) == {b"the same"}
 
@@ -452,7 +465,9 @@ def test_all_can_be_undone_while_the_kept_copies_are_there(root, tmp_path, how, 
     facts = {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before}
     with Journal(tmp_path / "journal") as journal:
         done = [
-            one for one in act(planned(root), how, dry_run=False, journal=journal) if one.outcome == "done"
+            one
+            for one in remove_copies(planned(root), how, dry_run=False, journal=journal)
+            if one.outcome == "done"
         ]
     after = contents_of(root)
     assert {one.outcome for one in undo(tmp_path / "journal", dry_run=True)} <= {"would be undone"}
@@ -464,7 +479,7 @@ def test_all_can_be_undone_while_the_kept_copies_are_there(root, tmp_path, how, 
     assert {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before} == facts
     for one in done:
         assert not os.path.samefile(path_of(one.key), path_of(one.kept))
-    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+    assert undo(tmp_path / "journal", dry_run=False) == []
 
 
 def test_undoing_replaces_nothing_and_says_what_it_cannot_do(root, tmp_path):
@@ -472,21 +487,22 @@ def test_undoing_replaces_nothing_and_says_what_it_cannot_do(root, tmp_path):
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"the same")
     with Journal(tmp_path / "journal") as journal:
-        list(act(planned(root), "delete", dry_run=False, journal=journal))
+        list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
     (tmp_path / "tree" / "b").write_text("something new")
     (tmp_path / "tree" / "a").write_text("THE SAME")
     found = {
-        os.path.basename(one.key): (one.outcome, one.why) for one in undo(tmp_path / "journal", dry_run=False)
+        os.path.basename(one.key): (one.outcome, one.reason)
+        for one in undo(tmp_path / "journal", dry_run=False)
     }
     assert found == {
-        "b": ("left", "there is a file of that name, which stays"),
-        "c": ("left", "the copy that was kept is gone, or has other bytes by now"),
+        "b": ("left", "another file has its path by now, and stays"),
+        "c": ("left", "the kept copy is gone or has other bytes by now"),
     }
     assert (tmp_path / "tree" / "b").read_text() == "something new"
     (tmp_path / "tree" / "a").unlink()
-    assert {one.why for one in undo(tmp_path / "journal", dry_run=False)} == {
-        "there is a file of that name, which stays",
-        "the copy that was kept is gone, or has other bytes by now",
+    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False)} == {
+        "another file has its path by now, and stays",
+        "the kept copy is gone or has other bytes by now",
     }
 
 
@@ -495,17 +511,17 @@ def test_a_journal_that_was_cut_short_is_followed_as_far_as_it_goes(root, tmp_pa
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"the same")
     with Journal(tmp_path / "journal") as journal:
-        list(act(planned(root), "delete", dry_run=False, journal=journal))
+        list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
     whole = (tmp_path / "journal").read_text()
     (tmp_path / "journal").write_text(whole[:-20])
     assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
     assert len(contents_of(root)) == 3
     (tmp_path / "journal").write_text("{}\n" + whole)
     with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
-        list(undo(tmp_path / "journal", dry_run=True))
+        undo(tmp_path / "journal", dry_run=True)
     (tmp_path / "journal").write_bytes(b"\x7fELF\xff\n")
     with pytest.raises(ValueError, match="is not a journal that act wrote"):
-        list(undo(tmp_path / "journal", dry_run=True))
+        undo(tmp_path / "journal", dry_run=True)
 
 
 def copied(root, *names, content=b"the same"):
@@ -520,13 +536,13 @@ def test_a_line_that_was_cut_short_swallows_no_other(root, tmp_path):
     for half in range(2):
         copied(root, b"a%d" % half, b"b%d" % half, content=b"content %d" % half)
         with Journal(tmp_path / "journal") as journal:
-            list(act(planned(root), "delete", dry_run=False, journal=journal))
+            list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
         if not half:
             whole = (tmp_path / "journal").read_bytes()
             (tmp_path / "journal").write_bytes(whole[:-20])
     assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
     assert len(contents_of(root)) == 4
-    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+    assert undo(tmp_path / "journal", dry_run=False) == []
 
 
 def test_where_the_journal_has_no_room_nothing_is_removed(root, tmp_path, monkeypatch):
@@ -540,8 +556,8 @@ def test_where_the_journal_has_no_room_nothing_is_removed(root, tmp_path, monkey
 
     with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
         patches.setattr(journals.os, "write", half)
-        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
-    assert (one.outcome, one.why) == ("left", "No space left on device")
+        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
+    assert (one.outcome, one.reason) == ("left", "No space left on device")
     assert contents_of(root) == before
     assert (tmp_path / "journal").read_bytes() == b""
 
@@ -549,8 +565,8 @@ def test_where_the_journal_has_no_room_nothing_is_removed(root, tmp_path, monkey
 def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, monkeypatch):
     copied(root, b"a", b"b")
     with Journal(tmp_path / "journal") as journal:
-        list(act(planned(root), "hardlink", dry_run=False, journal=journal))
-    copy = undoing._copy
+        list(remove_copies(planned(root), "hardlink", dry_run=False, journal=journal))
+    copy = restore._copy
 
     def saving(source, target, facts):
         copy(source, target, facts)
@@ -558,7 +574,7 @@ def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, 
             file.write(b"hours of work")
         os.rename(os.path.join(root, b"new"), os.path.join(root, b"b"))
 
-    monkeypatch.setattr(undoing, "_copy", saving)
+    monkeypatch.setattr(restore, "_copy", saving)
     (one,) = undo(tmp_path / "journal", dry_run=False)
     assert one.outcome == "left"
     assert contents_of(root) == {
@@ -579,7 +595,7 @@ def test_an_undo_that_is_stopped_leaves_nothing_behind(root, tmp_path, how, by, 
     allowed = 0
     while stopped:
         with Journal(tmp_path / "journal") as journal:
-            list(act(planned(root, keep="first"), how, dry_run=False, journal=journal))
+            list(remove_copies(planned(root, keep="first"), how, dry_run=False, journal=journal))
         before, stopped, left = contents_of(root), False, allowed
 
         def counted(call):
@@ -595,15 +611,15 @@ def test_an_undo_that_is_stopped_leaves_nothing_behind(root, tmp_path, how, by, 
 
         with monkeypatch.context() as patches, contextlib.suppress(Stopped):
             for name in ("rename", "unlink", "open"):
-                patches.setattr(undoing.os, name, counted(getattr(os, name)))
-            patches.setattr(undoing, "rename_no_replace", counted(undoing.rename_no_replace))
-            list(undo(tmp_path / "journal", dry_run=False))
+                patches.setattr(restore.os, name, counted(getattr(os, name)))
+            patches.setattr(restore, "rename_no_replace", counted(restore.rename_no_replace))
+            undo(tmp_path / "journal", dry_run=False)
         assert set(contents_of(root).values()) == {b"the same"}
         if by == "act":
             with Journal(tmp_path / "journal") as journal:
-                list(act([], how, dry_run=False, journal=journal))
+                list(remove_copies([], how, dry_run=False, journal=journal))
             assert set(contents_of(root)) in (both, set(before))
-        list(undo(tmp_path / "journal", dry_run=False))
+        undo(tmp_path / "journal", dry_run=False)
         assert set(contents_of(root)) == both
         assert len({os.stat(path).st_ino for path in both}) == 2
         allowed += 1
@@ -630,19 +646,19 @@ def test_a_kept_file_that_is_edited_as_the_other_goes_costs_nothing(root, tmp_pa
 
     monkeypatch.setattr(os, "unlink", editing)
     with Journal(tmp_path / "journal") as journal:
-        (one,) = act(planned(root, keep="first"), how, dry_run=False, journal=journal)
+        (one,) = remove_copies(planned(root, keep="first"), how, dry_run=False, journal=journal)
     assert one.outcome == "left"
     found = contents_of(root)
     assert b"the same" in found.values()
     assert found[os.path.join(root, b"a")] == b"EDITED.."
     if comes == "nothing":
         assert found[os.path.join(root, b"b")] == b"the same"
-        assert list(undo(tmp_path / "journal", dry_run=False)) == []
+        assert undo(tmp_path / "journal", dry_run=False) == []
     else:
         assert found[os.path.join(root, b"b")] == b"a person's"
-        assert ".docindex-" in one.why
+        assert ".docindex-" in one.reason
         (left,) = undo(tmp_path / "journal", dry_run=False)
-        assert ".docindex-" in left.why
+        assert ".docindex-" in left.reason
 
 
 def test_an_interrupt_ends_the_act_also_when_a_file_cannot_come_back(root, tmp_path, monkeypatch):
@@ -654,9 +670,9 @@ def test_an_interrupt_ends_the_act_also_when_a_file_cannot_come_back(root, tmp_p
             file.write(b"a person's")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(acting, "to_trash", interrupted)
+    monkeypatch.setattr(removal, "to_trash", interrupted)
     with Journal(tmp_path / "journal") as journal, pytest.raises(KeyboardInterrupt):
-        list(act(groups, "trash", dry_run=False, journal=journal))
+        list(remove_copies(groups, "trash", dry_run=False, journal=journal))
     found = contents_of(root)
     assert found[os.path.join(root, b"b")] == b"a person's"
     assert found[os.path.join(root, b"c")] == b"the same"
@@ -681,7 +697,7 @@ def test_no_name_is_taken_from_another_file(root, monkeypatch, known):
 def test_what_came_to_the_trash_under_the_same_name_stays_there(root, tmp_path, trash):
     copied(root, b"a", b"b")
     with Journal(tmp_path / "journal") as journal:
-        list(act(planned(root), "trash", dry_run=False, journal=journal))
+        list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
     (trash / "files" / "b").write_text("a love letter")
     (one,) = undo(tmp_path / "journal", dry_run=False)
     assert one.outcome == "undone"  # from the copy that was kept
@@ -697,11 +713,11 @@ def test_what_was_never_removed_does_not_come_back(root, tmp_path, monkeypatch):
         def refuse(*_):
             raise PermissionError(13, "Permission denied")
 
-        patches.setattr(acting.os, "rename", refuse)
-        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
-        assert (one.outcome, one.why) == ("left", "Permission denied")
+        patches.setattr(removal.os, "rename", refuse)
+        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
+        assert (one.outcome, one.reason) == ("left", "Permission denied")
     os.unlink(os.path.join(root, b"b"))
-    assert list(undo(tmp_path / "journal", dry_run=False)) == []
+    assert undo(tmp_path / "journal", dry_run=False) == []
 
 
 def test_owner_mode_and_attributes_come_back(root, tmp_path):
@@ -714,9 +730,9 @@ def test_owner_mode_and_attributes_come_back(root, tmp_path):
         os.chmod(own, 0o4710)
     before = os.stat(own)
     with Journal(tmp_path / "journal") as journal:
-        (one,) = act(planned(root), "delete", dry_run=False, journal=journal)
+        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
     assert one.outcome == "done"
-    list(undo(tmp_path / "journal", dry_run=False))
+    undo(tmp_path / "journal", dry_run=False)
     after = os.stat(own)
     assert [getattr(after, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")] == [
         getattr(before, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
@@ -727,8 +743,8 @@ def test_owner_mode_and_attributes_come_back(root, tmp_path):
 def test_a_link_loses_no_attributes(root):
     copied(root, b"a", b"b")
     os.setxattr(os.path.join(root, b"b"), "user.tag", b"mine")
-    (one,) = act(planned(root), "hardlink", dry_run=False, journal=Journal(None))
-    assert (one.outcome, "other attributes" in one.why) == ("left", True)
+    (one,) = remove_copies(planned(root), "hardlink", dry_run=False, journal=Journal(None))
+    assert (one.outcome, "attributes differ" in one.reason) == ("left", True)
     assert os.getxattr(os.path.join(root, b"b"), "user.tag") == b"mine"
 
 
@@ -790,7 +806,7 @@ def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, as
                 else:
                     os.rename(new, target)
 
-    (one,) = act([group], how, dry_run=False, journal=Replacing(None))
+    (one,) = remove_copies([group], how, dry_run=False, journal=Replacing(None))
     assert one.outcome == "left"
     found = contents_of(root)
     other = os.path.join(root, b"own" if which == b"kept" else b"kept")
@@ -820,7 +836,7 @@ def test_a_new_version_that_comes_at_any_moment_is_not_lost(root, how):
 
         thread = threading.Thread(target=replace)
         thread.start()
-        list(act(groups, how, dry_run=False, journal=Journal(None)))
+        list(remove_copies(groups, how, dry_run=False, journal=Journal(None)))
         thread.join()
         found = contents_of(root)
         assert set(found.values()) == {b"a new version", b"old"}, attempt
@@ -837,8 +853,8 @@ def test_what_lies_in_the_trash_is_no_copy_to_keep(root, trash):
     text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 8, "files": [
         {"key": key, "keep": number == 0, "size": 8, "mtime_ns": -1} for number, key in enumerate(both)
     ]}]})  # fmt: skip
-    (one,) = act(from_json(text), "delete", dry_run=False, journal=Journal(None))
-    assert (one.outcome, one.why) == ("left", "no copy that is to be kept has its bytes any more")
+    (one,) = remove_copies(from_json(text), "delete", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.reason) == ("left", "no kept file has its bytes any more")
 
 
 @pytest.mark.parametrize("key", ["relative", "", "/a\x00b", "/a\ud800b", "/a\\x00b", "../up"])
@@ -872,6 +888,6 @@ def test_a_full_disk_for_the_journal_leaves_the_files(root):
         def write(self, **_):
             raise OSError(28, "No space left on device")
 
-    (one,) = act(planned(root), "delete", dry_run=False, journal=Full(None))
-    assert (one.outcome, one.why) == ("left", "No space left on device")
+    (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=Full(None))
+    assert (one.outcome, one.reason) == ("left", "No space left on device")
     assert len(contents_of(root)) == 2

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 import docindex
-from docindex.folders import scan as scanning
-from docindex.folders.copies import copies
+from docindex.folders import scanner as scanning
+from docindex.folders.exact_copies import find_copies
+from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.likeness import likenesses, too_common
+from docindex.folders.likeness import LikenessLimits, count_common_fingerprints, find_likenesses
 from docindex.folders.path_keys import key_of, path_of, root_of
-from docindex.folders.scan import scan
-from docindex.folders.walk import Skipped, WalkOptions
+from docindex.folders.scanner import scan
+from docindex.folders.walk import FailedFile, Skipped, WalkOptions
 from tests.folders import hostile
 from tests.storage.texts import prose
 
@@ -51,7 +52,7 @@ def test_the_hostile_tree_is_scanned_and_nothing_is_opened_that_should_not_be(in
     report = scan(index, [root_of(folder)])
     assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
     assert set(index) == {key_of(path) for path, kind in wanted.items() if kind == "text"}
-    assert (dict(report.skipped.counts), report.skipped.failed) == (skipped, [])
+    assert (report.skipped, report.failed) == (skipped, ())
     assert {path_of(key) for key in index} <= set(wanted)
     # Once more, and once their times can be believed nothing is read again.
     again = scan(index, [root_of(folder)])
@@ -66,21 +67,21 @@ def test_what_may_not_be_read_is_counted_and_tried_again(tmp_path):
     wanted, _ = hostile.make(folder)
     locked = hostile.lock(folder)
     program = (
-        "import os, sys, docindex; from docindex.folders.scan import scan\n"
+        "import os, sys, docindex; from docindex.folders.scanner import scan\n"
         "roots = [os.fsencode(sys.argv[1])]\n"
         "with docindex.open(':memory:') as index, docindex.open(':memory:') as warm:\n"
         "    scan(warm, roots)  # for Python may lie where nobody else may read it later\n"
         "    if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "    report = scan(index, roots)\n"
-        "    print(len(index), report.files, report.skipped.counts['unreadable'], "
-        "sorted(report.skipped.failed))"
+        "    print(len(index), report.files, report.skipped['unreadable'], "
+        "sorted((file.key, file.reason) for file in report.failed))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, folder], capture_output=True, text=True, check=False, cwd="/"
     )
     below = [path for path in wanted if path.startswith(tuple(locked))]
     texts = [path for path, kind in wanted.items() if kind == "text" and path not in below]
-    failed = sorted((path, "Permission denied") for path in locked)
+    failed = sorted((key_of(path), "Permission denied") for path in locked)
     assert done.stdout == f"{len(texts)} {len(wanted) - len(below)} {len(locked)} {failed}\n", done.stderr
     with docindex.open(tmp_path / "index") as index:
         for path in locked:
@@ -123,7 +124,7 @@ def test_changes_moves_and_removals_are_followed(index, folder):
     assert (first.added, first.texts, first.binaries) == (7, 6, 1)
     numbers = {key: index[key].id for key in index}
     second = scan(index, [root_of(folder)])
-    assert (second.unchanged, second.read) == (7, 0)
+    assert (second.unchanged, second.bytes_read) == (7, 0)
     (folder / "a.txt").write_text("changed")
     (folder / "b.txt").unlink()
     (folder / "sub").mkdir()
@@ -158,8 +159,8 @@ def test_options_say_what_is_walked_to(index, folder):
     (folder / "link").symlink_to(folder / "sub")
 
     def names(**options):
-        report = scan(index, [root_of(folder)], WalkOptions(**options))
-        return sorted(str(Path(key).relative_to(folder)) for key in report.seen), dict(report.skipped.counts)
+        report = scan(index, [root_of(folder)], options=WalkOptions(**options))
+        return sorted(str(Path(key).relative_to(folder)) for key in report.seen), report.skipped
 
     everything = ["a.txt", "b.log", "large.txt", "sub/c.txt", "sub/deep/d.txt"]
     assert names() == (everything, {"hidden": 1, "symlink": 1})
@@ -196,8 +197,8 @@ def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
     for number in range(50):
         (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
     settled(folder)
-    monkeypatch.setattr(scanning, "_AT_RISK_S", 0)
-    read, paths = scanning.read, []
+    monkeypatch.setattr(scanning, "_COMMIT_AFTER_S", 0)
+    read, paths = scanning.read_file, []
 
     def stop(path, **options):
         paths.append(path)
@@ -205,7 +206,7 @@ def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
             raise KeyboardInterrupt
         return read(path, **options)
 
-    monkeypatch.setattr(scanning, "read", stop)
+    monkeypatch.setattr(scanning, "read_file", stop)
     with pytest.raises(KeyboardInterrupt):
         scan(index, [root_of(folder)], workers=1)
     kept = len(index)
@@ -229,8 +230,8 @@ def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monk
 
     monkeypatch.setattr("docindex.folders.file_reader.os.fstat", changing)
     report = scan(index, [root_of(folder)])
-    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
-    assert report.skipped.failed == [(root_of(folder / "a.txt"), "it was changed while it was read")]
+    assert (len(index), report.skipped["unreadable"]) == (0, 1)
+    assert report.failed == (FailedFile(str(folder / "a.txt"), "it was changed while it was read"),)
     monkeypatch.undo()
     scan(index, [root_of(folder)])
     assert index.text(str(folder / "a.txt")) == "longer than it was before"
@@ -238,18 +239,18 @@ def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monk
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(index, folder, monkeypatch):
     (folder / "a.txt").write_text("some text")
-    read = scanning.read
+    read = scanning.read_file
 
     def swapped(path, **options):
         os.unlink(path)
         os.mkfifo(path)
         return read(path, **options)
 
-    monkeypatch.setattr(scanning, "read", swapped)
+    monkeypatch.setattr(scanning, "read_file", swapped)
     began = time.monotonic()
     report = scan(index, [root_of(folder)])
     assert time.monotonic() - began < 5
-    assert (len(index), report.skipped.counts["unreadable"]) == (0, 1)
+    assert (len(index), report.skipped["unreadable"]) == (0, 1)
 
 
 def test_a_hundred_thousand_files_in_one_folder(index, folder):
@@ -257,8 +258,8 @@ def test_a_hundred_thousand_files_in_one_folder(index, folder):
     for number in range(100_000):
         os.close(os.open(f"{number}", os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=at))
     os.close(at)
-    report = scan(index, [root_of(folder)], WalkOptions(min_size=1))
-    assert dict(report.skipped.counts) == {"too small": 100_000}
+    report = scan(index, [root_of(folder)], options=WalkOptions(min_size=1))
+    assert report.skipped == {"too small": 100_000}
 
 
 def test_another_file_with_the_number_and_time_of_a_removed_one_is_read(index, folder):
@@ -295,14 +296,14 @@ def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
         (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
     settled(folder)
     program = (
-        "import docindex, os, sys; from docindex.folders import scan as scanning\n"
+        "import docindex, os, sys; from docindex.folders import scanner as scanning\n"
         "import docindex.index.writer; docindex.index.writer._COMMIT = 20_000\n"
-        "read, paths = scanning.read, []\n"
+        "read, paths = scanning.read_file, []\n"
         "def stop(path, **options):\n"
         "    paths.append(path)\n"
         "    if len(paths) == 250: os.kill(os.getpid(), 9)\n"
         "    return read(path, **options)\n"
-        "scanning.read = stop\n"
+        "scanning.read_file = stop\n"
         "scanning.scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], workers=1)"
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "own", folder], check=False)
@@ -321,7 +322,9 @@ def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
     # As it was on a disk of its own, of which the empty folder is left.
     index.files.put(file._replace(device=file.device + 1) for file in index.files.under(str(folder)))
     (folder / "a.txt").unlink()
-    with pytest.raises(docindex.UnreadableFile, match="is its disk mounted"):
+    with pytest.raises(
+        docindex.UnreadableFile, match="on another device than at the last scan; mount its disk"
+    ):
         scan(index, [root_of(folder)])
     assert list(index) == [str(folder / "a.txt")]
 
@@ -329,17 +332,17 @@ def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
 def test_files_that_were_never_read_are_copies_of_nothing(index, folder, monkeypatch):
     for name in "abcd":
         (folder / f"{name}.txt").write_text(f"the text of {name.replace('c', 'a')}")
-    read = scanning.read
+    read = scanning.read_file
 
     def refusing(path, **options):
         if path.endswith((b"c.txt", b"d.txt")):
             raise scanning.NotReadable("Permission denied")
         return read(path, **options)
 
-    monkeypatch.setattr(scanning, "read", refusing)
+    monkeypatch.setattr(scanning, "read_file", refusing)
     report = scan(index, [root_of(folder)])
-    assert report.skipped.counts["unreadable"] == 2
-    assert copies(index, [str(folder)], Skipped()) == []
+    assert report.skipped["unreadable"] == 2
+    assert find_copies(index, [str(folder)], Skipped()) == []
 
 
 def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folder):
@@ -387,11 +390,15 @@ def test_what_too_many_texts_have_is_no_likeness(index, folder):
         (folder / f"{number}.txt").write_text(f"{template}\n{own} {number}")
     settled(folder)
     scan(index, [root_of(folder)])
-    assert too_common(index, 12) == 0
-    assert too_common(index, 11) > 0
-    (whole,) = likenesses(index, [str(folder)], min_resemblance=0.5, min_containment=None)
+    assert count_common_fingerprints(index, 12) == 0
+    assert count_common_fingerprints(index, 11) > 0
+    (whole,) = find_likenesses(
+        index, [str(folder)], LikenessLimits(min_resemblance=0.5, min_containment=None)
+    )
     assert len(whole.files) == 12
-    rest = likenesses(index, [str(folder)], min_resemblance=0.5, min_containment=None, ignore_above=11)
+    rest = find_likenesses(
+        index, [str(folder)], LikenessLimits(min_resemblance=0.5, min_containment=None, ignore_above=11)
+    )
     assert [len(group.files) for group in rest] == [2] * 6
 
 
@@ -405,7 +412,7 @@ def test_what_is_inside_several_is_shown_once(index, folder):
         (folder / name).write_text(f"{prose(random.Random(9), 100)}\n{prose(random.Random(own), 12)}")
     settled(folder)
     scan(index, [root_of(folder)])
-    groups = likenesses(index, [str(folder)], min_resemblance=0.95)
+    groups = find_likenesses(index, [str(folder)], LikenessLimits(min_resemblance=0.95))
     shown = [[Path(file.key).stem for file in group.files] for group in groups]
     assert ["book", "final"] in shown
     assert ["final", "draft"] in shown
@@ -419,7 +426,8 @@ def test_a_group_is_contained_by_its_first(index, folder):
         (folder / f"final {number}.txt").write_text(f"{draft}\n{rest} end {number}")
     settled(folder)
     scan(index, [root_of(folder)])
-    groups = {group.kind: group for group in likenesses(index, [str(folder)], min_containment=0.9)}
+    found = find_likenesses(index, [str(folder)], LikenessLimits(min_containment=0.9))
+    groups = {group.kind: group for group in found}
     assert sorted(groups) == ["contained", "near"]
     assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]
 
@@ -434,8 +442,8 @@ def test_a_text_that_becomes_something_else_leaves_the_index_even_after_a_failur
         def refuse(*_, **__):
             raise NotReadable("Permission denied")
 
-        patches.setattr(scanning, "read", refuse)
-        assert scan(index, [root_of(folder)]).skipped.counts["unreadable"] == 1
+        patches.setattr(scanning, "read_file", refuse)
+        assert scan(index, [root_of(folder)]).skipped["unreadable"] == 1
     scan(index, [root_of(folder)])
     assert len(index) == 0
 
@@ -445,7 +453,7 @@ def test_another_link_to_a_file_that_is_left_out_moves_nothing(index, folder):
     settled(folder)
     scan(index, [root_of(folder)])
     os.link(folder / "a.txt", folder / "b.txt")
-    report = scan(index, [root_of(folder)], WalkOptions(exclude=["a.txt"]))
+    report = scan(index, [root_of(folder)], options=WalkOptions(exclude=["a.txt"]))
     assert (report.moved, report.added) == (0, 1)
     assert set(index) == {str(folder / "a.txt"), str(folder / "b.txt")}
 
@@ -460,7 +468,7 @@ def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
     index.files.put(file._replace(device=file.device + 1) for file in files if "/disk/" in file.key)
     (folder / "disk" / "there.txt").unlink()
     report = scan(index, [root_of(folder)])
-    assert (report.removed, report.skipped.counts) == (0, {"on a disk that is not there": 1})
+    assert (report.removed, report.skipped) == (0, {"on a disk that is not mounted": 1})
     assert len(index) == 2
     (folder / "here.txt").unlink()
     assert scan(index, [root_of(folder)]).removed == 1
@@ -483,11 +491,11 @@ def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, f
     settled(tmp_path / "outside")
     (folder / "link").symlink_to(tmp_path / "outside")
     follow = WalkOptions(follow_symlinks=True)
-    assert scan(index, [root_of(folder)], follow).added == 1
-    assert scan(index, [root_of(folder)], follow).unchanged == 1
+    assert scan(index, [root_of(folder)], options=follow).added == 1
+    assert scan(index, [root_of(folder)], options=follow).unchanged == 1
     assert set(index) == {str(folder / "link" / "a.txt")}
     (tmp_path / "outside" / "a.txt").unlink()
-    assert scan(index, [root_of(folder)], follow).removed == 1
+    assert scan(index, [root_of(folder)], options=follow).removed == 1
 
 
 def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(index, folder):
@@ -498,7 +506,7 @@ def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(in
     scan(index, [root_of(folder)])
     (folder / "old").rename(folder / "new")
     (folder / "old").symlink_to("new")
-    report = scan(index, [root_of(folder)], WalkOptions(exclude=["left*"]))
+    report = scan(index, [root_of(folder)], options=WalkOptions(exclude=["left*"]))
     assert (report.moved, report.added, report.removed) == (1, 0, 0)
     assert set(index) == {str(folder / "new" / "a.txt"), str(folder / "left out.txt")}
 
@@ -508,7 +516,7 @@ def test_what_lies_below_a_root_that_is_a_link_stays_when_it_is_left_out(index, 
     settled(folder)
     (tmp_path / "link").symlink_to(folder)
     scan(index, [root_of(tmp_path / "link")])
-    assert scan(index, [root_of(tmp_path / "link")], WalkOptions(exclude=["*"])).removed == 0
+    assert scan(index, [root_of(tmp_path / "link")], options=WalkOptions(exclude=["*"])).removed == 0
     assert set(index) == {str(tmp_path / "link" / "a.txt")}
 
 
@@ -519,11 +527,7 @@ def test_many_that_cannot_be_looked_at_cost_no_more_than_each_once(index, folder
     settled(folder)
     scan(index, [root_of(folder)])
     known = {file.key: file for file in index.files.under(str(folder))}
-    scanner = scanning._Scan(index, root_of(folder), WalkOptions(), scanning.Report(), lambda *_: None)
-    failed = [(path_of(key), "Permission denied") for key in known]
-    scanner._report.skipped.failed += failed
-    assert scanner._without_hidden(dict(known)) == {}
-    scanner._report.skipped.failed[:] = [(root_of(folder / "many"), "Permission denied")]
-    assert scanner._without_hidden(dict(known)) == {}
-    scanner._report.skipped.failed[:] = [(root_of(folder / "man"), "Permission denied")]
-    assert scanner._without_hidden(dict(known)) == known
+    failed = {path_of(key) for key in known}
+    assert FilePresence.without_hidden(known, known, failed) == ({}, 0)
+    assert FilePresence.without_hidden(known, known, {root_of(folder / "many")}) == ({}, 0)
+    assert FilePresence.without_hidden(known, known, {root_of(folder / "man")}) == (known, 0)
