@@ -1,19 +1,21 @@
-"""The journal of what `act` does to files: one line of JSON when a step begins, one when it is done or undone.
+"""Write and read the journal of `act`, from which `undo` brings files back.
 
-Each line is on the disk before the next change is made. Must never lose a line that was written.
+Each line is on the disk before the next change to a file is made; `journal_steps` knows what a line says. Must
+never lose a line that was written.
 """
 
 import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import platformdirs
 
 from docindex.errors import Busy, UnreadableFile
+from docindex.folders.journal_steps import JournalStep, begun_entry, done_entry, follow_entry, undone_entry
 from docindex.folders.system import BINARY_FLAG, exclusive_lock
 
 
@@ -31,7 +33,19 @@ class Journal:
         if self._descriptor is not None:
             os.close(self._descriptor)
 
-    def write(self, **entry: object) -> None:
+    def begin(self, step: JournalStep) -> None:
+        """Record that a step begins. Until this returns, the step must not change anything."""
+        self.append(begun_entry(step))
+
+    def end(self, step: JournalStep, trashed: str | None) -> None:
+        """Record that a step is done, and the key of the file in the trash if that is where it is."""
+        self.append(done_entry(step, trashed))
+
+    def revoke(self, step: JournalStep) -> None:
+        """Record that a step is undone, or did not take place."""
+        self.append(undone_entry(step))
+
+    def append(self, entry: Mapping[str, object]) -> None:
         """Append a line, whole or not at all, and wait until it is on the disk."""
         if self.path is None:
             return
@@ -61,14 +75,15 @@ def own_journal() -> Path:
     return platformdirs.user_state_path("docindex", ensure_exists=True) / "journal.jsonl"
 
 
-def open_steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """The steps of a journal that were begun and not undone, in their order; `done` tells whether they ended.
+def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
+    """The steps of a journal that were begun and not undone, in their order.
 
-    A line that is not JSON was cut short: the step it would have begun did not begin, and whether a step ended
-    can be seen from the files. `ValueError` for a file without any line of a journal, `UnreadableFile` for one
-    that cannot be read. No steps if the file does not exist.
+    A line that is not JSON was cut short, as by a power failure, and is ignored: if it would have begun a step,
+    that step changed nothing; if it would have ended one, `undo` can tell that from the files. No steps if the
+    file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for one that cannot be
+    read.
     """
-    steps: dict[str, dict[str, Any]] = {}
+    steps: dict[str, JournalStep] = {}
     lines = _lines(path)
     understood = 0
     for number, line in enumerate(lines, 1):
@@ -77,15 +92,15 @@ def open_steps(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
         except ValueError:
             continue
         try:
-            _follow(entry, steps)
-        except (KeyError, TypeError, AttributeError) as error:
+            follow_entry(steps, entry)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(
                 f"line {number} is not one that act wrote to a journal: {line[:60]!r}"
             ) from error
         understood += 1
     if lines and not understood:
         raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
-    return steps
+    return list(steps.values())
 
 
 def _lines(path: str | os.PathLike[str]) -> list[str]:
@@ -98,43 +113,6 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
         return []  # act was never run
     except OSError as error:
         raise UnreadableFile(f"the journal {name} cannot be read: {error.strerror}", name) from error
-
-
-def _follow(entry: dict[str, Any], steps: dict[str, dict[str, Any]]) -> None:
-    """Take one line of a journal into account."""
-    if "begun" in entry:
-        _check_begun(entry)
-        steps[entry["step"]] = {**entry, "done": False}
-    elif "done" in entry:
-        if entry["step"] in steps:
-            steps[entry["step"]] |= {"trashed": entry["trashed"], "done": True}
-    else:
-        steps.pop(entry["undone"], None)
-
-
-_BEGUN_FIELDS = {
-    "step": str,
-    "begun": str,
-    "key": str,
-    "kept": str,
-    "digest": str,
-    "aside": str,
-    "mtime_ns": int,
-    "mode": int,
-    "owner": list,
-    "attributes": dict,
-}
-
-
-def _check_begun(entry: dict[str, Any]) -> None:
-    """`TypeError` or `KeyError` unless a line has the fields of one that begins a step."""
-    if any(type(entry[name]) is not kind for name, kind in _BEGUN_FIELDS.items()):
-        raise TypeError("a field of another type")
-    texts = [*entry["attributes"].values(), *entry["attributes"]]
-    if [type(number) for number in entry["owner"]] != [int, int] or any(
-        type(text) is not str for text in texts
-    ):
-        raise TypeError("an owner or attributes of another type")
 
 
 @contextlib.contextmanager

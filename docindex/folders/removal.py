@@ -14,16 +14,18 @@ import os
 import secrets
 import stat
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.journal import Journal, act_lock
+from docindex.folders.journal_steps import JournalStep
 from docindex.folders.path_keys import key_of, path_of
 from docindex.folders.plan import CopyGroup, PlannedFile
 from docindex.folders.restore import move_into_place, restore_interrupted
 from docindex.folders.system import (
     NO_FOLLOW,
     READ_FLAGS,
+    FileFacts,
     apply_facts,
     extended_attributes,
     file_facts,
@@ -154,12 +156,11 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
     if how == "reflink":
         _share(own, kept)
         return FileOutcome(own.key, kept.key, "done", size=size)
-    step = secrets.token_hex(8)
-    aside = os.path.join(os.path.dirname(own.path), b".docindex-" + step.encode())
+    number = secrets.token_hex(8)
+    aside = os.path.join(os.path.dirname(own.path), b".docindex-" + number.encode())
     facts = file_facts(own.file.fileno())
-    journal.write(
-        begun=how, step=step, key=own.key, kept=kept.key, digest=digest, aside=key_of(aside), **facts
-    )
+    step = JournalStep(number, how, own.key, kept.key, digest, key_of(aside), facts)
+    journal.begin(step)
     removal = _Removal(own, kept, aside)
     try:
         trashed = removal.run(how)
@@ -167,7 +168,7 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
         with contextlib.suppress(OSError, NotReadable):  # then it stays aside, for `undo`
             removal.revert(facts)
             if how != "trash" or _is_file_at(own.path, own.status):
-                journal.write(undone=step)
+                journal.revoke(step)
         if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt stays an interrupt
             raise NotReadable(
                 f"another file has its name by now; it is kept as {key_of(aside)}, docindex undo can restore it"
@@ -175,7 +176,7 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
         raise
     # The step is done, whether the disk has space for this line or not: `undo` can tell from the files.
     with contextlib.suppress(OSError):
-        journal.write(done=how, step=step, trashed=trashed)
+        journal.end(step, trashed)
     return FileOutcome(own.key, kept.key, "done", size=size, trashed=trashed)
 
 
@@ -207,7 +208,7 @@ class _Removal:
         kept.check_unchanged()
         return None
 
-    def revert(self, facts: dict[str, Any]) -> None:
+    def revert(self, facts: FileFacts) -> None:
         """Bring the file back to its path, as far as no other file has that by now."""
         if self._is_unlinked:
             # It has no name any more: the kept file was changed at that very moment.
@@ -232,7 +233,7 @@ def _is_file_at(path: bytes, status: os.stat_result) -> bool:
     return os.path.lexists(path) and os.path.samestat(os.lstat(path), status)
 
 
-def _write_again(own: _OpenFile, path: bytes, facts: dict[str, Any]) -> None:
+def _write_again(own: _OpenFile, path: bytes, facts: FileFacts) -> None:
     """Write an open file that has no name any more to a path, whole or not at all."""
     part = path + b".copy"
     own.file.seek(0)

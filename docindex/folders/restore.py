@@ -7,14 +7,16 @@ the path of another one.
 
 import contextlib
 import dataclasses
+import functools
 import os
-from collections.abc import Generator, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Generator, Iterator
+from typing import Literal, NamedTuple, Self
 
 import xxhash
 
 from docindex.folders.file_reader import NotReadable, digest_of
 from docindex.folders.journal import Journal, act_lock, open_steps
+from docindex.folders.journal_steps import JournalStep
 from docindex.folders.path_keys import path_of
 from docindex.folders.system import NO_FOLLOW, apply_facts, rename_no_replace
 from docindex.folders.trash import from_trash
@@ -42,82 +44,95 @@ def undo_steps(
     What was undone is written to `journal`. `Busy` if another process is at it. With `dry_run` no file is touched.
     """
     with contextlib.nullcontext() if dry_run else act_lock():
-        for step, facts in reversed(open_steps(path).items()):
+        for step in reversed(open_steps(path)):
             try:
-                _restore(facts, dry_run=dry_run)
+                _restore(step, dry_run=dry_run)
             except (OSError, NotReadable) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                yield UndoneFile(facts["key"], "left", reason)
+                yield UndoneFile(step.key, "left", reason)
                 continue
             reason = None
             try:
-                journal.write(undone=step)
+                journal.revoke(step)
             except OSError as error:
                 reason = f"but this cannot be written to the journal: {error.strerror}"
-            yield UndoneFile(facts["key"], "would be undone" if dry_run else "undone", reason)
+            yield UndoneFile(step.key, "would be undone" if dry_run else "undone", reason)
 
 
 def restore_interrupted(journal: Journal) -> Iterator[str]:
     """Put back each file that an interrupted process had moved aside, and yield its key."""
     if journal.path is None:
         return
-    for step, facts in open_steps(journal.path).items():
+    for step in open_steps(journal.path):
         with contextlib.suppress(OSError, NotReadable):  # then `undo` tells why
-            _clear(*(path_of(facts[name]) for name in ("aside", "key", "kept")))
-            if not facts["done"] and _is_aside(facts):
-                _restore(facts, dry_run=False)
-                journal.write(undone=step)
-                yield facts["key"]
+            paths = _StepPaths.of(step)
+            _clear(paths)
+            if not step.is_done and os.path.lexists(paths.aside):
+                _restore(step, dry_run=False)
+                journal.revoke(step)
+                yield step.key
 
 
-def _is_aside(facts: dict[str, Any]) -> bool:
-    return os.path.lexists(path_of(facts["aside"]))
+class _StepPaths(NamedTuple):
+    """The paths of a step."""
+
+    path: bytes
+    kept: bytes
+    aside: bytes
+    trashed: bytes | None
+
+    @classmethod
+    def of(cls, step: JournalStep) -> Self:
+        trashed = None if step.trashed is None else path_of(step.trashed)
+        return cls(path_of(step.key), path_of(step.kept), path_of(step.aside), trashed)
 
 
-def _restore(facts: dict[str, Any], *, dry_run: bool) -> None:
+def _restore(step: JournalStep, *, dry_run: bool) -> None:
     """Bring a file back; `NotReadable` if that is not possible or not needed."""
-    path, kept, aside = (path_of(facts[name]) for name in ("key", "kept", "aside"))
+    paths = _StepPaths.of(step)
     if not dry_run:
-        _clear(aside, path, kept)
-    if _came_back(facts, path, dry_run=dry_run):
-        return
-    if os.path.lexists(path) and not (facts["begun"] == "hardlink" and _is_link_to(path, kept)):
-        where = f"; the file that was there is {facts['aside']}" if _is_aside(facts) else ""
-        raise NotReadable(f"{_TAKEN}{where}")
-    trashed = facts.get("trashed")
-    if os.path.lexists(aside):
-        if not dry_run:
-            move_into_place(aside, path, kept)
-    elif trashed is not None and _has_digest(path_of(trashed), facts["digest"]):
-        if not dry_run:
-            from_trash(path_of(trashed), path)
-    elif not _has_digest(kept, facts["digest"]):
-        raise NotReadable("the kept copy is gone or has other bytes by now")
-    elif not dry_run:
-        _copy_into_place(facts, aside + _COPY, path, kept)
+        _clear(paths)
+    bring_back = _came_back(paths) or _way_back(step, paths)
+    if not dry_run:
+        bring_back()
 
 
-def _came_back(facts: dict[str, Any], path: bytes, *, dry_run: bool) -> bool:
-    """Whether a file is back, by a rename in two steps whose second one is made now."""
-    for old in (facts["aside"], facts.get("trashed")):
-        if old is not None and _is_link_to(path_of(old), path):
-            if not dry_run:
-                os.unlink(path_of(old))
-            return True
-    return False
+def _came_back(paths: _StepPaths) -> Callable[[], None] | None:
+    """How to end a rename in two steps if only the first one was made; None if there is no such rename."""
+    for old in (paths.aside, paths.trashed):
+        if old is not None and _is_link_to(old, paths.path):
+            return functools.partial(os.unlink, old)
+    return None
 
 
-def _copy_into_place(facts: dict[str, Any], new: bytes, path: bytes, kept: bytes) -> None:
+def _way_back(step: JournalStep, paths: _StepPaths) -> Callable[[], None]:
+    """How the file of a step can come back; `NotReadable` if it cannot."""
+    path, kept, aside, trashed = paths
+    is_aside = os.path.lexists(aside)
+    if os.path.lexists(path) and not (step.how == "hardlink" and _is_link_to(path, kept)):
+        raise NotReadable(f"{_TAKEN}; the file that was there is {step.aside}" if is_aside else _TAKEN)
+    if is_aside:
+        return functools.partial(move_into_place, aside, path, kept)
+    if trashed is not None and _has_digest(trashed, step.digest):
+        return functools.partial(from_trash, trashed, path)
+    if _has_digest(kept, step.digest):
+        return functools.partial(_copy_into_place, step, paths)
+    raise NotReadable("the kept copy is gone or has other bytes by now")
+
+
+def _copy_into_place(step: JournalStep, paths: _StepPaths) -> None:
+    new = paths.aside + _COPY
     try:
-        _copy(kept, new, facts)
-        move_into_place(new, path, kept)
+        _copy(paths.kept, new, step)
+        move_into_place(new, paths.path, paths.kept)
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(new)
 
 
-def _clear(aside: bytes, path: bytes, kept: bytes) -> None:
+def _clear(paths: _StepPaths) -> None:
     """Remove the temporary names that an interrupted `act` or `undo` left."""
+    path, kept, aside, _ = paths
     with contextlib.suppress(FileNotFoundError):
         os.unlink(aside + _COPY)
     if _is_link_to(aside + b".new", kept):
@@ -163,7 +178,7 @@ def _has_digest(path: bytes, digest: str) -> bool:
         return False
 
 
-def _copy(source: bytes, target: bytes, facts: dict[str, Any]) -> None:
+def _copy(source: bytes, target: bytes, step: JournalStep) -> None:
     """Copy a file and give the copy its former owner, mode, time and attributes.
 
     Nobody else can read the copy before it has its mode. `NotReadable` if the bytes do not have the digest.
@@ -175,7 +190,7 @@ def _copy(source: bytes, target: bytes, facts: dict[str, Any]) -> None:
             hasher.update(piece)
             copy.write(piece)
         copy.flush()
-        if hasher.hexdigest() != facts["digest"]:
+        if hasher.hexdigest() != step.digest:
             raise NotReadable("the kept copy has other bytes by now")
-        apply_facts(copy.fileno(), facts)
+        apply_facts(copy.fileno(), step.facts)
         os.fsync(copy.fileno())

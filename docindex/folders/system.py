@@ -6,9 +6,9 @@ files where it can: by the time of a call a path may name another file. Must nev
 anyone more rights to one.
 """
 
-import base64
 import contextlib
 import ctypes
+import dataclasses
 import errno
 import os
 import stat
@@ -115,32 +115,45 @@ def extended_attributes(descriptor: int) -> dict[str, bytes]:
         return {}
 
 
-def file_facts(descriptor: int) -> dict[str, Any]:
-    """The owner, mode, time and attributes of a file, as JSON can hold them."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileFacts:
+    """What belongs to a file besides its name and its bytes."""
+
+    mtime_ns: int
+    mode: int
+    """The permission bits, without the type of the file."""
+    user: int
+    group: int
+    attributes: tuple[tuple[str, bytes], ...]
+    """The names and the values of the extended attributes."""
+
+
+def file_facts(descriptor: int) -> FileFacts:
+    """The facts of an open file."""
     status = os.fstat(descriptor)
-    attributes = extended_attributes(descriptor)
-    return {
-        "mtime_ns": status.st_mtime_ns,
-        "mode": stat.S_IMODE(status.st_mode),
-        "owner": [status.st_uid, status.st_gid],
-        "attributes": {name: base64.b64encode(value).decode() for name, value in attributes.items()},
-    }
+    return FileFacts(
+        mtime_ns=status.st_mtime_ns,
+        mode=stat.S_IMODE(status.st_mode),
+        user=status.st_uid,
+        group=status.st_gid,
+        attributes=tuple(extended_attributes(descriptor).items()),
+    )
 
 
-def apply_facts(descriptor: int, facts: dict[str, Any]) -> None:
+def apply_facts(descriptor: int, facts: FileFacts) -> None:
     """Give a new file the facts of another one, as far as this user is allowed to."""
-    mode, owner, status = facts["mode"], tuple(facts["owner"]), os.fstat(descriptor)
+    mode, owner, status = facts.mode, (facts.user, facts.group), os.fstat(descriptor)
     if owner != (status.st_uid, status.st_gid):
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, *owner)
-    for name, value in facts["attributes"].items():
-        with contextlib.suppress(OSError):  # the kernel keeps some to itself
-            os.setxattr(descriptor, name, base64.b64decode(value))
+    for name, value in facts.attributes:
+        with contextlib.suppress(OSError):  # some attributes can be set by the kernel only
+            os.setxattr(descriptor, name, value)
     status = os.fstat(descriptor)
     if owner != (status.st_uid, status.st_gid):
         mode &= 0o777  # a set-user-ID program of another user must not become one of this user
     os.fchmod(descriptor, mode)
-    os.utime(descriptor, ns=(facts["mtime_ns"], facts["mtime_ns"]))
+    os.utime(descriptor, ns=(facts.mtime_ns, facts.mtime_ns))
 
 
 @contextlib.contextmanager

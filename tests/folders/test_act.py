@@ -568,8 +568,8 @@ def test_an_undo_replaces_no_version_that_comes_while_it_copies(root, tmp_path, 
         list(remove_copies(planned(root), "hardlink", dry_run=False, journal=journal))
     copy = restore._copy
 
-    def saving(source, target, facts):
-        copy(source, target, facts)
+    def saving(source, target, step):
+        copy(source, target, step)
         with open(os.path.join(root, b"new"), "wb") as file:
             file.write(b"hours of work")
         os.rename(os.path.join(root, b"new"), os.path.join(root, b"b"))
@@ -799,12 +799,11 @@ def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, as
         file.write(b"old" if as_what == "the same bytes" else b"a new version")
 
     class Replacing(Journal):
-        def write(self, **entry):
-            if "begun" in entry:
-                if as_what == "nothing":
-                    os.unlink(target)
-                else:
-                    os.rename(new, target)
+        def begin(self, _step):
+            if as_what == "nothing":
+                os.unlink(target)
+            else:
+                os.rename(new, target)
 
     (one,) = remove_copies([group], how, dry_run=False, journal=Replacing(None))
     assert one.outcome == "left"
@@ -885,7 +884,7 @@ def test_a_full_disk_for_the_journal_leaves_the_files(root):
             file.write(b"the same")
 
     class Full(Journal):
-        def write(self, **_):
+        def append(self, _entry):
             raise OSError(28, "No space left on device")
 
     (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=Full(None))
