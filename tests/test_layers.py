@@ -80,6 +80,20 @@ INSIDE = {
         },
         {"command_list"},
     ],
+    "folders": [
+        {"path_keys", "system"},
+        {"file_reader", "journal_steps"},
+        {"file_presence", "gitignore", "journal", "trash"},
+        {"restore", "walk", "watch"},
+        {"exact_copies", "file_changes", "likeness"},
+        {"plan", "root_scan"},
+        {"removal", "scanner"},
+        {"actions", "findings"},
+    ],
+    "report": [
+        {"plots"},
+        {"page"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),

@@ -15,7 +15,14 @@ from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
-from docindex.report.page import ReportFile, ReportGroup, counted, html
+from docindex.report.page import (
+    ReportContents,
+    ReportFile,
+    ReportGroup,
+    ReportWording,
+    count_documents,
+    html,
+)
 from docindex.storage.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
@@ -70,7 +77,7 @@ def report_command(
     with open_existing(index_path) as index:
         if output != "-" and Path(output).exists() and Path(output).samefile(index.path):
             raise click.UsageError(f"{output} is the index; name another file for the page")
-        documents, texts = counted(index, where)
+        documents, texts = count_documents(index, [root])
     if not documents:
         remark(f"docindex: the index has nothing under {display_path(root)}; docindex scan adds files")
         return NOTHING_FOUND
@@ -80,18 +87,8 @@ def report_command(
         groups = [_report_group(group) for group in findings.groups]
         found = index.pairs(min_resemblance=min_resemblance, ignore_above=ignore_above, where=where)
         pairs = list(itertools.islice(found, _COUNTED_PAIRS))
-        page = html(
-            index,
-            pairs,
-            groups,
-            documents=documents,
-            texts=texts,
-            limit=limit,
-            title=title,
-            shown=display_path,
-            written=size,
-            percent=percent,
-        )
+        contents = ReportContents(title, documents, texts, groups, pairs, limit)
+        page = html(index, contents, ReportWording(key=display_path, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
         emit(page)

@@ -9,9 +9,14 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
 from docindex.folders.file_reader import NotReadable, beginning_of
+
+try:
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"docindex.folders needs {error.name}; install it with pip install 'docindex[cli]'", name=error.name
+    ) from error
 
 IGNORE_FILE = b".gitignore"
 

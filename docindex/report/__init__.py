@@ -1,1 +1,1 @@
-"""What was found as a page for a browser."""
+"""Show what was found as a page for a browser."""

@@ -1,14 +1,16 @@
-"""An index in, one page of HTML out that needs nothing else: no network, no other file.
+"""Write a report on an index as one page of HTML, which needs no network and no other file.
 
-Whatever names and texts hold, it is text there: jinja2 escapes what it writes, what scripts read is JSON
-without a single "<", and the scripts set text alone. Must never put in more texts than its pairs need.
+Takes the index and the contents of the page, and returns the HTML. Names and texts stay text on the page,
+whatever they contain: jinja2 escapes what it writes, and the script reads JSON without any "<" and sets only
+text. Must never include a text that no shown pair needs.
 """
 
 import dataclasses
 import itertools
 import json
+import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jinja2
@@ -16,15 +18,19 @@ import jinja2
 from docindex.errors import TextNotKept
 from docindex.index.writer import Index
 from docindex.query.pairs import Pair
+from docindex.query.passages import Passage
 from docindex.query.resolve import Key
 from docindex.report.plots import bars, curve
+from docindex.storage.key_ranges import counts_under_roots
 
 _BINS = 20
+"""Bars of the histogram of resemblances."""
+
 _RANKS = 60
 """Points of the curve of ranks, evenly spread on its logarithmic axis."""
 
-LONGEST = 200_000
-"""Characters of a text that are shown; longer ones are cut."""
+LONGEST_TEXT_SHOWN = 200_000
+"""Characters. The page shows the beginning of longer texts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,73 +40,89 @@ class ReportFile:
     key: str
     size: int
     note: str
-    """What is to be said of it beside its name."""
+    """A remark that the page shows after the name of the file; may be empty."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReportGroup:
-    """Files that belong together, as the page lists them."""
+    """A group of files as the page lists it."""
 
     kind: str
     files: Sequence[ReportFile]
     bytes: int
-    """What they take beside the largest."""
+    """The size of all its files but the largest."""
 
 
-def counted(index: Index, where: tuple[str, list[str]]) -> tuple[int, int]:
-    """How many documents fulfil a condition, and how many different texts they are."""
-    condition, bindings = where
-    ((documents, texts),) = index.execute(
-        f"select count(*), count(distinct content) from document where {condition}", bindings
-    )
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReportContents:
+    """What a page shows."""
+
+    title: str
+    documents: int
+    """How many documents the report covers."""
+    texts: int
+    """How many different texts these documents have."""
+    groups: Sequence[ReportGroup]
+    pairs: Sequence[Pair]
+    """All pairs that the overview counts."""
+    limit: int = 200
+    """How many of the pairs are shown with their texts."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReportWording:
+    """How a page writes values for people."""
+
+    key: Callable[[str], str] = str
+    size: Callable[[int], str] = str
+    share: Callable[[float], str] = str
+
+
+_PLAIN = ReportWording()
+
+
+def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
+    """How many documents are under some roots, and how many different texts they have."""
+    ((documents, texts),) = index.execute(*counts_under_roots(roots))
     return documents, texts
 
 
-def html(
-    index: Index,
-    pairs: Sequence[Pair],
-    groups: Sequence[ReportGroup],
-    *,
-    documents: int,
-    texts: int,
-    limit: int,
-    title: str,
-    shown: Callable[[str], str] = str,
-    written: Callable[[int], str] = str,
-    percent: Callable[[float], str] = str,
-) -> str:
-    """The page: an overview, the groups, and so many pairs with their texts side by side.
+def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) -> str:
+    """The page: an overview, the groups, and pairs of documents with their texts side by side.
 
-    Pairs of different texts come before those that say the same of copies, and before the copies. `shown`
-    makes of a key what a person knows it by, `written` of a number of bytes, `percent` of a share.
+    The most alike pairs come first. Pairs that only repeat what another pair shows, because a document is an
+    exact copy, come after all others; pairs of exact copies come last.
+
+    >>> import docindex
+    >>> with docindex.open(":memory:") as index:
+    ...     page = html(index, ReportContents("Nothing yet", 0, 0, [], []))
+    >>> page.startswith("<!DOCTYPE html>"), "<h1>Nothing yet</h1>" in page
+    (True, True)
     """
     stats = index.stats()
-    some, contents = _pairs(index, _telling_first(index, pairs)[:limit])
-    some.sort(key=lambda pair: (pair["rank"], -pair["resemblance"]))
-    keys = [file.key for group in groups for file in group.files]
-    names = {key: shown(key) for key in [*keys, *(pair[side] for pair in some for side in "ab")]}
-    folder = _folder(list(names.values()))
+    shown, texts = _shown_pairs(index, _repetitions_last(index, report.pairs)[: report.limit])
+    shown.sort(key=lambda pair: (pair["rank"], -pair["resemblance"]))
+    keys = [file.key for group in report.groups for file in group.files]
+    names = {key: wording.key(key) for key in [*keys, *(pair[side] for pair in shown for side in "ab")]}
+    folder = _common_folder(list(names.values()))
     names = {key: name.removeprefix(folder) for key, name in names.items()}
-    kinds = _by_kind(groups)
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("docindex.report"), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["percent"] = percent
-    environment.filters["size"] = written
-    return environment.get_template("report.html").render(
-        title=title,
-        documents=documents,
-        texts=texts,
-        whole=documents == stats.documents,
+    kinds = _bytes_by_kind(report.groups)
+    return _template(wording).render(
+        title=report.title,
+        documents=report.documents,
+        texts=report.texts,
+        whole=report.documents == stats.documents,
         folder=folder,
-        groups=groups,
+        groups=report.groups,
         names=names,
-        pairs=some,
-        found=len(pairs),
-        longest=LONGEST,
+        pairs=shown,
+        found=len(report.pairs),
+        longest=LONGEST_TEXT_SHOWN,
         file_bytes=stats.file_bytes,
-        resemblances=_histogram([pair.resemblance for pair in pairs]),
-        kinds=bars(list(kinds), list(kinds.values()), list(map(written, kinds.values())), "bytes by kind"),
+        resemblances=_histogram([pair.resemblance for pair in report.pairs]),
+        kinds=bars(
+            list(kinds), list(kinds.values()), list(map(wording.size, kinds.values())), "bytes by kind"
+        ),
         ranks=curve(_ranks(index), "texts by rank of fingerprint", "rank of the fingerprint", "texts"),
         density=bars(
             ["measured", "2 / (window + 1)"],
@@ -108,12 +130,24 @@ def html(
             [f"{stats.density:.4f}", f"{stats.expected_density:.4f}"],
             "density of fingerprints",
         ),
-        data=_json({"texts": contents, "passages": [pair["passages"] for pair in some]}),
+        data=_json({"texts": texts, "passages": [pair["passages"] for pair in shown]}),
     )
 
 
-def _by_kind(groups: Sequence[ReportGroup]) -> dict[str, int]:
-    """What the groups of each kind take beside their largest files; a file in several groups counts once."""
+def _template(wording: ReportWording) -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("docindex.report"), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["percent"] = wording.share
+    environment.filters["size"] = wording.size
+    return environment.get_template("report.html")
+
+
+def _bytes_by_kind(groups: Sequence[ReportGroup]) -> dict[str, int]:
+    """The bytes of each kind of group, without the largest file of each group.
+
+    A file in several groups counts once.
+    """
     kinds = dict.fromkeys((group.kind for group in groups), 0)
     counted: set[str] = set()
     for group in groups:
@@ -124,10 +158,10 @@ def _by_kind(groups: Sequence[ReportGroup]) -> dict[str, int]:
     return kinds
 
 
-def _folder(names: Sequence[str]) -> str:
-    """The folder that all names begin with, with a slash at its end; or nothing.
+def _common_folder(names: Sequence[str]) -> str:
+    """The folder that all names begin with, with a slash at its end; "" if there is no such folder.
 
-    >>> _folder(["/home/ada/a.txt", "/home/ada/old/a.txt"]), _folder(["a.txt", "/b.txt"])
+    >>> _common_folder(["/home/ada/a.txt", "/home/ada/old/a.txt"]), _common_folder(["a.txt", "/b.txt"])
     ('/home/ada/', '')
     """
     first, last = (name.split("/")[:-1] for name in (min(names, default=""), max(names, default="")))
@@ -135,10 +169,11 @@ def _folder(names: Sequence[str]) -> str:
     return "".join(f"{part}/" for part, _ in itertools.takewhile(lambda both: both[0] == both[1], pairs))
 
 
-def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]]:
-    """Pairs in their order, but those at the end that say of two texts what another one has said.
+def _repetitions_last(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]]:
+    """The pairs, each with its rank, in the order of their ranks.
 
-    Each with its rank: 0 for what is said first, 1 for what is said again, 2 for what is said of one text.
+    The rank is 0 for the first pair of two texts, 1 for a further pair of the same two texts, and 2 for two
+    documents with one text.
     """
     contents: dict[str, int | None] = {}
 
@@ -146,21 +181,21 @@ def _telling_first(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]
         if key not in contents:
             try:
                 contents[key] = index[key].content
-            except KeyError:  # it was removed meanwhile
+            except KeyError:  # it was removed after the pairs were found
                 contents[key] = None
         return contents[key]
 
-    told: set[frozenset[int | None]] = set()
+    met: set[frozenset[int | None]] = set()
     ranked = []
     for pair in pairs:
         both = frozenset((content(pair.a), content(pair.b)))
-        ranked.append((2 if len(both) == 1 else 1 if both in told else 0, pair))
-        told.add(both)
-    return sorted(ranked, key=lambda one: one[0])
+        ranked.append((2 if len(both) == 1 else 1 if both in met else 0, pair))
+        met.add(both)
+    return sorted(ranked, key=operator.itemgetter(0))
 
 
-def _pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """What the page says of each pair, and the texts that they are about, each of them once."""
+def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """What the page shows of each pair; and the texts of these pairs, each text once."""
     numbers: dict[str, int] = {}
     texts: list[str] = []
 
@@ -170,30 +205,42 @@ def _pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, 
             if text is None:
                 return None
             numbers[key] = len(texts)
-            # A line end of old is not one for browsers.
-            texts.append(re.sub("\r(?!\n)", "\n", text[:LONGEST]))
+            # A browser does not show a carriage return alone as the end of a line.
+            texts.append(re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN]))
         return numbers[key]
 
     found = []
     for rank, pair in pairs:
         record: dict[str, Any] = {"rank": rank, **dataclasses.asdict(pair)}
-        passages: list[tuple[int, ...]] = []
+        ranges: list[tuple[int, ...]] = []
         cut = False
         try:
             compared = index.compare(Key(pair.a), Key(pair.b))
             a, b = number_of(pair.a), number_of(pair.b)
-        except (KeyError, TextNotKept):  # it was removed meanwhile, or never there
+        except (
+            KeyError,
+            TextNotKept,
+        ):  # it was removed after the pairs were found, or its text was never kept
             a = b = None
         else:
             for measure in ("resemblance", "containment", "reverse_containment"):
                 record[measure] = getattr(compared, measure)
-            for p in compared.passages:
-                cut |= max(p.query_end, p.end) > LONGEST
-                if max(p.query_start, p.start) < LONGEST:
-                    passages.append((p.query_start, min(p.query_end, LONGEST), p.start, min(p.end, LONGEST)))
-        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": passages}}
+            ranges, cut = _shown_ranges(compared.passages)
+        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges}}
         found.append(record)
     return found, texts
+
+
+def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], bool]:
+    """The start and the end of each passage in both texts as shown; and whether any passage is cut."""
+    ranges: list[tuple[int, ...]] = []
+    cut = False
+    for passage in passages:
+        cut |= max(passage.query_end, passage.end) > LONGEST_TEXT_SHOWN
+        if max(passage.query_start, passage.start) < LONGEST_TEXT_SHOWN:
+            query_end, end = (min(end, LONGEST_TEXT_SHOWN) for end in (passage.query_end, passage.end))
+            ranges.append((passage.query_start, query_end, passage.start, end))
+    return ranges, cut
 
 
 def _histogram(shares: list[float]) -> str:
@@ -205,15 +252,15 @@ def _histogram(shares: list[float]) -> str:
 
 
 def _ranks(index: Index) -> list[tuple[float, float]]:
-    """How many texts have the most common fingerprint, the next one, and so on."""
+    """The rank of a fingerprint and the number of texts that have it, the most common fingerprint first."""
     counts = index.document_frequencies()
     if not len(counts):
         return [(1.0, 1.0)]
     last = len(counts) - 1
-    places = sorted({round(last ** (step / (_RANKS - 1))) if last else 0 for step in range(_RANKS)} | {0})
-    return [(place + 1.0, float(counts[place])) for place in places]
+    ranks = sorted({round(last ** (step / (_RANKS - 1))) if last else 0 for step in range(_RANKS)} | {0})
+    return [(rank + 1.0, float(counts[rank])) for rank in ranks]
 
 
 def _json(data: object) -> str:
-    """JSON for a script element, which nothing in it can end."""
+    """JSON that is safe in a script element: without "<" it cannot end the element."""
     return json.dumps(data).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,6 +1,7 @@
-"""Numbers in, plots as SVG out: strings without a single script, in the colours of the page.
+"""Draw bar charts and curves as SVG.
 
-Must never know what the numbers are about.
+Takes numbers and labels, and returns strings without scripts that take their colours from the page's style
+sheet. Must never depend on what the numbers mean.
 """
 
 import math
@@ -8,26 +9,29 @@ import textwrap
 from collections.abc import Sequence
 from html import escape
 
-_LETTER, _SHORTEST = 6.5, 4
-"""How wide a letter of a label is; and the least number of them in a line below a bar."""
+_LETTER_WIDTH = 6.5
+"""The width of a letter of a label, in the units of the plot."""
 
-_LABELLED = 8
-"""Bars that have room for what they stand for; with more of them an axis says it."""
+_SHORTEST_LINE = 4
+"""The letters that a line of a label has at least, even if the bar above it is narrower."""
+
+_MOST_LABELLED = 8
+"""With more bars than this, their values no longer fit above them; an axis shows the range instead."""
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 40, 14
 
 
 def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], title: str) -> str:
-    """A bar for each value, with its label below and what it stands for above.
+    """A bar for each value, with its label below and the value as `shown` writes it above.
 
     >>> bars(["a"], [2.0], ["two"], "one bar").count("<rect")
     1
     """
     most = max(values, default=0) or 1
     step = (_WIDTH - _LEFT) / max(1, len(values))
-    parts = [_across(_HEIGHT - _BOTTOM)]
-    if len(values) > _LABELLED:
-        parts.append(_across(_TOP))
+    parts = [_horizontal_line(_HEIGHT - _BOTTOM)]
+    if len(values) > _MOST_LABELLED:
+        parts.append(_horizontal_line(_TOP))
         highest = max(range(len(values)), key=values.__getitem__)
         parts.append(_text(_LEFT - 4, _TOP + 4, shown[highest], "end"))
         parts.append(_text(_LEFT - 4, _HEIGHT - _BOTTOM + 4, "0", "end"))
@@ -39,15 +43,15 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
             f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
             f'height="{height:.1f}"><title>{escape(label)}: {escape(text)}</title></rect>'
         )
-        for row, words in enumerate(textwrap.wrap(label, max(_SHORTEST, int(step / _LETTER)))):
+        for row, words in enumerate(textwrap.wrap(label, max(_SHORTEST_LINE, int(step / _LETTER_WIDTH)))):
             parts.append(_text(middle, _HEIGHT - _BOTTOM + 14 + 11 * row, words))
-        if text and len(values) <= _LABELLED:
+        if text and len(values) <= _MOST_LABELLED:
             parts.append(_text(middle, y - 3, text))
     return _svg(parts, title)
 
 
 def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name: str) -> str:
-    """Points joined on two logarithmic axes; all coordinates must be above 0.
+    """A line through some points, on two logarithmic axes. All coordinates must be above 0.
 
     >>> curve([(1, 100), (10, 10), (100, 1)], "down", "rank", "count").count("<polyline")
     1
@@ -78,7 +82,7 @@ def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     return _svg(parts, title)
 
 
-def _across(y: float) -> str:
+def _horizontal_line(y: float) -> str:
     return f'<line class="axis" x1="{_LEFT}" y1="{y}" x2="{_WIDTH}" y2="{y}"/>'
 
 

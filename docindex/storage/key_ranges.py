@@ -26,3 +26,13 @@ def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[s
         condition += " and key not in (select value from json_each(?))"
         bindings.append(json.dumps(list(without)))
     return condition, bindings
+
+
+def counts_under_roots(roots: Iterable[str]) -> tuple[str, list[str]]:
+    """The statement that counts the documents under some roots and their different texts, and its bindings.
+
+    >>> counts_under_roots(["/home/ada"])[0]
+    'select count(*), count(distinct content) from document where (key = ? or (key >= ? and key < ?))'
+    """
+    condition, bindings = under_roots(roots)
+    return f"select count(*), count(distinct content) from document where {condition}", bindings

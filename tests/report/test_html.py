@@ -149,7 +149,7 @@ def test_of_long_texts_the_beginning_is_shown_with_what_is_shared_there(tmp_path
         (mark,) = side.find_elements("css selector", "mark")
         assert browser.execute_script("return arguments[0].textContent", mark) == long[:200_000]
     assert pair.text.startswith("99% alike")
-    assert "the first 200,000 characters are shown" in pair.text
+    assert "Only the first 200,000 characters of each text are shown" in pair.text
     browser.get(before)
 
 

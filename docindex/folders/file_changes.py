@@ -1,0 +1,56 @@
+"""Decide whether a file is the one that an earlier scan noted: unchanged, changed, or moved.
+
+Compares size, time, inode and device, and the digest where these cannot tell. Must never call a file unchanged
+if its time is too recent to trust.
+"""
+
+from docindex.folders.file_reader import FileContent, NotReadable, digest_of
+from docindex.folders.walk import WalkedFile
+from docindex.storage.file_rows import BINARY, TEXT, Tracked
+
+# A change soon after another one may leave size and time as they are: some file systems tell times apart by
+# two seconds only. The next scan reads such a file again.
+_SETTLED_NS = 2_000_000_000
+
+
+def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
+    """What the index notes of a file that was read; its time only if it changed well before that."""
+    status = content.status
+    return Tracked(
+        key=key,
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns if began_ns - status.st_mtime_ns > _SETTLED_NS else -1,
+        device=status.st_dev,
+        inode=status.st_ino,
+        kind=BINARY if content.text is None else TEXT,
+        digest=content.digest,
+    )
+
+
+def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
+    status = found.status
+    return (
+        known.mtime_ns == status.st_mtime_ns
+        and known.size == status.st_size
+        and known.inode == status.st_ino
+        and known.device == status.st_dev
+    )
+
+
+def has_changed(known: Tracked, file: Tracked) -> bool:
+    """Whether a file that had to be read again differs from what was known."""
+    if known.digest and file.digest:
+        return known.digest != file.digest
+    # A file whose time is too recent to trust, and that has no digest, counts as unchanged.
+    return known._replace(mtime_ns=-1) != known or (known.size, known.inode) != (file.size, file.inode)
+
+
+def is_same_file(file: Tracked, found: WalkedFile) -> bool:
+    """Whether a known file is found at another path; its size and its inode are known to be the same."""
+    if file.kind == BINARY:
+        return file.mtime_ns == found.status.st_mtime_ns
+    try:
+        # Another file may have got its inode, and even its time.
+        return digest_of(found.path, file.size, file.mtime_ns) == file.digest
+    except NotReadable:
+        return False

@@ -1,0 +1,280 @@
+"""Scan one root: walk it, read the files that are new or changed, and bring the index up to date with them.
+
+Files with the size, time and inode of the last scan are not opened. Must never forget a document whose file
+could not be read, nor lose finished work when it is interrupted.
+"""
+
+import contextlib
+import dataclasses
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from typing import TypeVar
+
+from docindex.errors import UnreadableFile
+from docindex.folders.file_changes import has_changed, is_same_file, is_unchanged, tracked_file
+from docindex.folders.file_presence import FilePresence, check_mounted
+from docindex.folders.file_reader import FileContent, NotReadable, read_file
+from docindex.folders.path_keys import key_of
+from docindex.folders.walk import FolderProgress, Skipped, WalkedFile, WalkOptions, walk_files
+from docindex.index.writer import Index
+from docindex.storage.contents import text_hash
+from docindex.storage.file_rows import TEXT, Tracked
+
+T = TypeVar("T")
+
+_COMMIT_AFTER_S = 10.0
+"""Seconds after which the texts that were read are committed. An interruption costs at most this much work,
+even on a slow disk."""
+
+_NOTED_AT_A_TIME = 2000
+"""Files that are noted in one transaction."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How files are found and read."""
+
+    options: WalkOptions
+    encoding: str | None
+    workers: int | None
+
+
+@dataclasses.dataclass(slots=True)
+class ScanTally:
+    """The counts of a scan that goes on."""
+
+    unchanged: int = 0
+    added: int = 0
+    changed: int = 0
+    moved: int = 0
+    removed: int = 0
+    texts: int = 0
+    binaries: int = 0
+    bytes: int = 0
+    bytes_read: int = 0
+    skipped: Skipped = dataclasses.field(default_factory=Skipped)
+    guessed: dict[str, str] = dataclasses.field(default_factory=dict)
+    seen: set[str] = dataclasses.field(default_factory=set)
+
+    def count(self, kind: str, size: int) -> None:
+        """Count a file that exists."""
+        self.bytes += size
+        if kind == TEXT:
+            self.texts += 1
+        else:
+            self.binaries += 1
+
+
+class RootScan:
+    """The scan of one root."""
+
+    def __init__(
+        self, index: Index, root: bytes, reading: ReadingOptions, tally: ScanTally, progress: FolderProgress
+    ) -> None:
+        self._index = index
+        self._root = root
+        self._reading = reading
+        self._tally = tally
+        self._progress = progress
+        self._known = {file.key: file for file in index.files.under(key_of(root))}
+        self._presence = FilePresence(root, follow_symlinks=reading.options.follow_symlinks)
+        self._waiting: dict[str, tuple[Tracked, bytes]] = {}
+        """The texts that are being added to the index: the file, and the hash of its text."""
+        self._noted: list[Tracked] = []
+        self._index_files = _identities(index)
+        self._check_cancelled = index.files.cancel_check()
+        self._due = self._done = self._arriving = 0
+        """How many files are to be read, how many are done, and how many texts are being added."""
+
+    def run(self) -> None:
+        """Walk the root, read what is new, note it, and forget what is gone."""
+        new, gone = self._look()
+        new = self._without_moved(new, gone)
+        self._due, texts = len(new), self._texts(new)
+        try:
+            for first in texts:
+                some = itertools.chain([first], _for_a_while(texts))
+                self._done += self._index.add_many(
+                    some, workers=self._reading.workers, progress=self._text_arrived
+                )
+                self._arriving = 0
+                self._note_stored()
+        finally:
+            # Also after an interruption: what is in the index need not be read again.
+            self._note_stored()
+        self._forget(gone)
+
+    def _look(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
+        """The files that are new or changed, and the known files that are gone."""
+        new, gone = [], dict(self._known)
+        try:
+            for found in walk_files(self._root, self._reading.options, self._tally.skipped):
+                key = key_of(found.path)
+                if (found.status.st_ino, found.status.st_dev) in self._index_files:
+                    self._tally.skipped.counts["docindex's own"] += 1
+                    continue
+                known = gone.pop(key, None)
+                if key in self._tally.seen:  # it was found under another root
+                    continue
+                self._tally.seen.add(key)
+                if known is not None and is_unchanged(known, found):
+                    self._tally.unchanged += 1
+                    self._tally.count(known.kind, known.size)
+                else:
+                    new.append(found)
+                self._check_cancelled()
+                self._progress(len(self._tally.seen), None)
+        except OSError as error:
+            root = key_of(self._root)
+            raise UnreadableFile(f"{root} cannot be read: {error.strerror or error}", root) from error
+        if gone and len(gone) == len(self._known) and not new:
+            check_mounted(self._root, self._known.values())
+        return new, self._without_hidden(gone)
+
+    def _without_hidden(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
+        """The files that are really gone: without those on unmounted disks or in folders that failed."""
+        failed = {path for path, _ in self._tally.skipped.failed}
+        gone, away = self._presence.without_hidden(gone, self._known, failed)
+        if away:
+            self._tally.skipped.counts["on a disk that is not mounted"] += away
+        return gone
+
+    def _without_moved(self, new: list[WalkedFile], gone: dict[str, Tracked]) -> list[WalkedFile]:
+        """Rename the documents of files that were moved, and return the other new files."""
+        by_identity: dict[tuple[int, ...], list[Tracked]] = {}
+        for file in gone.values():
+            by_identity.setdefault((file.device, file.inode, file.size), []).append(file)
+        moves: dict[str, tuple[str, Tracked]] = {}
+        for found in new:
+            status, key = found.status, key_of(found.path)
+            before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
+            # A file that was only left out this time still exists; then this is another link to it.
+            if (
+                before
+                and not self._was_read(key)
+                and not self._presence.exists(before[-1])
+                and is_same_file(before[-1], found)
+            ):
+                file = before.pop()
+                digest = file.digest if file.kind == TEXT else None
+                moves[key] = file.key, file._replace(key=key, digest=digest)
+        done: set[str] = set()
+        for batch in _batches_of(list(moves.values())):
+            done |= self._index.files.move(batch)
+        for old in done:
+            self._tally.moved += 1
+            file = gone.pop(old)
+            self._tally.count(file.kind, file.size)
+        return [found for found in new if moves.get(key_of(found.path), ("",))[0] not in done]
+
+    def _texts(self, new: list[WalkedFile]) -> Iterator[tuple[str, str]]:
+        """The key and the text of each text file; binary and failed files are noted or counted."""
+        for number, found in enumerate(new):
+            if number % _NOTED_AT_A_TIME == 0:
+                self._announce(new[number : number + _NOTED_AT_A_TIME])
+            key, began = key_of(found.path), time.time_ns()
+            try:
+                content = read_file(
+                    found.path,
+                    follow_symlinks=self._reading.options.follow_symlinks,
+                    encoding=self._reading.encoding,
+                )
+            except NotReadable as error:
+                self._tally.skipped.fail(found.path, str(error))
+                self._count_done()
+                continue
+            file = tracked_file(key, content, began)
+            self._count_read(file, content)
+            if content.text is None:
+                self._note_binary(file)
+                self._count_done()
+            else:
+                self._waiting[key] = file, text_hash(content.text)
+                yield key, content.text
+
+    def _count_read(self, file: Tracked, content: FileContent) -> None:
+        if not self._was_read(file.key):
+            self._tally.added += 1
+        elif has_changed(self._known[file.key], file):
+            self._tally.changed += 1
+        else:
+            self._tally.unchanged += 1
+        self._tally.count(file.kind, file.size)
+        self._tally.bytes_read += file.size if content.digest else 0
+        if content.guessed and content.encoding is not None:
+            self._tally.guessed[file.key] = content.encoding
+
+    def _text_arrived(self, texts: int, _characters: int) -> None:
+        self._arriving = texts
+        self._progress(self._done + self._arriving, self._due)
+
+    def _count_done(self) -> None:
+        """Count a file that is done with and is not a text."""
+        self._done += 1
+        self._check_cancelled()
+        self._progress(self._done + self._arriving, self._due)
+
+    def _announce(self, some: list[WalkedFile]) -> None:
+        """Note files before their documents are added: after a kill, every document has a noted file."""
+        self._index.files.put(
+            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, None)
+            for found in some
+            if (key := key_of(found.path)) not in self._known
+        )
+
+    def _note_binary(self, file: Tracked) -> None:
+        self._noted.append(file)
+        if len(self._noted) >= _NOTED_AT_A_TIME:
+            self._index.files.put(self._noted)
+            self._noted.clear()
+        if file.key in self._known and self._known[file.key].kind == TEXT:
+            with contextlib.suppress(KeyError):  # somebody else has removed it
+                self._index.remove(file.key)
+
+    def _note_stored(self) -> None:
+        """Note the binary files, and the text files whose texts are in the index by now."""
+        if not (self._noted or self._waiting):
+            return
+        hashes = {key: text for key, (_, text) in self._waiting.items()}
+        stored = self._index.files.stored(hashes)
+        self._index.files.put([*self._noted, *(self._waiting[key][0] for key in stored)])
+        self._noted.clear()
+        self._waiting.clear()
+
+    def _forget(self, gone: dict[str, Tracked]) -> None:
+        """Forget the files that do not exist any more; those that were only left out this time stay."""
+        for batch in _batches_of([file for file in gone.values() if not self._presence.exists(file)]):
+            self._index.files.forget(batch)
+            self._tally.removed += len(batch)
+
+    def _was_read(self, key: str) -> bool:
+        """Whether an earlier scan read a file, and did not only announce it before it was stopped."""
+        known = self._known.get(key)
+        return known is not None and known.inode != 0
+
+
+def _identities(index: Index) -> set[tuple[int, int]]:
+    """The inode and the device of the index's own files, which every scan changes."""
+    found = set()
+    for name in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            status = os.stat(index.path + name)
+            found.add((status.st_ino, status.st_dev))
+    return found
+
+
+def _for_a_while(items: Iterator[T]) -> Iterator[T]:
+    """The next items, as many as come before the next commit is due."""
+    end = time.monotonic() + _COMMIT_AFTER_S
+    for item in items:
+        yield item
+        if time.monotonic() > end:
+            return
+
+
+def _batches_of(things: list[T]) -> Iterator[list[T]]:
+    """Batches of the size that one transaction notes."""
+    for start in range(0, len(things), _NOTED_AT_A_TIME):
+        yield things[start : start + _NOTED_AT_A_TIME]
