@@ -11,14 +11,14 @@ Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` is the home 
 their keys, which are text: `key_of` and `path_of` convert between the two. Progress callbacks are called with
 how much is done, and how much there is in all or None. Errors are those of `docindex`, or `ValueError`.
 
-Scanning needs the package pathspec, which ``pip install 'docindex[cli]'`` installs. It works on Linux, macOS and
-Windows; `act` and `undo` work on Linux only, their dry runs everywhere.
+Scanning needs the package pathspec, which ``pip install 'docindex[cli]'`` installs. It works on Linux, macOS
+and Windows; `act` and `undo` work on Linux only, their dry runs everywhere.
 """
 
 from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo
 from docindex.folders.findings import KINDS, FindingKind, Findings, find
 from docindex.folders.likeness import LikeFile, LikenessGroup, LikenessKind
-from docindex.folders.path_keys import key_of, path_of
+from docindex.folders.path_keys import Root, key_of, path_of
 from docindex.folders.plan import KEEP, CopyGroup, KeepRule, Plan, PlannedFile
 from docindex.folders.removal import HOW, FileOutcome, How
 from docindex.folders.restore import UndoneFile
@@ -44,6 +44,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "PlannedFile",
+    "Root",
     "Scan",
     "UndoOutcome",
     "UndoneFile",

@@ -1,7 +1,8 @@
-"""Act on a plan, and undo what was done: the calls for applications, with progress, dry run and cancel.
+"""Act on a plan, and undo what was done, with progress, dry run and cancel.
 
-A journal records every step before it is made. Acting and undoing are implemented for Linux only; a dry run
-works everywhere. Must never go on after a cancel or an interrupt, nor hide what was done before it.
+Takes a plan or a journal, and returns what became of each file. Acting and undoing are implemented for Linux
+only; a dry run works everywhere. Must never go on after a cancel or an interrupt, nor hide what was done
+before.
 """
 
 import contextlib
@@ -34,16 +35,16 @@ class Outcome:
     """What `act` did."""
 
     files: tuple[FileOutcome, ...]
-    """What became of each file, in the order of the plan; after a cancel, of those that were looked at."""
+    """What became of each file, in the order of the plan; after a cancel, only of the files before it."""
     journal: Path | None
-    """The journal, for `undo`; None after a dry run."""
+    """The path of the journal, for `undo`; None after a dry run."""
     cancelled: bool
     """Whether `cancel` stopped the work before its end."""
     dry_run: bool
 
     @property
     def bytes(self) -> int:
-        """The size of all files that were, or after a dry run would be, removed or linked."""
+        """The size of all files that were removed or linked, or would be after a dry run."""
         return sum(file.size for file in self.files if file.outcome in ("done", "would be done"))
 
 
@@ -52,7 +53,7 @@ class UndoOutcome:
     """What `undo` did."""
 
     files: tuple[UndoneFile, ...]
-    """What became of each file, the last step first; after a cancel, of those that were looked at."""
+    """What became of each file, the last step first; after a cancel, only of the files before it."""
     journal: Path
     cancelled: bool
     """Whether `cancel` stopped the work before its end."""
@@ -71,16 +72,21 @@ def act(
 ) -> Outcome:
     """Remove or link the copies of a plan that are not kept, and return what became of each file.
 
-    Every file is compared byte by byte with a kept copy just before. A file that has changed since the plan was
-    made is left as it is, and `reason` says why. Each step is written to `journal` first, by default that of
-    the person who runs this. Files that an interrupted `act` left aside are restored first.
+    Just before a file is removed, it is compared byte by byte with a kept copy. A file that has changed since
+    the plan was made is left as it is, and its `reason` says why. With `dry_run` all checks are made and
+    nothing is changed.
 
-    `progress` is called with files. `on_file` is called with the outcome of each file as soon as it is known:
-    so a caller knows what was done even if this is interrupted. `cancel` is looked at between two files; what
-    was done stays done.
+    Each step is written to `journal` first; by default that is the journal of the person who runs this. Give
+    each call a journal of its own to undo each call alone. If an earlier `act` with the same journal was
+    interrupted, the file that it was working on is restored first.
 
-    `UnsupportedPlatform`, unless `dry_run`, on another system than Linux; `Busy` while another `act` or `undo`
-    of this person is at work; `ValueError` for an unknown `how`.
+    `progress` is called with the number of files. `on_file` is called with the outcome of each file as soon
+    as it is known, so that the caller knows what was done even if an interrupt ends this call. `cancel` is
+    checked before each file; files that are done stay done.
+
+    Unless `dry_run`: `UnsupportedPlatform` on another system than Linux, `Busy` while another `act` or `undo`
+    of this person is at work, `UnreadableFile` or `ValueError` for a `journal` that cannot be one.
+    `ValueError` for an unknown `how`.
 
     >>> act(Plan(()), "trash", dry_run=True)
     Outcome(files=(), journal=None, cancelled=False, dry_run=True)
@@ -89,11 +95,15 @@ def act(
     path = None
     if not dry_run:
         require_linux("act")
-        path = own_journal() if journal is None else Path(journal).absolute()
-    watch = _Watch(progress, cancel, sum(len(group.others) for group in plan.groups))
+        path = _journal_path(journal)
+        if not path.parent.is_dir():
+            raise UnreadableFile(
+                f"there is no folder {path.parent}; make it, or name another journal", str(path)
+            )
+    observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.groups))
     with Journal(path) as written:
         steps = remove_copies(plan.groups, how, dry_run=dry_run, journal=written)
-        files, cancelled = watch.run(steps, on_file, lambda file: file.outcome != "restored")
+        files, cancelled = observer.run(steps, on_file, lambda file: file.outcome != "restored")
     return Outcome(files, path, cancelled, dry_run)
 
 
@@ -105,35 +115,44 @@ def undo(
     on_file: Callable[[UndoneFile], object] | None = None,
     cancel: CancelFlag | None = None,
 ) -> UndoOutcome:
-    """Bring back the files that `act` removed or linked, the last one first, and return what became of each.
+    """Bring back the files that `act` removed or linked, the last file first, and return what became of each.
 
-    `journal` is that of `Outcome.journal`, by default that of the person who runs this. A file comes back from
-    the trash, or is made again from the kept copy if that still has the same bytes. A file that has taken the
-    path of another one stays. The other parameters and the errors are those of `act`; in addition
-    `UnreadableFile` if there is no such journal, and `ValueError` if the file is not one.
+    Undoes every step of `journal` that is not undone yet, also those of earlier calls of `act` with the same
+    journal. Without `journal`, it is the journal of the person who runs this. A file comes back from the
+    trash, or as a copy of the kept file if that still has the same bytes. If another file has the path by
+    now, that file stays, and the outcome is "left".
+
+    The other parameters and the errors are those of `act`; in addition `UnreadableFile` if there is no such
+    journal, and `ValueError` if the file is not a journal.
 
     >>> undo(dry_run=True).files
     ()
     """
     if not dry_run:
         require_linux("undo")
-    path = own_journal() if journal is None else Path(journal).absolute()
+    path = _journal_path(journal)
     if journal is not None and not path.exists():
         raise UnreadableFile(f"there is no journal at {path}; name one that act wrote", str(path))
-    watch = _Watch(progress, cancel, len(open_steps(path)))
+    observer = _Observer(progress, cancel, len(open_steps(path)))
     with Journal(None if dry_run else path) as written:
-        files, cancelled = watch.run(undo_steps(path, written, dry_run=dry_run), on_file, lambda _file: True)
+        files, cancelled = observer.run(
+            undo_steps(path, written, dry_run=dry_run), on_file, lambda _file: True
+        )
     return UndoOutcome(files, path, cancelled, dry_run)
 
 
+def _journal_path(journal: str | os.PathLike[str] | None) -> Path:
+    return own_journal() if journal is None else Path(journal).expanduser().absolute()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Watch:
+class _Observer:
     """How the caller follows the work and stops it."""
 
     progress: FolderProgress
     cancel: CancelFlag | None
     total: int
-    """How many files there are in all."""
+    """The number of files in all."""
 
     def run(
         self,
@@ -141,7 +160,11 @@ class _Watch:
         on_file: Callable[[F], object] | None,
         counts: Callable[[F], bool],
     ) -> tuple[tuple[F, ...], bool]:
-        """Take the steps one by one, and return what they gave and whether the work was cancelled."""
+        """Run the steps one by one; return the outcome of each file, and whether the work was cancelled.
+
+        `counts` tells whether an outcome counts as progress: a file that is restored first is not in the
+        plan.
+        """
         files: list[F] = []
         done = 0
         with contextlib.closing(steps):

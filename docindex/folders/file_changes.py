@@ -1,7 +1,7 @@
 """Decide whether a file is the one that an earlier scan noted: unchanged, changed, or moved.
 
-Compares size, time, inode and device, and the digest where these cannot tell. Must never call a file unchanged
-if its time is too recent to trust.
+Compares size, time, inode and device, and the digest where these cannot tell. Must never call a file
+unchanged if its time is too recent to trust.
 """
 
 from docindex.folders.file_reader import FileContent, NotReadable, digest_of
@@ -14,7 +14,10 @@ _SETTLED_NS = 2_000_000_000
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
-    """What the index notes of a file that was read; its time only if it changed well before that."""
+    """What the index notes of a file that was read.
+
+    Notes -1 as its time if the file changed shortly before `began_ns`, when reading it began.
+    """
     status = content.status
     return Tracked(
         key=key,
@@ -28,6 +31,7 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
+    """Whether a file has the size, time, inode and device that the index noted."""
     status = found.status
     return (
         known.mtime_ns == status.st_mtime_ns
@@ -38,19 +42,19 @@ def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
 
 
 def has_changed(known: Tracked, file: Tracked) -> bool:
-    """Whether a file that had to be read again differs from what was known."""
+    """Whether a file that was read again differs from what the index noted."""
     if known.digest and file.digest:
         return known.digest != file.digest
-    # A file whose time is too recent to trust, and that has no digest, counts as unchanged.
+    # A file without a digest whose noted time was too recent to trust counts as unchanged.
     return known._replace(mtime_ns=-1) != known or (known.size, known.inode) != (file.size, file.inode)
 
 
 def is_same_file(file: Tracked, found: WalkedFile) -> bool:
-    """Whether a known file is found at another path; its size and its inode are known to be the same."""
+    """Whether a file at another path is a known file that was moved. Their sizes and inodes are the same."""
     if file.kind == BINARY:
         return file.mtime_ns == found.status.st_mtime_ns
     try:
-        # Another file may have got its inode, and even its time.
+        # The system may give the inode of a removed file to a new one, and even the times may agree.
         return digest_of(found.path, file.size, file.mtime_ns) == file.digest
     except NotReadable:
         return False

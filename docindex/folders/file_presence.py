@@ -24,7 +24,8 @@ class FilePresence:
     def exists(self, file: Tracked) -> bool:
         """Whether a regular file exists at a path, or may exist because the system does not say.
 
-        False for one that is only reached through a symbolic link below the root: it is known by its own path.
+        False for one that is only reached through a symbolic link below the root: it is known by its own
+        path.
         """
         path = path_of(file.key)
         try:

@@ -1,4 +1,4 @@
-"""Find every kind of copy among the files of folders: exact copies, the same text, near copies, contained texts.
+"""Find copies among the files of folders: exact copies, the same text, near copies, contained texts.
 
 Reads files and the index, and stores digests in the index for the next time. Must never change a file.
 """
@@ -27,6 +27,7 @@ FindingKind = Literal["exact"] | LikenessKind
 """Exact: files with the same bytes. The others are explained at `LikenessKind`."""
 
 KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
+"""Every value of `FindingKind`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,11 +74,12 @@ def find(
 ) -> Findings:
     """Find copies among the files under some roots and reference folders, as scans know them.
 
-    `kinds` are the kinds of groups to look for. `keep` is the rule that chooses the file to keep of a group of
-    exact copies. Files in `reference` folders are compared with the others, and always kept. With `isolate`
-    the files under one root are not exact copies of each other. With `scan`, the result of a scan of the
-    same folders, only files that it saw are compared; without it, all that the index knows. `ignore_above`
-    ignores fingerprints that more texts have. `progress` is called with the bytes of files to compare.
+    `kinds` are the kinds of groups to look for. `keep` is the rule that chooses the file to keep of a group
+    of exact copies. Files in `reference` folders are compared with the others, and always kept. With
+    `isolate` the files under one root are not exact copies of each other. With `scan`, the result of a scan
+    of the same folders, only files that it saw are compared; without it, all that the index knows.
+    `ignore_above` ignores fingerprints that more texts have. `progress` is called with the bytes of files to
+    compare.
 
     `ValueError` for a parameter out of its range; `Cancelled` after `Index.cancel`.
 

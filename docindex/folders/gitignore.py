@@ -1,6 +1,7 @@
 """Decide which paths a walk leaves out: by the caller's patterns and by the ``.gitignore`` files it meets.
 
-Must never stop a walk: an unreadable ``.gitignore`` has no rules, and a line that is not a pattern is ignored.
+Must never stop a walk: an unreadable ``.gitignore`` has no rules, and a line that is not a pattern is
+ignored.
 """
 
 import fnmatch
@@ -15,7 +16,8 @@ try:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"docindex.folders needs {error.name}; install it with pip install 'docindex[cli]'", name=error.name
+        "docindex.folders needs pathspec 1.0 or later; install it with pip install 'docindex[cli]'",
+        name="pathspec",
     ) from error
 
 IGNORE_FILE = b".gitignore"

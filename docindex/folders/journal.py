@@ -1,7 +1,7 @@
 """Write and read the journal of `act`, from which `undo` brings files back.
 
-Each line is on the disk before the next change to a file is made; `journal_steps` knows what a line says. Must
-never lose a line that was written.
+Each line is on the disk before the next change to a file is made; `journal_steps` knows what a line says.
+Must never lose a line that was written.
 """
 
 import contextlib
@@ -78,10 +78,10 @@ def own_journal() -> Path:
 def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
     """The steps of a journal that were begun and not undone, in their order.
 
-    A line that is not JSON was cut short, as by a power failure, and is ignored: if it would have begun a step,
-    that step changed nothing; if it would have ended one, `undo` can tell that from the files. No steps if the
-    file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for one that cannot be
-    read.
+    A line that is not JSON was cut short, as by a power failure, and is ignored: if it would have begun a
+    step, that step changed nothing; if it would have ended one, `undo` can tell that from the files. No steps
+    if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for one that
+    cannot be read.
     """
     steps: dict[str, JournalStep] = {}
     lines = _lines(path)

@@ -1,7 +1,7 @@
 """The steps of a journal as values, and the lines of JSON that record them: the only place that knows those lines.
 
-A step is one file that `act` removes or links. A journal has one line when a step begins, one when it is done,
-and one when it is undone. Must never take a line that something else wrote for a step.
+A step is one file that `act` removes or links. A journal has one line when a step begins, one when it is
+done, and one when it is undone. Must never take a line that something else wrote for a step.
 """
 
 import base64

@@ -1,8 +1,8 @@
 r"""Convert file paths to document keys and back: a key is text, a path on Unix is any bytes but NUL.
 
-Bytes that are not UTF-8 become ``\xNN``, and a backslash that already looks like the start of ``\xNN`` becomes
-``\x5c``. So two paths never have the same key, and a printed key can be read back. On Windows a key has forward
-slashes. Must never open or change a file.
+Bytes that are not UTF-8 become ``\xNN``, and a backslash that already looks like the start of ``\xNN``
+becomes ``\x5c``. So two paths never have the same key, and a printed key can be read back. On Windows a key
+has forward slashes. Must never open or change a file.
 """
 
 import os

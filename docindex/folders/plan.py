@@ -25,6 +25,7 @@ _BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
     "first": lambda file: (file.key,),
 }
 KEEP = tuple(_BEST)
+"""Every value of `KeepRule`."""
 
 _FORMAT = 1
 

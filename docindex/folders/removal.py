@@ -1,9 +1,9 @@
 """Remove or link the copies of a plan, one by one, after comparing each byte by byte with a kept file.
 
-A file is first renamed to a name that nobody else knows. Only then is it certain which file is removed, and the
-kept file is checked once more. Each step is atomic and is written to the journal before it is made: whatever
-interrupts this, every content that existed still exists. Must never touch a file that is not what the plan
-says, nor a file that is the kept file under another name.
+A file is first renamed to a name that nobody else knows. Only then is it certain which file is removed, and
+the kept file is checked once more. Each step is atomic and is written to the journal before it is made:
+whatever interrupts this, every content that existed still exists. Must never touch a file that is not what
+the plan says, nor a file that is the kept file under another name.
 """
 
 import contextlib
@@ -40,6 +40,7 @@ How = Literal["trash", "hardlink", "reflink", "delete"]
 the storage of the kept file, where the file system can (Btrfs, XFS). Delete: delete them."""
 
 HOW: tuple[How, ...] = ("trash", "hardlink", "reflink", "delete")
+"""Every value of `How`."""
 
 _PIECE = 1 << 20
 _CHANGED = "it was changed while it was compared"
@@ -71,8 +72,8 @@ def check_how(how: str) -> None:
 def remove_copies(
     groups: Iterable[CopyGroup], how: How, *, dry_run: bool, journal: Journal
 ) -> Generator[FileOutcome, None, None]:
-    """Do with the copies of a plan what `how` says, and yield what became of each. First restores the files of
-    an interrupted `act`. With `dry_run` every check is made and no file is touched.
+    """Do with the copies of a plan what `how` says, and yield what became of each. First restores the files
+    of an interrupted `act`. With `dry_run` every check is made and no file is touched.
 
     `Busy` if another process is at it: two plans may each keep what the other one removes.
     """

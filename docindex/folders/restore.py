@@ -41,7 +41,8 @@ def undo_steps(
 ) -> Generator[UndoneFile, None, None]:
     """Undo the steps that the journal at a path has, the last one first, and yield what became of each file.
 
-    What was undone is written to `journal`. `Busy` if another process is at it. With `dry_run` no file is touched.
+    What was undone is written to `journal`. `Busy` if another process is at it. With `dry_run` no file is
+    touched.
     """
     with contextlib.nullcontext() if dry_run else act_lock():
         for step in reversed(open_steps(path)):

@@ -1,7 +1,7 @@
 """Bring an index up to date with folders: add new and changed texts, note other files, forget what is gone.
 
-Takes an index and the roots to scan, and returns a `Scan` that says what changed. The roots are scanned one after
-the other by `root_scan`. Must never let a root that is missing keep the others from being scanned.
+Takes an index and the roots to scan, and returns a `Scan` that says what changed. The roots are scanned one
+after the other by `root_scan`. Must never let a root that is missing keep the others from being scanned.
 """
 
 import dataclasses

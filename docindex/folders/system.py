@@ -1,7 +1,7 @@
 """The calls that differ between operating systems: open, rename, attributes, locks, shared storage.
 
-The only module of the package that may use what only Linux or Unix has. Importing it, and what a scan needs of
-it, works everywhere; what removes files is implemented for Linux alone, see `require_linux`. Works on open
+The only module of the package that may use what only Linux or Unix has. Importing it, and what a scan needs
+of it, works everywhere; what removes files is implemented for Linux alone, see `require_linux`. Works on open
 files where it can: by the time of a call a path may name another file. Must never replace a file, nor give
 anyone more rights to one.
 """

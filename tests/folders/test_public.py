@@ -1,0 +1,503 @@
+"""`docindex.folders` as an application uses it: what each public call reports, and what it refuses."""
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import docindex
+from docindex import folders
+from docindex.folders import journal, system
+from tests.folders.desktop_app import Application
+from tests.storage.texts import prose
+
+OLD_NS = 10**18
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def index(tmp_path):
+    with docindex.open(tmp_path / "own.docindex", durability="normal") as opened:
+        yield opened
+        assert opened.check() == []
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A folder with a group of each kind."""
+    rng = random.Random(3)
+    text, inner, outer = prose(rng, 200), prose(rng, 60), prose(rng, 300)
+    words = text.split()
+    home = tmp_path / "home"
+    contents = {
+        "photo.raw": bytes(range(256)) * 40,
+        "old/photo.raw": bytes(range(256)) * 40,
+        "old/photo again.raw": bytes(range(256)) * 40,
+        "essay.txt": text.encode(),
+        "wide.txt": text.encode("utf-16"),
+        "essay, draft.txt": " ".join([*words[:100], "another", *words[100:]]).encode(),
+        "part.txt": inner.encode(),
+        "whole.txt": f"{outer}\n{inner}".encode(),
+        "latin.txt": "Größe und Länge".encode("latin-1"),
+    }
+    for name, data in contents.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+        os.utime(home / name, ns=(OLD_NS, OLD_NS))
+    return home
+
+
+def files_in(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def names(group):
+    return sorted(Path(file.key).name for file in group.files)
+
+
+def many_copies(folder, count):
+    """Pairs of copies."""
+    folder.mkdir(parents=True)
+    for number in range(count):
+        for side in "ab":
+            (folder / f"{number}{side}").write_bytes(b"content %d" % number)
+
+
+def planned(index, folder, **options):
+    return folders.find(index, [folder], scan=folders.scan(index, [folder]), **options).plan()
+
+
+# scan
+
+
+def test_a_scan_says_what_changed(index, home):
+    seen = folders.scan(index, [home])
+    assert (seen.added, seen.changed, seen.moved, seen.removed, seen.unchanged) == (9, 0, 0, 0, 0)
+    assert (seen.files, seen.texts, seen.binaries, seen.changes) == (9, 6, 3, 9)
+    assert seen.bytes == sum(len(data) for data in files_in(home).values())
+    assert seen.seen == {str(home / name) for name in files_in(home)}
+    assert seen.guessed == {str(home / "latin.txt"): "windows-1252"}
+    assert (seen.skipped, seen.failed) == ({}, ())
+    (home / "part.txt").unlink()
+    again = folders.scan(index, [home])
+    assert (again.removed, again.unchanged, again.changes, again.bytes_read) == (1, 8, 1, 0)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        again.removed = 2
+
+
+def test_roots_are_named_in_any_way(index, home):
+    for root in (home, str(home), os.fsencode(home), "~", Path("~"), f"{home}/"):
+        assert folders.scan(index, [root]).files == 9
+    assert len(index) == 6
+    assert {folders.path_of(key) for key in index} <= {os.fsencode(path) for path in home.rglob("*")}
+
+
+def test_a_forced_encoding_is_that_of_all_texts(index, home):
+    (home / "latin.txt").write_bytes("Größe".encode("cp850"))
+    seen = folders.scan(index, [home / "latin.txt"], encoding="cp850")
+    assert (seen.guessed, index.text(str(home / "latin.txt"))) == ({}, "Größe")
+
+
+def test_the_progress_of_a_scan_counts_files(index, home):
+    calls = []
+    folders.scan(index, [home], progress=lambda done, total: calls.append((done, total)))
+    walked = [done for done, total in calls if total is None]
+    read = [(done, total) for done, total in calls if total is not None]
+    assert walked == list(range(1, 10))
+    assert read[-1] == (9, 9)
+    assert read == sorted(read)
+
+
+def test_a_scan_refuses_what_it_cannot_do(index, home):
+    with pytest.raises(TypeError, match="put it in a list"):
+        folders.scan(index, str(home))
+    with pytest.raises(ValueError, match="unknown encoding 'utf-9'"):
+        folders.scan(index, [home], encoding="utf-9")
+    with pytest.raises(ValueError, match="a path is empty"):
+        folders.scan(index, [""])
+    assert len(index) == 0
+    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read") as caught:
+        folders.scan(index, [home / "nothing", home])
+    assert caught.value.path == str(home / "nothing")
+    assert len(index) == 6  # the other roots were scanned
+
+
+def test_a_scan_is_cancelled_from_another_thread(index, home):
+    def cancel(done, _total):
+        if done == 3:
+            thread = threading.Thread(target=index.cancel)
+            thread.start()
+            thread.join()
+
+    with pytest.raises(docindex.Cancelled):
+        folders.scan(index, [home], progress=cancel)
+    assert folders.scan(index, [home]).files == 9
+
+
+# find
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("exact", [["photo again.raw", "photo.raw", "photo.raw"]]),
+        ("same text", [["essay.txt", "wide.txt"]]),
+        ("near", [["essay, draft.txt", "essay.txt", "wide.txt"]]),
+        ("contained", [["part.txt", "whole.txt"]]),
+    ],
+)
+def test_each_kind_of_group_is_found(index, home, kind, expected):
+    if kind == "same text":
+        (home / "essay, draft.txt").unlink()
+    folders.scan(index, [home])
+    findings = folders.find(index, [home], kinds=[kind])
+    assert [names(group) for group in findings.groups] == expected
+    assert {group.kind for group in findings.groups} == {kind}
+    everything = folders.find(index, [home])
+    assert set(findings.groups) <= set(everything.groups)
+    assert {group.kind for group in everything.groups} <= set(folders.KINDS)
+    sizes = [group.reclaimable for group in everything.groups]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_only_exact_copies_are_planned(index, home):
+    folders.scan(index, [home])
+    findings = folders.find(index, [home])
+    assert findings.plan().groups == findings.copies
+    assert findings.plan().reclaimable == findings.reclaimable == 2 * 10240
+    assert (findings.unreadable, findings.ignored) == ((), 0)
+    assert folders.find(index, [home], kinds=["near"]).plan().groups == ()
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [("shortest-path", "photo.raw"), ("newest", "old/photo.raw"), ("oldest", "old/photo again.raw"),
+     ("first", "old/photo again.raw")],
+)  # fmt: skip
+def test_the_caller_chooses_which_copy_is_kept(index, home, keep, kept):
+    for age, name in enumerate(("old/photo.raw", "photo.raw", "old/photo again.raw")):
+        os.utime(home / name, ns=(OLD_NS, OLD_NS - age))
+    folders.scan(index, [home])
+    (group,) = folders.find(index, [home], keep=keep).copies
+    assert [file.key for file in group.kept] == [str(home / kept)]
+    assert len(group.others) == 2
+
+
+def test_files_of_reference_folders_are_kept(index, home):
+    folders.scan(index, [home])
+    (group,) = folders.find(index, [home], reference=[home / "old"]).copies
+    assert sorted(Path(file.key).name for file in group.kept) == ["photo again.raw", "photo.raw"]
+    assert [file.key for file in group.others] == [str(home / "photo.raw")]
+    (home / "photo.raw").unlink()
+    folders.scan(index, [home])
+    assert folders.find(index, [home], reference=[home / "old"]).copies == ()
+
+
+def test_files_under_one_isolated_root_are_not_copies_of_each_other(index, home):
+    folders.scan(index, [home])
+    assert folders.find(index, [home / "old"], isolate=True).copies == ()
+    (group,) = folders.find(index, [home / "old"]).copies
+    assert len(group.files) == 2
+
+
+def test_only_files_of_the_scan_are_compared(index, home):
+    folders.scan(index, [home])
+    seen = folders.scan(index, [home], options=folders.WalkOptions(exclude=["old"]))
+    assert folders.find(index, [home], kinds=["exact"], scan=seen).copies == ()
+    assert len(folders.find(index, [home], kinds=["exact"]).copies) == 1
+
+
+def test_a_file_that_cannot_be_read_may_have_copies(index, home):
+    folders.scan(index, [home])
+    (home / "old" / "photo.raw").write_bytes(bytes(10_240))
+    findings = folders.find(index, [home], kinds=["exact"])
+    assert [file.key for file in findings.unreadable] == [str(home / "old" / "photo.raw")]
+    assert [names(group) for group in findings.copies] == [["photo again.raw", "photo.raw"]]
+
+
+def test_what_many_texts_share_is_ignored(index, tmp_path):
+    template = prose(random.Random(1), 60)
+    (tmp_path / "letters").mkdir()
+    for number in range(12):
+        (tmp_path / "letters" / f"{number}").write_text(f"{template} {number}")
+    folders.scan(index, [tmp_path / "letters"])
+    assert len(folders.find(index, [tmp_path / "letters"], ignore_above=None).likenesses) == 1
+    findings = folders.find(index, [tmp_path / "letters"], ignore_above=11)
+    assert (findings.likenesses, findings.ignored > 0) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinds": ["similar"]}, "kinds must be some of exact, same text, near, contained, not similar"),
+        ({"kinds": []}, "kinds is empty"),
+        ({"keep": "best"}, "keep must be one of newest, oldest, shortest-path, first, not 'best'"),
+        ({"min_resemblance": 0.0}, "min_resemblance"),
+        ({"min_containment": 1.5}, "min_containment"),
+    ],
+)
+def test_find_refuses_parameters_out_of_their_range(index, home, options, message):
+    with pytest.raises(ValueError, match=message):
+        folders.find(index, [home], **options)
+
+
+def test_find_reports_progress_in_bytes_and_can_be_cancelled(index, home):
+    folders.scan(index, [home])
+    calls = []
+
+    def cancel(done, total):
+        calls.append((done, total))
+        if len(calls) == 1:
+            thread = threading.Thread(target=index.cancel)
+            thread.start()
+            thread.join()
+
+    with pytest.raises(docindex.Cancelled):
+        folders.find(index, [home], progress=cancel)
+    calls.clear()
+    folders.find(index, [home], kinds=["exact"], progress=lambda *call: calls.append(call))
+    assert calls[-1] == (3 * 10_240, 3 * 10_240)
+
+
+# plan
+
+
+def test_a_plan_is_edited_as_json(index, home):
+    plan = planned(index, home)
+    assert folders.Plan.from_json(plan.to_json()) == plan
+    edited = json.loads(plan.to_json())
+    for file in edited["groups"][0]["files"]:
+        file["keep"] = file["key"].endswith("again.raw")
+    plan = folders.Plan.from_json(json.dumps(edited))
+    assert [Path(file.key).name for file in plan.groups[0].kept] == ["photo again.raw"]
+    folders.act(plan, "delete")
+    assert sorted(name for name in files_in(home) if name.endswith("raw")) == ["old/photo again.raw"]
+
+
+def test_a_plan_that_would_keep_nothing_is_refused(index, home):
+    with pytest.raises(ValueError, match="keeps none of"):
+        folders.Plan.from_json(planned(index, home).to_json().replace("true", "false"))
+    with pytest.raises(ValueError, match="this is not a plan"):
+        folders.Plan.from_json(b"\xff")
+
+
+# act
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+def test_copies_are_removed_and_brought_back(index, home, tmp_path, how):
+    before = files_in(home)
+    calls, files = [], []
+    outcome = folders.act(
+        planned(index, home), how, journal=tmp_path / "journal",
+        progress=lambda *call: calls.append(call), on_file=files.append,
+    )  # fmt: skip
+    assert calls == [(1, 2), (2, 2)]
+    assert outcome.files == tuple(files)
+    assert (outcome.journal, outcome.cancelled, outcome.dry_run) == (tmp_path / "journal", False, False)
+    assert [(file.outcome, file.kept, file.reason) for file in files] == [
+        ("done", str(home / "photo.raw"), None)
+    ] * 2
+    assert outcome.bytes == 2 * 10_240
+    assert all((file.trashed is not None) == (how == "trash") for file in files)
+    left = {name for name in files_in(home) if name.endswith("raw")}
+    assert left == ({name for name in before if name.endswith("raw")} if how == "hardlink" else {"photo.raw"})
+    undone = folders.undo(outcome.journal)
+    assert [(file.outcome, file.reason) for file in undone.files] == [("undone", None)] * 2
+    assert files_in(home) == before
+    assert len({path.stat().st_ino for path in home.rglob("*.raw")}) == 3
+    assert folders.undo(outcome.journal).files == ()
+
+
+def test_a_dry_run_changes_nothing(index, home, tmp_path):
+    before = files_in(home)
+    outcome = folders.act(planned(index, home), "delete", dry_run=True, journal=tmp_path / "journal")
+    assert [file.outcome for file in outcome.files] == ["would be done"] * 2
+    assert (outcome.journal, outcome.dry_run, outcome.bytes) == (None, True, 2 * 10_240)
+    assert (files_in(home), (tmp_path / "journal").exists()) == (before, False)
+
+
+def test_a_changed_file_is_left(index, home):
+    plan = planned(index, home)
+    (home / "old" / "photo.raw").write_bytes(bytes(10_240))
+    outcome = folders.act(plan, "delete")
+    assert {Path(file.key).name: (file.outcome, file.reason) for file in outcome.files} == {
+        "photo.raw": ("left", "it was changed since the plan was made"),
+        "photo again.raw": ("done", None),
+    }
+    assert outcome.bytes == 10_240
+
+
+def test_an_act_is_cancelled_from_another_thread(index, tmp_path):
+    many_copies(tmp_path / "many", 20)
+    plan, stop = planned(index, tmp_path / "many"), threading.Event()
+
+    def cancel_after(done, _total):
+        if done == 5:
+            thread = threading.Thread(target=stop.set)
+            thread.start()
+            thread.join()
+
+    outcome = folders.act(plan, "delete", progress=cancel_after, cancel=stop)
+    assert (outcome.cancelled, len(outcome.files)) == (True, 5)
+    assert len(files_in(tmp_path / "many")) == 35
+    undone = folders.undo(outcome.journal, cancel=stop)
+    assert (undone.cancelled, undone.files) == (True, ())
+    stop.clear()
+    undone = folders.undo(outcome.journal, progress=cancel_after, cancel=stop)
+    assert (undone.cancelled, len(undone.files)) == (False, 5)  # there was nothing left to cancel
+    assert len(files_in(tmp_path / "many")) == 40
+
+
+def test_an_interrupted_act_has_told_what_it_did(index, tmp_path):
+    many_copies(tmp_path / "many", 5)
+    files = []
+
+    def interrupt(file):
+        files.append(file)
+        if len(files) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folders.act(planned(index, tmp_path / "many"), "delete", on_file=interrupt)
+    assert [file.outcome for file in files] == ["done", "done"]
+    assert len(files_in(tmp_path / "many")) == 8
+    assert len(folders.undo().files) == 2
+
+
+def test_act_and_undo_refuse_what_they_cannot_do(index, home, tmp_path):
+    plan, before = planned(index, home), files_in(home)
+    with pytest.raises(ValueError, match="how must be one of trash, hardlink, reflink, delete, not 'shred'"):
+        folders.act(plan, "shred")
+    with journal.act_lock(), pytest.raises(docindex.Busy, match="another docindex act or undo is at work"):
+        folders.act(plan, "delete")
+    with pytest.raises(docindex.UnreadableFile, match=r"there is no folder .*/nowhere"):
+        folders.act(plan, "delete", journal=tmp_path / "nowhere" / "journal")
+    (tmp_path / "diary").write_text("Dear diary\n")
+    with pytest.raises(ValueError, match="is not a journal that act wrote"):
+        folders.act(plan, "delete", journal=tmp_path / "diary")
+    assert files_in(home) == before
+    with pytest.raises(docindex.UnreadableFile, match="there is no journal at"):
+        folders.undo(tmp_path / "nothing")
+    with pytest.raises(ValueError, match="is not a journal that act wrote"):
+        folders.undo(tmp_path / "diary")
+    with pytest.raises(ValueError, match="is not a regular file"):
+        folders.undo(tmp_path)
+    with journal.act_lock(), pytest.raises(docindex.Busy):
+        folders.undo()
+    assert (tmp_path / "diary").read_text() == "Dear diary\n"
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_other_systems_are_refused_with_a_sentence(index, home, monkeypatch, platform):
+    plan, before = planned(index, home), files_in(home)
+    monkeypatch.setattr(system.sys, "platform", platform)
+    for action in (lambda: folders.act(plan, "trash"), folders.undo):
+        with pytest.raises(docindex.UnsupportedPlatform, match=f"works on Linux only, not on {platform}"):
+            action()
+    assert {file.outcome for file in folders.act(plan, "trash", dry_run=True).files} == {"would be done"}
+    assert folders.undo(dry_run=True).files == ()
+    assert files_in(home) == before
+
+
+# undo
+
+
+def test_a_dry_run_of_undo_changes_nothing(index, home):
+    outcome = folders.act(planned(index, home), "trash")
+    removed = files_in(home)
+    undone = folders.undo(dry_run=True)
+    assert [file.outcome for file in undone.files] == ["would be undone"] * 2
+    assert (undone.dry_run, undone.journal, files_in(home)) == (True, outcome.journal, removed)
+
+
+def test_undo_reports_each_file_as_it_goes(index, home):
+    folders.act(planned(index, home), "delete")
+    (home / "old" / "photo.raw").write_text("something new")
+    calls, files = [], []
+    undone = folders.undo(progress=lambda *call: calls.append(call), on_file=files.append)
+    assert calls == [(1, 2), (2, 2)]
+    assert undone.files == tuple(files)
+    assert {Path(file.key).name: (file.outcome, file.reason) for file in files} == {
+        "photo again.raw": ("undone", None),
+        "photo.raw": ("left", "another file has its path by now, and stays"),
+    }
+    assert (home / "old" / "photo.raw").read_text() == "something new"
+
+
+# the surface
+
+
+def test_an_application_removes_copies_and_brings_them_back(index, home, tmp_path):
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "photo.raw").write_bytes((home / "photo.raw").read_bytes())
+    application = Application(index, tmp_path / "journal")
+    before = files_in(tmp_path / "home")
+    seen, findings = application.look(home, tmp_path / "archive")
+    assert (seen.files, len(findings.copies)) == (10, 1)
+    outcome = application.remove(findings)
+    assert [file.outcome for file in outcome.files] == ["done"] * 3
+    assert {name for name in files_in(home) if name.endswith("raw")} == set()
+    assert (tmp_path / "archive" / "photo.raw").exists()
+    assert len(application.bring_back(outcome).files) == 3
+    assert files_in(tmp_path / "home") == before
+    assert application.shown[-3:] == ["done"] * 3
+    assert application.bar.calls[-1] == (3, 3)
+
+
+def documented_assignments(module):
+    """The names that a module assigns at its top level and explains with a string below."""
+    body = ast.parse(inspect.getsource(module)).body
+    for node, below in itertools.pairwise(body):
+        targets = [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def test_each_public_name_is_documented_and_each_call_has_an_example():
+    assert len(folders.__all__) == len(set(folders.__all__))
+    explained = {
+        name
+        for module in [*sys.modules.values()]
+        if getattr(module, "__name__", "").startswith("docindex.folders.")
+        for name in documented_assignments(module)
+    }
+    for name in folders.__all__:
+        member = getattr(folders, name)
+        if inspect.isclass(member) or inspect.isfunction(member):
+            assert (member.__doc__ or "").strip(), name
+            assert not member.__doc__.startswith(f"{name}("), name
+        else:
+            assert name in explained, name
+        if inspect.isfunction(member):
+            assert ">>>" in member.__doc__, name
+        if dataclasses.is_dataclass(member):
+            assert member.__dataclass_params__.frozen, name
+    module_doc = inspect.getdoc(folders)
+    for name in ("scan", "find", "plan", "act", "undo", "to_json"):
+        assert name in module_doc
+
+
+def test_without_pathspec_the_import_says_what_to_install():
+    program = "import sys; sys.modules['pathspec'] = None; import docindex; from docindex import folders"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        "ModuleNotFoundError: docindex.folders needs pathspec 1.0 or later; "
+        "install it with pip install 'docindex[cli]'"
+    )
