@@ -1,6 +1,6 @@
-"""Write and read the journal of `act`, from which `undo` brings files back.
+"""Write the journal of `act`, and read from it what `undo` can bring back.
 
-Each line is on the disk before the next change to a file is made; `journal_steps` knows what a line says.
+Each line is on the disk before the next change to a file is made. `journal_steps` knows the fields of a line.
 Must never lose a line that was written.
 """
 
@@ -34,15 +34,15 @@ class Journal:
             os.close(self._descriptor)
 
     def begin(self, step: JournalStep) -> None:
-        """Record that a step begins. Until this returns, the step must not change anything."""
+        """Record that a step begins. The step must not change anything before this returns."""
         self.append(begun_entry(step))
 
     def end(self, step: JournalStep, trashed: str | None) -> None:
-        """Record that a step is done, and the key of the file in the trash if that is where it is."""
+        """Record that a step is done; `trashed` is the key of the file in the trash, if it is there."""
         self.append(done_entry(step, trashed))
 
     def revoke(self, step: JournalStep) -> None:
-        """Record that a step is undone, or did not take place."""
+        """Record that a step is undone, or was given up without any change."""
         self.append(undone_entry(step))
 
     def append(self, entry: Mapping[str, object]) -> None:
@@ -54,7 +54,7 @@ class Journal:
         line = json.dumps({"at": time.time(), **entry}).encode() + b"\n"
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         if end and not self._ends_in_newline(end):
-            line = b"\n" + line  # a line that was cut short, as by a power failure, must not swallow this one
+            line = b"\n" + line  # else this line would be part of one that a power failure cut short
         try:
             while line:
                 line = line[os.write(self._descriptor, line) :]
@@ -78,9 +78,9 @@ def own_journal() -> Path:
 def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
     """The steps of a journal that were begun and not undone, in their order.
 
-    A line that is not JSON was cut short, as by a power failure, and is ignored: if it would have begun a
-    step, that step changed nothing; if it would have ended one, `undo` can tell that from the files. No steps
-    if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for one that
+    A line that is not JSON was cut short, as by a power failure, and is ignored. If it was the start of a step,
+    the step changed nothing; if it was the end of one, `undo` finds that out from the files. There are no steps
+    if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for a file that
     cannot be read.
     """
     steps: dict[str, JournalStep] = {}
@@ -117,7 +117,7 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 @contextlib.contextmanager
 def act_lock() -> Iterator[None]:
-    """Keep all other processes of this person from `act` and `undo`; `Busy` if one of them is at work."""
+    """Keep other processes of this person from acting and undoing; `Busy` if one of them is at work."""
     path = platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock"
     try:
         with exclusive_lock(path):

@@ -1,7 +1,8 @@
-"""The steps of a journal as values, and the lines of JSON that record them: the only place that knows those lines.
+"""Convert the steps of a journal to lines of JSON and back.
 
-A step is one file that `act` removes or links. A journal has one line when a step begins, one when it is
-done, and one when it is undone. Must never take a line that something else wrote for a step.
+A step is what `act` does to one file. A journal has a line for the start of a step, one for its end, and one
+when the step is undone. No other module knows the fields of these lines. Must never accept a line that `act`
+did not write.
 """
 
 import base64
@@ -17,7 +18,7 @@ class JournalStep:
     """What `act` does, or did, to one file."""
 
     number: str
-    """A random number in hexadecimal: it joins the lines of one step, also across runs."""
+    """A random number in hexadecimal that all lines of the step have."""
     how: str
     key: str
     kept: str
@@ -27,14 +28,14 @@ class JournalStep:
     aside: str
     """The temporary path of the file during the step, as a key."""
     facts: FileFacts
-    """What a new file needs besides the bytes to be like the one that was removed."""
+    """What `undo` gives a copy of the kept file, besides the bytes."""
     is_done: bool = False
     trashed: str | None = None
     """The path of the file in the trash, as a key."""
 
 
 def begun_entry(step: JournalStep) -> dict[str, object]:
-    """The line that is written before a step makes its first change."""
+    """The line to write before the first change of a step."""
     facts = step.facts
     return {
         "begun": step.how,
@@ -51,19 +52,20 @@ def begun_entry(step: JournalStep) -> dict[str, object]:
 
 
 def done_entry(step: JournalStep, trashed: str | None) -> dict[str, object]:
-    """The line that is written after the last change of a step."""
+    """The line to write after the last change of a step."""
     return {"done": step.how, "step": step.number, "trashed": trashed}
 
 
 def undone_entry(step: JournalStep) -> dict[str, object]:
-    """The line that is written once the file of a step is back."""
+    """The line to write once the file of a step is back."""
     return {"undone": step.number}
 
 
 def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
-    """Apply a line to the steps so far, by their numbers: add a step, end it, or drop it because it is undone.
+    """Apply a line to the steps so far: add a step, mark a step as done, or drop a step that is undone.
 
-    `KeyError`, `TypeError`, `AttributeError` or `ValueError` if `act` did not write the line.
+    `steps` has the number of each step as its key. `KeyError`, `TypeError`, `AttributeError` or `ValueError` if
+    `act` did not write the line.
     """
     if "begun" in entry:
         step = _step_of(entry)
@@ -105,7 +107,7 @@ def _all_checked(values: Iterable[Any], kind: type) -> list[Any]:
 
 
 def _checked(value: Any, kind: type) -> Any:
-    """A value, if it has this very type: JSON's true is not a number here."""
+    """The value; `TypeError` unless it has exactly this type, so that true is not a number."""
     if type(value) is not kind:
         raise TypeError(f"{value!r} is not of the type {kind.__name__}")
     return value

@@ -55,7 +55,7 @@ class FileOutcome:
     kept: str | None
     """The key of the copy that stays."""
     outcome: Literal["done", "would be done", "left", "restored"]
-    """Restored: an earlier `act` was interrupted while it worked on this file, and it is back in its place."""
+    """Restored: an earlier `act` was interrupted while it worked on this file; now the file is back."""
     reason: str | None = None
     """Why the file was left as it is, or restored."""
     size: int = 0
@@ -172,7 +172,7 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
                 journal.revoke(step)
         if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt stays an interrupt
             raise NotReadable(
-                f"another file has its name by now; it is kept as {key_of(aside)}, docindex undo can restore it"
+                f"another file has its path by now; it is kept as {key_of(aside)}, and undo can restore it"
             ) from error
         raise
     # The step is done, whether the disk has space for this line or not: `undo` can tell from the files.

@@ -1,9 +1,9 @@
 """The calls that differ between operating systems: open, rename, attributes, locks, shared storage.
 
-The only module of the package that may use what only Linux or Unix has. Importing it, and what a scan needs
-of it, works everywhere; what removes files is implemented for Linux alone, see `require_linux`. Works on open
-files where it can: by the time of a call a path may name another file. Must never replace a file, nor give
-anyone more rights to one.
+This is the only module of docindex that may use a name that only Linux or Unix has. Importing it and scanning
+work on every system; removing files works on Linux only, see `require_linux`. Where possible the functions
+take open files, because by the time of a call a path may name another file. Must never replace a file, nor
+give anyone more rights to a file.
 """
 
 import contextlib
@@ -20,27 +20,32 @@ from typing import Any
 from docindex.errors import UnsupportedPlatform
 
 LONGEST_PATH = 1000
-"""Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes at a time, other systems less."""
+"""Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes in a call, other systems fewer."""
 
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 BINARY_FLAG = getattr(os, "O_BINARY", 0)
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
-"""To read a file; opening a pipe does not wait for a writer."""
+"""For reading a file. With these flags, opening a pipe does not wait for a writer."""
 
 
 def require_linux(action: str) -> None:
-    """`UnsupportedPlatform` unless this is Linux, where moving files without ever losing one is tested."""
+    """`UnsupportedPlatform` unless this is Linux: only there is it tested that no file is ever lost."""
     if sys.platform != "linux":
         raise UnsupportedPlatform(
             f"{action} works on Linux only, not on {sys.platform}; a dry run shows what it would do"
         )
 
 
+def is_opened_by_folders(path: bytes) -> bool:
+    """Whether a path is too long for one call, and the system can open it folder by folder."""
+    return len(path) >= LONGEST_PATH and os.open in os.supports_dir_fd
+
+
 def open_file(path: bytes, flags: int) -> int:
-    """A descriptor for a path of any length."""
+    """A descriptor for a path, on Unix of any length."""
     flags |= getattr(os, "O_CLOEXEC", 0)
-    if len(path) < LONGEST_PATH or os.open not in os.supports_dir_fd:
+    if not is_opened_by_folders(path):
         return os.open(path, flags)
     *folders, name = path.split(b"/")
     at = os.open(b"/", FOLDER)
@@ -59,7 +64,7 @@ def open_file(path: bytes, flags: int) -> int:
 
 def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:
     """The status of an entry of a folder, with its device and its inode."""
-    if os.name == "nt":  # where the entry itself does not know them
+    if os.name == "nt":  # on Windows the entry itself has neither
         return os.stat(entry.path, follow_symlinks=follow)
     return entry.stat(follow_symlinks=follow)
 
@@ -70,19 +75,19 @@ _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 def rename_no_replace(old: bytes, new: bytes) -> None:
-    """Rename a file. If the new name is taken: `FileExistsError`, and nothing is changed."""
+    """Rename a file. `FileExistsError` if the new name is taken; then nothing is changed."""
     try:
         _rename_in_one_step(old, new)
         return
     except OSError as error:
         if error.errno not in _NOT_SUPPORTED:
             raise
-    # Two steps, where the kernel or this file system cannot do it in one.
+    # The kernel or this file system cannot do it in one step, so use two.
     try:
         os.link(old, new, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # some file systems have no links, and some files of other users must not be linked
+    except OSError:  # some file systems have no links, and the kernel protects some files of other users
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.rename(old, new)
     else:
@@ -90,7 +95,7 @@ def rename_no_replace(old: bytes, new: bytes) -> None:
 
 
 def _rename_in_one_step(old: bytes, new: bytes) -> None:
-    """Call Linux's renameat2, which Python does not offer."""
+    """Call renameat2 of Linux, which Python does not offer."""
     if _renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if _renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
@@ -108,7 +113,7 @@ _renameat2 = _load_renameat2()
 
 
 def extended_attributes(descriptor: int) -> dict[str, bytes]:
-    """The extended attributes of a file, including access control lists; empty where there are none."""
+    """The extended attributes of a file, including access control lists; empty if the system has none."""
     try:
         return {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
     except (OSError, AttributeError):
@@ -117,7 +122,7 @@ def extended_attributes(descriptor: int) -> dict[str, bytes]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileFacts:
-    """What belongs to a file besides its name and its bytes."""
+    """The time, the mode, the owner and the extended attributes of a file."""
 
     mtime_ns: int
     mode: int
@@ -129,7 +134,7 @@ class FileFacts:
 
 
 def file_facts(descriptor: int) -> FileFacts:
-    """The facts of an open file."""
+    """The time, the mode, the owner and the extended attributes of an open file."""
     status = os.fstat(descriptor)
     return FileFacts(
         mtime_ns=status.st_mtime_ns,
@@ -141,7 +146,7 @@ def file_facts(descriptor: int) -> FileFacts:
 
 
 def apply_facts(descriptor: int, facts: FileFacts) -> None:
-    """Give a new file the facts of another one, as far as this user is allowed to."""
+    """Give these facts to a new file, as far as the user is allowed to."""
     mode, owner, status = facts.mode, (facts.user, facts.group), os.fstat(descriptor)
     if owner != (status.st_uid, status.st_gid):
         with contextlib.suppress(PermissionError):
@@ -158,7 +163,7 @@ def apply_facts(descriptor: int, facts: FileFacts) -> None:
 
 @contextlib.contextmanager
 def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Hold a lock file; `BlockingIOError` if another process holds it."""
+    """Lock a file and hold the lock; `BlockingIOError` if another process holds it."""
     import fcntl  # Unix only
 
     with open(path, "a", encoding="utf-8") as lock:
@@ -175,7 +180,7 @@ def user_number() -> int:
 _FIDEDUPERANGE = 0xC0189436
 _RANGE = struct.Struct("=QQHHIqQQiI")
 _SHARED_AT_ONCE = 16 << 20
-"""Bytes in one call: some file systems take no more."""
+"""Bytes per call. Some file systems refuse more."""
 
 
 def share_storage(kept: int, other: int, size: int) -> bool:

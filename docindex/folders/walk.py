@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from docindex.folders.gitignore import IGNORE_FILE, IgnoreRules
 from docindex.folders.path_keys import key_of, with_slashes
-from docindex.folders.system import FOLDER, LONGEST_PATH, entry_status, open_file
+from docindex.folders.system import FOLDER, entry_status, is_opened_by_folders, open_file
 
 FolderProgress = Callable[[int, int | None], object]
 """Called with how much is done, and how much there is in all, or None while that is not known.
@@ -169,7 +169,7 @@ class _Walk:
 
 def _entries(folder: bytes, *, follow: bool) -> list[_Entry]:
     """The entries of a folder, sorted by name."""
-    if len(folder) < LONGEST_PATH:
+    if not is_opened_by_folders(folder):
         with os.scandir(folder) as entries:
             found = [
                 _Entry(entry.name, with_slashes(entry.path), *_status(entry, follow=follow))
