@@ -7,12 +7,14 @@
         outcome = folders.act(plan, "trash")        # or dry_run=True
         folders.undo(outcome.journal)
 
-Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` is the home folder. Results name files by
-their keys, which are text: `key_of` and `path_of` convert between the two. Progress callbacks are called with
-how much is done, and how much there is in all or None. Errors are those of `docindex`, or `ValueError`.
+Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
+files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress callback
+receives the amount done, and the total or None while that is unknown. `Index.cancel` stops `scan` and `find`;
+`act` and `undo` take a `cancel` flag. Errors are those of `docindex`, or `ValueError` and `TypeError` for a
+wrong call.
 
-Scanning needs the package pathspec, which ``pip install 'docindex[cli]'`` installs. It works on Linux, macOS
-and Windows; `act` and `undo` work on Linux only, their dry runs everywhere.
+The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. `scan`, `find` and dry runs work on
+Linux, macOS and Windows; `act` and `undo` work on Linux only.
 """
 
 from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo

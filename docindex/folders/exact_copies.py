@@ -1,7 +1,8 @@
 """Find files with the same bytes among those that a scan has seen.
 
-A file is read only if another file has its size, and then its end first. The digests are stored in the index
-for the next time. Must never report files as copies unless all their bytes were read.
+A file is read only if another file has the same size, and its end is read first. The digests are stored in
+the index, so that the next call need not read the files again. Must never report files as copies unless all
+their bytes were read.
 """
 
 import dataclasses
@@ -25,7 +26,7 @@ class ExactCopies:
 
     @property
     def reclaimable(self) -> int:
-        """The bytes that keeping one file gives back; hard links to one file take their space once."""
+        """The bytes that removing all files but one gives back. Hard links to a file take no extra space."""
         return self.size * (len({(file.device, file.inode) for file in self.files}) - 1)
 
 
@@ -47,7 +48,7 @@ def find_copies(
         file.key: file
         for root in roots
         for file in index.files.under(root)
-        # A file without an inode was announced by a scan that was stopped before it read the file.
+        # A file without an inode was announced by a scan that ended before it could read the file.
         if file.size and file.inode and (among is None or file.key in among)
     }
     candidates = _groups(known.values(), lambda file: file.size)
@@ -74,7 +75,7 @@ def find_copies(
 
 
 def _groups(files: Iterable[Tracked], fact: Callable[[Tracked], Hashable]) -> list[list[Tracked]]:
-    """Groups of two or more files for which `fact` is the same."""
+    """The groups of two or more files that have the same `fact`."""
     groups: dict[Hashable, list[Tracked]] = {}
     for file in files:
         groups.setdefault(fact(file), []).append(file)
@@ -86,12 +87,12 @@ class _Comparison:
 
     def __init__(self, skipped: Skipped, progress: Callable[[int], object]) -> None:
         self.digested: list[Tracked] = []
-        """Files with a digest that the index does not have yet."""
+        """The files whose digests are new to the index."""
         self._skipped = skipped
         self._progress = progress
 
     def copies_among(self, files: list[Tracked]) -> Iterator[ExactCopies]:
-        """The groups with the same bytes among files of one size."""
+        """The groups of files with the same bytes among files of one size."""
         links: dict[tuple[int, int], list[Tracked]] = {}
         for file in files:
             links.setdefault((file.device, file.inode), []).append(file)
@@ -105,7 +106,7 @@ class _Comparison:
                 yield ExactCopies(same[0].size, digest, tuple(sorted(members, key=lambda file: file.key)))
 
     def _same_tail(self, files: list[Tracked]) -> list[list[Tracked]]:
-        """Files of one size in groups with the same end; one group if reading them whole costs no more."""
+        """The groups of files with the same end; or all files, if reading them whole costs no more."""
         if files[0].size <= TAIL or all(file.digest for file in files):
             return [files]
         tails = {}
@@ -116,7 +117,7 @@ class _Comparison:
         return _groups([file for file in files if file.key in tails], lambda file: tails[file.key])
 
     def _with_digests(self, files: list[Tracked]) -> Iterator[Tracked]:
-        """The readable files among some, with their digests."""
+        """The files that can be read, with their digests."""
         for file in files:
             if file.digest:
                 yield file

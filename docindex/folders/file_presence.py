@@ -1,7 +1,7 @@
-"""Decide whether a known file that a walk did not meet is gone, or only out of sight.
+"""Decide whether a known file that a walk did not meet is gone, or still exists.
 
-Out of sight is a file on a disk that is not mounted, in a folder that could not be read, or one that the
-options left out. In doubt a file exists. Must never open a file.
+A file may still exist on a disk that is not mounted, or in a folder that could not be read, or the options of
+the scan may have excluded it. In doubt a file exists. Must never open a file.
 """
 
 import os
@@ -22,10 +22,9 @@ class FilePresence:
         self._follow_symlinks = follow_symlinks
 
     def exists(self, file: Tracked) -> bool:
-        """Whether a regular file exists at a path, or may exist because the system does not say.
+        """Whether a regular file exists at the path, or may exist because the system does not tell.
 
-        False for one that is only reached through a symbolic link below the root: it is known by its own
-        path.
+        False for a path through a symbolic link below the root: that file is known by its own path.
         """
         path = path_of(file.key)
         try:
@@ -48,10 +47,10 @@ class FilePresence:
     def without_hidden(
         gone: Mapping[str, Tracked], known: Mapping[str, Tracked], failed: AbstractSet[bytes]
     ) -> tuple[dict[str, Tracked], int]:
-        """The files that are gone, without those below a failed path; and how many are on unmounted disks.
+        """The files that are gone without those below a failed path; and how many are on unmounted disks.
 
-        `known` are all files that were known below the root. A disk is taken to be mounted if a known file
-        on it was met, or if it holds the nearest existing folder above the file.
+        `known` are all files that were known below the root. A disk counts as mounted if the walk met a known
+        file on it, or if the nearest existing folder above the file is on it.
         """
         really = {key: file for key, file in gone.items() if not (failed and _is_in(path_of(key), failed))}
         mounted = {file.device for key, file in known.items() if key not in really}
@@ -80,7 +79,7 @@ def check_mounted(root: bytes, known: Iterable[Tracked]) -> None:
 
 
 def _device_above(path: bytes, devices: dict[bytes, int]) -> int:
-    """The device of the nearest existing folder above a path; `devices` are those found before."""
+    """The device of the nearest existing folder above a path. `devices` caches the answers by folder."""
     folder = os.path.dirname(path)
     if folder not in devices:
         try:
@@ -91,7 +90,7 @@ def _device_above(path: bytes, devices: dict[bytes, int]) -> int:
 
 
 def _is_in(path: bytes, folders: AbstractSet[bytes]) -> bool:
-    """Whether a path, or a folder above it, is one of some."""
+    """Whether the path or a folder above it is in `folders`."""
     while path not in folders:
         above = os.path.dirname(path)
         if above == path:

@@ -1,8 +1,8 @@
 """Read files safely: the text of a file, the digest of its bytes, its last or its first bytes.
 
-Opens regular files only, and waits for none. A file that cannot be read, or changes while it is read, is
-`NotReadable`. Must never trust the status that a path had a moment ago: the open file is checked before and
-after it is read.
+Reads regular files only, and never waits, as for the writer of a pipe. Raises `NotReadable` for a file that
+cannot be read, or changes while it is read. Must never trust the status that a path had a moment ago: the
+open file is checked before and after it is read.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ _PIECE = 1 << 20
 """Bytes that are read at a time."""
 
 TAIL = 1 << 14
-"""Bytes at the end of a file that are compared first: the ends of different files of one size rarely agree,
-while photographs and archives of one kind begin alike."""
+"""Bytes at the end of files that are compared first. The ends of different files of one size rarely agree,
+but photographs and archives of one kind begin alike."""
 
 LARGEST_TEXT = 256_000_000
-"""Bytes. A larger file is treated as binary: as a document it would fill the memory."""
+"""Bytes. A larger file counts as binary: as a document it would fill the memory."""
 
 
 class NotReadable(Exception):
@@ -37,13 +37,13 @@ class NotReadable(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileContent:
-    """What was read of a file."""
+    """The content of a file as it was read."""
 
     status: os.stat_result
     text: str | None
     """None for a binary file."""
     digest: bytes | None
-    """The xxh3-128 of its bytes; None if only its head was read."""
+    """The xxh3-128 of its bytes; None if only its first bytes were read."""
     encoding: str | None = None
     """The encoding of the text; None for a binary file."""
     guessed: bool = False
@@ -51,7 +51,7 @@ class FileContent:
 
 
 def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | None = None) -> FileContent:
-    """The text of a file. Of a file that is binary by its first bytes no more than these are read.
+    """The text of a file. If its first bytes show that the file is binary, the rest is not read.
 
     With `encoding` the file is read in that encoding, otherwise as `docindex.frontends.text.decode` finds.
     `NotReadable` if it cannot be opened, changes, is not a regular file, or is not valid in `encoding`.
@@ -78,7 +78,7 @@ def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | Non
 
 
 def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """The xxh3-128 of a file with this size and time; `NotReadable` if it has changed."""
+    """The xxh3-128 of a file with this size and time; `NotReadable` if either has changed."""
     with _opened_unchanged(path, size, mtime_ns) as file:
         hasher = xxhash.xxh3_128()
         buffer = memoryview(bytearray(min(size, _PIECE)))
@@ -88,7 +88,7 @@ def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
 
 
 def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
-    """The last `TAIL` bytes of a file with this size and time; `NotReadable` if it has changed."""
+    """The last `TAIL` bytes of a file with this size and time; `NotReadable` if either has changed."""
     with _opened_unchanged(path, size, mtime_ns) as file:
         file.seek(max(0, size - TAIL))
         return file.read(TAIL)
@@ -106,7 +106,7 @@ def beginning_of(path: bytes) -> bytes:
 
 @contextlib.contextmanager
 def _opened_unchanged(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
-    """An open file that has this size and time before and after it is read; a time of -1 is not compared."""
+    """Open a file, and check its size and time before and after it is read. A time of -1 is not checked."""
     try:
         descriptor = open_file(path, READ_FLAGS | NO_FOLLOW)
         with io.FileIO(descriptor) as file:

@@ -1,6 +1,7 @@
 """Find copies among the files of folders: exact copies, the same text, near copies, contained texts.
 
-Reads files and the index, and stores digests in the index for the next time. Must never change a file.
+Takes an index that a scan has brought up to date, and returns the groups. Reads files to compare them, and
+stores their digests in the index, so that the next call need not read them again. Must never change a file.
 """
 
 import dataclasses
@@ -24,7 +25,7 @@ from docindex.index.writer import Index
 from docindex.query.argument_checks import share
 
 FindingKind = Literal["exact"] | LikenessKind
-"""Exact: files with the same bytes. The others are explained at `LikenessKind`."""
+"""Exact: files with the same bytes. `LikenessKind` explains the other kinds."""
 
 KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
 """Every value of `FindingKind`."""
@@ -32,16 +33,16 @@ KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Findings:
-    """The groups of files that `find` found."""
+    """The result of `find`."""
 
     copies: tuple[CopyGroup, ...]
     """Groups of exact copies, with the files to keep; the largest reclaimable size first."""
     likenesses: tuple[LikenessGroup, ...]
     """Groups of text files that are alike; the largest reclaimable size first."""
     unreadable: tuple[FailedFile, ...]
-    """Files that could not be read, in the scan or in the comparison; they may have copies."""
+    """Files that the scan or the comparison could not read; they may have copies that are not listed."""
     ignored: int
-    """How many fingerprints were ignored because more than `ignore_above` texts have them."""
+    """How many fingerprints were ignored because more than `ignore_above` texts share them."""
 
     @property
     def groups(self) -> list[CopyGroup | LikenessGroup]:
@@ -54,7 +55,7 @@ class Findings:
         return sum(group.reclaimable for group in self.copies)
 
     def plan(self) -> Plan:
-        """The plan to remove the exact copies. Files that are only alike are never part of it."""
+        """The plan to remove the exact copies. It never includes files that are only alike."""
         return Plan(self.copies)
 
 
@@ -74,12 +75,14 @@ def find(
 ) -> Findings:
     """Find copies among the files under some roots and reference folders, as scans know them.
 
-    `kinds` are the kinds of groups to look for. `keep` is the rule that chooses the file to keep of a group
-    of exact copies. Files in `reference` folders are compared with the others, and always kept. With
-    `isolate` the files under one root are not exact copies of each other. With `scan`, the result of a scan
-    of the same folders, only files that it saw are compared; without it, all that the index knows.
-    `ignore_above` ignores fingerprints that more texts have. `progress` is called with the bytes of files to
-    compare.
+    `kinds` are the kinds of groups to find. `keep` is the rule that chooses which file of a group of exact
+    copies is kept. Files in `reference` folders are compared with the others, and always kept. With
+    `isolate`, files under one root do not count as exact copies of each other. `ignore_above` ignores
+    fingerprints that more than this many texts share; None ignores no fingerprint.
+
+    With `scan`, the result of a scan of the same folders, only files that the scan saw are compared; without
+    it, all files that the index knows. `progress` is called with the bytes of files that may have exact
+    copies.
 
     `ValueError` for a parameter out of its range; `Cancelled` after `Index.cancel`.
 

@@ -41,7 +41,7 @@ class IgnoreRules:
         self._patterns[folder] = list(_patterns(lines))[::-1]
 
     def refused(self, path: bytes, *, is_folder: bool) -> str | None:
-        """Why a path is left out ("excluded" or "ignored"), or None."""
+        """The reason to leave a path out ("excluded" or "ignored"), or None."""
         if not self._exclude and not self._patterns:
             return None
         name, below = os.path.basename(path), path[len(self._root) :].lstrip(b"/")

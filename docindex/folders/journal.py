@@ -78,10 +78,10 @@ def own_journal() -> Path:
 def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
     """The steps of a journal that were begun and not undone, in their order.
 
-    A line that is not JSON was cut short, as by a power failure, and is ignored. If it was the start of a step,
-    the step changed nothing; if it was the end of one, `undo` finds that out from the files. There are no steps
-    if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for a file that
-    cannot be read.
+    A line that is not JSON was cut short, as by a power failure, and is ignored. If it was the start of a
+    step, the step changed nothing; if it was the end of one, `undo` finds that out from the files. There are
+    no steps if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for a
+    file that cannot be read.
     """
     steps: dict[str, JournalStep] = {}
     lines = _lines(path)

@@ -64,8 +64,8 @@ def undone_entry(step: JournalStep) -> dict[str, object]:
 def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
     """Apply a line to the steps so far: add a step, mark a step as done, or drop a step that is undone.
 
-    `steps` has the number of each step as its key. `KeyError`, `TypeError`, `AttributeError` or `ValueError` if
-    `act` did not write the line.
+    `steps` has the number of each step as its key. `KeyError`, `TypeError`, `AttributeError` or `ValueError`
+    if `act` did not write the line.
     """
     if "begun" in entry:
         step = _step_of(entry)

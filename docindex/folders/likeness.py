@@ -1,6 +1,7 @@
 """Find text files that are alike without having the same bytes: the same text, near copies, contained texts.
 
-The groups are for a person to look at. They must never be acted upon: alike is not the same.
+Takes an index and keys of folders, and returns groups for a person to look at. Must never be used to remove
+files: files that are alike are not the same.
 """
 
 import bisect
@@ -16,10 +17,11 @@ from docindex.storage.file_rows import Tracked
 from docindex.storage.key_ranges import under_roots
 
 LikenessKind = Literal["same text", "near", "contained"]
-"""Same text: the same letters and digits, as of one text in two encodings. Near: resemblance of at least
-`min_resemblance`. Contained: at least `min_containment` of a text is in another one."""
+"""Same text: the same letters and digits, for example one text in two encodings. Near: a resemblance of at
+least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
 
 LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same text", "near", "contained")
+"""Every value of `LikenessKind`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class LikeFile:
 
     key: str
     share: float
-    """Its resemblance to the file that `like` names; of a contained file, its containment in that file."""
+    """Its resemblance to the file that `like` names; for a contained file, its containment in that file."""
     like: str | None
     """The key of another file of the group; None for the first file."""
     size: int
@@ -36,28 +38,28 @@ class LikeFile:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikenessGroup:
-    """Text files that are alike. The first file comes before those that are like it."""
+    """Text files that are alike. The other files are like the first one, or like a file before them."""
 
     kind: LikenessKind
     files: tuple[LikeFile, ...]
 
     @property
     def reclaimable(self) -> int:
-        """The bytes of all files but the largest: what keeping only that one would give back."""
+        """The bytes of all files but the largest; keeping only that file would give them back."""
         sizes = [file.size for file in self.files]
         return sum(sizes) - max(sizes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikenessLimits:
-    """What counts as alike, and which files are compared."""
+    """How alike files must be, and which files are compared."""
 
     min_resemblance: float = 0.8
     min_containment: float | None = 0.8
-    """None to leave contained texts out."""
+    """None to find no contained texts."""
     ignore_above: int | None = None
-    """Ignore fingerprints that more than this many texts have; None for no limit. Where a program wrote a
-    hundred thousand similar files, listing each pair of them would fill any memory."""
+    """Ignore fingerprints that more than this many texts share; None for no limit. If a program wrote a
+    hundred thousand similar files, the pairs of them would not fit in memory."""
     among: AbstractSet[str] | None = None
     """The keys of the files that are compared; None for all."""
 
@@ -67,8 +69,9 @@ def find_likenesses(
 ) -> list[LikenessGroup]:
     """The groups of text files under some roots that are alike, the largest reclaimable size first.
 
-    Exact copies are shown once, by the first of their keys. Of a group of near copies only the first is
-    compared for containment, and each text is shown as contained in one other text only.
+    A group shows only the first of several exact copies. Only the first file of a group of near copies is
+    compared for containment. A contained text is in one group only: that of the text that contains most of
+    it.
     """
     limits = limits or LikenessLimits()
     sizes = _Files({file.key: file for root in roots for file in index.files.under(root)})
@@ -82,7 +85,7 @@ def find_likenesses(
         groups += group
         represented += others
     if limits.min_containment is not None:
-        # The first file represents its group: a hundred drafts in a hundred finals are ten thousand pairs.
+        # Only the first file of each group: a hundred drafts in a hundred finals are ten thousand pairs.
         pairs = index.containments(
             limits.min_containment,
             where=under_roots(roots, without=represented),
@@ -96,14 +99,14 @@ def find_likenesses(
 
 
 def count_common_fingerprints(index: Index, ignore_above: int) -> int:
-    """How many different fingerprints more than `ignore_above` texts have: those that `find` ignores."""
+    """How many different fingerprints more than `ignore_above` texts share; `find` ignores these."""
     if len(index) <= ignore_above:
         return 0
     return bisect.bisect_left(index.document_frequencies(), -ignore_above, key=lambda count: -count)
 
 
 class _Files:
-    """The files that scans know, by key."""
+    """The files that scans have noted, by key."""
 
     def __init__(self, known: dict[str, Tracked]) -> None:
         self._known = known
@@ -121,7 +124,7 @@ class _Files:
 def _near_group(
     cluster: Cluster, files: _Files, among: AbstractSet[str] | None
 ) -> tuple[list[LikenessGroup], list[str]]:
-    """The group that a cluster makes, if it makes one; and the keys that its first member represents."""
+    """The group of a cluster, if it has several files; and the keys of all members but the first."""
     found = [member for member in cluster.members if among is None or member.key in among]
     members, digests = [], set()
     for member in found:
@@ -141,7 +144,7 @@ def _near_group(
 
 
 def _containment_groups(pairs: Iterable[Pair], files: _Files) -> list[LikenessGroup]:
-    """The texts that contain others, each with those that it contains."""
+    """One group for each text that contains others, followed by the texts that it contains."""
     contained: dict[str, list[LikeFile]] = {}
     for pair in _closest(pairs, files.size):
         contained.setdefault(pair.b, []).append(files.like(pair.a, pair.containment, pair.b))
@@ -151,9 +154,9 @@ def _containment_groups(pairs: Iterable[Pair], files: _Files) -> list[LikenessGr
 
 
 def _closest(pairs: Iterable[Pair], size: Callable[[str], int]) -> list[Pair]:
-    """For each text, the pair with the text that contains most of it; the smallest among equals.
+    """For each text, the pair with the text that contains most of it; the smallest of equals.
 
-    Of two texts that contain each other, only the one that is contained more.
+    If two texts contain each other, only the pair with the larger containment.
     """
     best: dict[str, Pair] = {}
     for pair in pairs:

@@ -1,4 +1,4 @@
-r"""Convert file paths to document keys and back: a key is text, a path on Unix is any bytes but NUL.
+r"""Convert file paths to document keys and back. A key is text; a path on Unix is any bytes except NUL.
 
 Bytes that are not UTF-8 become ``\xNN``, and a backslash that already looks like the start of ``\xNN``
 becomes ``\x5c``. So two paths never have the same key, and a printed key can be read back. On Windows a key
@@ -13,7 +13,7 @@ _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
 _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
 Root = str | bytes | os.PathLike[str]
-"""A file or a folder as a caller names it; a leading ``~`` is the home folder."""
+"""A path as a caller gives it. In public calls a leading ``~`` stands for the home folder."""
 
 
 def key_of(path: bytes) -> str:
@@ -38,7 +38,7 @@ def path_of(key: str) -> bytes:
 
 
 def root_of(path: Root) -> bytes:
-    """The absolute form of a path that a person wrote; symbolic links in it stay. Does not expand ``~``."""
+    """The absolute form of a path. Keeps symbolic links, and does not expand ``~``."""
     if not path:
         raise ValueError("a path is empty; name a file or a folder, or . for the current folder")
     absolute = with_slashes(os.path.abspath(os.fsencode(path)))
@@ -46,9 +46,10 @@ def root_of(path: Root) -> bytes:
 
 
 def roots_of(roots: Iterable[Root]) -> list[bytes]:
-    """The absolute form of each root, each once. Expands ``~``; a link to a file becomes that file.
+    """The absolute form of each root, without duplicates.
 
-    `TypeError` for a single path in place of a list.
+    Expands ``~``. A symbolic link to a file is replaced by the path of that file.
+    `TypeError` for a single path instead of a list.
 
     >>> roots_of(["/home/ada", b"/home/ada/", "/home/ada/letters"])
     [b'/home/ada', b'/home/ada/letters']
@@ -60,7 +61,7 @@ def roots_of(roots: Iterable[Root]) -> list[bytes]:
 
 
 def is_under(key: str, root: str) -> bool:
-    """Whether a key is the root, or below it.
+    """Whether a key is the root or below it.
 
     >>> is_under("/a/b", "/a"), is_under("/ab", "/a"), is_under("/a", "/")
     (True, False, True)
@@ -69,7 +70,7 @@ def is_under(key: str, root: str) -> bool:
 
 
 def with_slashes(path: bytes) -> bytes:
-    """A path with forward slashes: the same path, except on Windows."""
+    """A path with forward slashes. Only on Windows does that change the path."""
     return path if os.sep == "/" else path.replace(os.fsencode(os.sep), b"/")
 
 

@@ -16,7 +16,7 @@ from docindex.folders.path_keys import is_under, path_of
 from docindex.storage.file_rows import Tracked
 
 KeepRule = Literal["newest", "oldest", "shortest-path", "first"]
-"""Which file of a group is kept. First is the first path in alphabetical order, which also decides ties."""
+"""The rule that chooses the file to keep. First: the first path in alphabetical order; also decides ties."""
 
 _BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
     "newest": lambda file: (-_time_of(file), file.key),
@@ -38,7 +38,7 @@ class PlannedFile:
     keep: bool
     size: int
     mtime_ns: int
-    """When it was changed; -1 if that was too recent to trust."""
+    """The time of the last change; -1 if that was too recent to trust."""
 
     def __post_init__(self) -> None:
         path = path_of(self.key)
@@ -54,11 +54,11 @@ class CopyGroup:
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
     reclaimable: int
-    """The bytes that removing the others gives back."""
+    """The bytes that removing the other files gives back."""
 
     @property
     def kind(self) -> Literal["exact"]:
-        """The kind of the group, as that of a `LikenessGroup`."""
+        """The kind of group, like `LikenessGroup.kind`."""
         return "exact"
 
     @property
@@ -94,9 +94,9 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The plan in some JSON.
+        """Read a plan from JSON.
 
-        `ValueError` if it is not a plan, or would keep no file of a group.
+        `ValueError` if the JSON is not a plan, or if the plan would keep no file of a group.
         """
         try:
             found = json.loads(text)
@@ -114,7 +114,7 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KeepPolicy:
-    """How the files to keep are chosen."""
+    """How to choose the files to keep."""
 
     keep: KeepRule = "first"
     reference: Sequence[str] = ()
@@ -124,10 +124,10 @@ class KeepPolicy:
 
 
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
-    """The files to keep of each group: the best one by the rule, and all in reference folders.
+    """Choose the files to keep of each group; the groups with the largest reclaimable size come first.
 
-    Of a group with files under several of the folders to isolate, all files under the folder of the best
-    one are kept; a group within one such folder is left out. The largest reclaimable size comes first.
+    If a group has files in reference folders, these are kept, otherwise the best file by the rule. All files
+    in an isolated folder of a kept file are kept too. A group of which nothing could be removed is left out.
     """
     policy = policy or KeepPolicy()
     check_keep(policy.keep)
@@ -181,13 +181,13 @@ def _field(found: dict[str, Any], name: str, kind: type) -> Any:
 
 
 def _with_isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
-    """The kept keys, and those under the same isolated folder as one of them."""
+    """The kept keys, and the keys of all files in an isolated folder of a kept file."""
     together = [root for root in roots if any(is_under(key, root) for key in kept)]
     return kept | {file.key for file in files if any(is_under(file.key, root) for root in together)}
 
 
 class _References:
-    """Reference folders, and what symbolic links in them lead to. No file in them may be removed."""
+    """The reference folders, and the files and folders to which symbolic links in them lead."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._identities: set[tuple[int, int]] = set()
@@ -205,7 +205,7 @@ class _References:
             self._identities.add((status.st_dev, status.st_ino))
 
     def cover(self, path: bytes) -> bool:
-        """Whether a path is in a reference folder, taken literally or through its links."""
+        """Whether a path is in a reference folder, either as it is written or with its links resolved."""
         if not self._identities:
             return False
         return self._is_below(path) or self._is_below(os.path.realpath(path))
@@ -223,7 +223,7 @@ class _References:
 
 
 def _time_of(file: Tracked) -> int:
-    """When a file was changed. If that was too recent for the index, the file is asked now."""
+    """When a file was changed: as the index noted, or as the system says if that was too recent to note."""
     if file.mtime_ns != -1:
         return file.mtime_ns
     try:

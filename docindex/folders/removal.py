@@ -1,8 +1,8 @@
-"""Remove or link the copies of a plan, one by one, after comparing each byte by byte with a kept file.
+"""Remove or link the copies of a plan, after comparing each copy byte by byte with a kept file.
 
 A file is first renamed to a name that nobody else knows. Only then is it certain which file is removed, and
-the kept file is checked once more. Each step is atomic and is written to the journal before it is made:
-whatever interrupts this, every content that existed still exists. Must never touch a file that is not what
+the kept file is checked once more. Each change is atomic, and the journal records it before it is made. So
+every content that existed still exists, whatever interrupts this. Must never touch a file that is not what
 the plan says, nor a file that is the kept file under another name.
 """
 
@@ -36,8 +36,9 @@ from docindex.folders.system import (
 from docindex.folders.trash import is_in_trash, to_trash
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
-"""Trash: move copies to the trash. Hardlink: replace them by links to the kept file. Reflink: let them share
-the storage of the kept file, where the file system can (Btrfs, XFS). Delete: delete them."""
+"""Trash: move copies to the trash. Hardlink: replace copies by hard links to the kept file. Reflink: let
+copies share the storage of the kept file, if the file system supports that (Btrfs, XFS). Delete: delete
+copies."""
 
 HOW: tuple[How, ...] = ("trash", "hardlink", "reflink", "delete")
 """Every value of `How`."""
@@ -60,7 +61,7 @@ class FileOutcome:
     """Why the file was left as it is, or restored."""
     size: int = 0
     trashed: str | None = None
-    """The path, as a key, of a file that is in the trash now."""
+    """The key of the file in the trash, if it is there now."""
 
 
 def check_how(how: str) -> None:
@@ -72,10 +73,11 @@ def check_how(how: str) -> None:
 def remove_copies(
     groups: Iterable[CopyGroup], how: How, *, dry_run: bool, journal: Journal
 ) -> Generator[FileOutcome, None, None]:
-    """Do with the copies of a plan what `how` says, and yield what became of each. First restores the files
-    of an interrupted `act`. With `dry_run` every check is made and no file is touched.
+    """Remove or link the copies of a plan, and yield what became of each file.
 
-    `Busy` if another process is at it: two plans may each keep what the other one removes.
+    First restores the files of an interrupted `act` with the same journal. With `dry_run` every check is made
+    and no file is touched. `Busy` if another process acts or undoes: two plans may each keep what the other
+    one removes.
     """
     check_how(how)
     with contextlib.nullcontext() if dry_run else act_lock():
@@ -100,7 +102,7 @@ class _OpenFile:
         self.check_is_at(self.path)
 
     def check_is_at(self, path: bytes) -> None:
-        """`NotReadable` unless a path names this file, and the file is as it was when it was opened."""
+        """`NotReadable` unless this path names this file, and the file is as it was when it was opened."""
         try:
             now = os.stat(path, follow_symlinks=False)
         except OSError as error:
@@ -115,7 +117,7 @@ _FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 def _remove_one(
     group: CopyGroup, file: PlannedFile, how: How, *, dry_run: bool, journal: Journal
 ) -> FileOutcome:
-    """Remove one file, if one of the kept files has its bytes."""
+    """Remove or link one file if one of the kept files has its bytes."""
     reason = "no kept file has its bytes any more"
     try:
         with _opened(file) as own:
@@ -152,7 +154,7 @@ def _opened_copy(stack: contextlib.ExitStack, own: _OpenFile, candidate: Planned
 
 
 def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Journal) -> FileOutcome:
-    """Remove or link a file that was compared; every change after the first line of the journal."""
+    """Remove or link a file that was compared. The journal has its first line before the first change."""
     size = own.status.st_size
     if how == "reflink":
         _share(own, kept)
@@ -166,23 +168,23 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
     try:
         trashed = removal.run(how)
     except BaseException as error:
-        with contextlib.suppress(OSError, NotReadable):  # then it stays aside, for `undo`
+        with contextlib.suppress(OSError, NotReadable):  # then the file stays aside, and `undo` restores it
             removal.revert(facts)
             if how != "trash" or _is_file_at(own.path, own.status):
                 journal.revoke(step)
-        if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt stays an interrupt
+        if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt must stay an interrupt
             raise NotReadable(
                 f"another file has its path by now; it is kept as {key_of(aside)}, and undo can restore it"
             ) from error
         raise
-    # The step is done, whether the disk has space for this line or not: `undo` can tell from the files.
+    # The step is done even if the disk has no space for this line: `undo` finds out from the files.
     with contextlib.suppress(OSError):
         journal.end(step, trashed)
     return FileOutcome(own.key, kept.key, "done", size=size, trashed=trashed)
 
 
 class _Removal:
-    """The removal of one file: moved aside, checked, then trashed, linked or deleted; and its reversal."""
+    """The removal of one file: rename it, check it, then trash, link or delete it. Can also be reverted."""
 
     def __init__(self, own: _OpenFile, kept: _OpenFile, aside: bytes) -> None:
         self._own = own
@@ -191,13 +193,13 @@ class _Removal:
         self._is_unlinked = False
 
     def run(self, how: How) -> str | None:
-        """Make the steps; the key of the file in the trash, if it went there."""
+        """Remove the file, and return its key in the trash if it is there now."""
         own, kept, aside = self._own, self._kept, self._aside
         if how != "trash":
-            os.fsync(kept.file.fileno())  # a copy that was just made may be in memory only
+            os.fsync(kept.file.fileno())  # a copy that was just made may exist in memory only
         os.rename(own.path, aside)
         own.check_is_at(aside)
-        # If two paths lead to one file, and the system does not say so, the kept one is gone by now.
+        # If both paths lead to one file and the system does not say so, the kept file is gone by now.
         kept.check_unchanged()
         if how == "trash":
             return key_of(to_trash(aside, own.path))
@@ -210,16 +212,16 @@ class _Removal:
         return None
 
     def revert(self, facts: FileFacts) -> None:
-        """Bring the file back to its path, as far as no other file has that by now."""
+        """Bring the file back to its path, unless another file has that path by now."""
         if self._is_unlinked:
-            # It has no name any more: the kept file was changed at that very moment.
+            # The file has no name any more, and the kept file was changed at that very moment.
             _write_again(self._own, self._aside, facts)
         if os.path.lexists(self._aside):
             move_into_place(self._aside, self._own.path, self._kept.path)
 
 
 def _link(path: bytes, aside: bytes, kept: _OpenFile) -> None:
-    """Put a link to the kept file at the path of a file that was moved aside."""
+    """Make a hard link to the kept file at the path of a file that was moved aside."""
     new = aside + b".new"
     try:
         os.link(kept.path, new, follow_symlinks=False)
@@ -235,7 +237,7 @@ def _is_file_at(path: bytes, status: os.stat_result) -> bool:
 
 
 def _write_again(own: _OpenFile, path: bytes, facts: FileFacts) -> None:
-    """Write an open file that has no name any more to a path, whole or not at all."""
+    """Write the bytes of an open file without a name to a path, all of them or none."""
     part = path + b".copy"
     own.file.seek(0)
     try:
@@ -276,7 +278,7 @@ def _same_bytes(a: io.FileIO, b: io.FileIO) -> bool:
 
 def _pieces(file: io.FileIO) -> Iterator[bytes]:
     while piece := file.read(_PIECE):
-        # A raw read may return fewer bytes than asked for, and not the same number for two files.
+        # A raw read may return fewer bytes than requested, and a different number for each file.
         while len(piece) < _PIECE and (more := file.read(_PIECE - len(piece))):
             piece += more
         yield piece
@@ -285,8 +287,8 @@ def _pieces(file: io.FileIO) -> Iterator[bytes]:
 def _refuse_same_file(own: _OpenFile, kept: _OpenFile) -> None:
     a, b = own.status, kept.status
     same = (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
-    # A file system mounted over another one shows a file of that as its own, with another device but the same
-    # times, including the time of the last change of its names, which nobody can set.
+    # An overlay file system shows the files of another one as its own. Then the devices differ, but the times
+    # agree, including the time of the last change of the inode, which nobody can set.
     same_times = (a.st_mtime_ns, a.st_ctime_ns) == (b.st_mtime_ns, b.st_ctime_ns)
     if same or (same_times and a.st_dev != b.st_dev):
         raise NotReadable("it is the kept file itself, under another name")
@@ -298,7 +300,7 @@ def _difference(own: _OpenFile, kept: _OpenFile) -> str | None:
         return "it is on another file system than the kept file"
     facts = [(file.status.st_mode, file.status.st_uid, file.status.st_gid) for file in (own, kept)]
     attributes = [extended_attributes(file.file.fileno()) for file in (own, kept)]
-    # With a link, other people could read, change or run it than those who can now.
+    # A link would change who can read, change or run the file.
     if facts[0] != facts[1] or attributes[0] != attributes[1]:
         return "its owner, mode or attributes differ from those of the kept file"
     return None

@@ -1,8 +1,8 @@
-"""Bring back the files that the steps of a journal removed or linked, as far as that is possible.
+"""Bring back the files that the steps of a journal removed or linked.
 
 A file comes back from the trash, or from where an interrupted step left it. A file that was deleted or linked
-is made again from the kept copy, if that still has the same bytes. Must never replace a file that has taken
-the path of another one.
+is copied from the kept file if that still has the same bytes. Must never replace a file that has taken the
+path of another file.
 """
 
 import contextlib
@@ -39,10 +39,10 @@ class UndoneFile:
 def undo_steps(
     path: str | os.PathLike[str], journal: Journal, *, dry_run: bool
 ) -> Generator[UndoneFile, None, None]:
-    """Undo the steps that the journal at a path has, the last one first, and yield what became of each file.
+    """Undo the open steps of the journal at `path`, the last step first, and yield what became of each file.
 
-    What was undone is written to `journal`. `Busy` if another process is at it. With `dry_run` no file is
-    touched.
+    Records in `journal` what was undone. With `dry_run` no file is touched. `Busy` if another process acts or
+    undoes.
     """
     with contextlib.nullcontext() if dry_run else act_lock():
         for step in reversed(open_steps(path)):
@@ -65,7 +65,7 @@ def restore_interrupted(journal: Journal) -> Iterator[str]:
     if journal.path is None:
         return
     for step in open_steps(journal.path):
-        with contextlib.suppress(OSError, NotReadable):  # then `undo` tells why
+        with contextlib.suppress(OSError, NotReadable):  # `undo` will say why
             paths = _StepPaths.of(step)
             _clear(paths)
             if not step.is_done and os.path.lexists(paths.aside):
@@ -99,7 +99,7 @@ def _restore(step: JournalStep, *, dry_run: bool) -> None:
 
 
 def _came_back(paths: _StepPaths) -> Callable[[], None] | None:
-    """How to end a rename in two steps if only the first one was made; None if there is no such rename."""
+    """How to end a rename that takes two steps, if only its first step was made; else None."""
     for old in (paths.aside, paths.trashed):
         if old is not None and _is_link_to(old, paths.path):
             return functools.partial(os.unlink, old)
@@ -140,7 +140,7 @@ def _clear(paths: _StepPaths) -> None:
         os.unlink(aside + b".new")
     for out in (aside + _OUT, aside + _COPY + _OUT):
         if os.path.lexists(out) and not os.path.lexists(path):
-            rename_no_replace(out, path)  # it was renamed only to be looked at
+            rename_no_replace(out, path)  # it was renamed only to be checked
         elif _is_link_to(out, kept):
             os.unlink(out)
 
@@ -152,7 +152,7 @@ def move_into_place(new: bytes, path: bytes, kept: bytes) -> None:
     """
     if os.path.lexists(path):
         out = new + _OUT
-        os.rename(path, out)  # now it is certain which file it is
+        os.rename(path, out)  # now nobody else can replace it
         if not _is_link_to(out, kept):
             rename_no_replace(out, path)
             raise NotReadable(_TAKEN)
@@ -165,7 +165,7 @@ def move_into_place(new: bytes, path: bytes, kept: bytes) -> None:
 
 
 def _is_link_to(path: bytes, kept: bytes) -> bool:
-    """Whether a path is a hard link to the kept file; a symbolic link is not."""
+    """Whether a path is a hard link to the kept file. A symbolic link is not."""
     try:
         return os.path.samestat(os.lstat(path), os.lstat(kept))
     except OSError:

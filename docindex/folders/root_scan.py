@@ -34,7 +34,7 @@ _NOTED_AT_A_TIME = 2000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How files are found and read."""
+    """How to find and read files."""
 
     options: WalkOptions
     encoding: str | None
@@ -43,7 +43,7 @@ class ReadingOptions:
 
 @dataclasses.dataclass(slots=True)
 class ScanTally:
-    """The counts of a scan that goes on."""
+    """The counts of a scan while it runs, for all its roots."""
 
     unchanged: int = 0
     added: int = 0
@@ -68,7 +68,7 @@ class ScanTally:
 
 
 class RootScan:
-    """The scan of one root."""
+    """The scan of one root. Call `run` once."""
 
     def __init__(
         self, index: Index, root: bytes, reading: ReadingOptions, tally: ScanTally, progress: FolderProgress
@@ -81,15 +81,15 @@ class RootScan:
         self._known = {file.key: file for file in index.files.under(key_of(root))}
         self._presence = FilePresence(root, follow_symlinks=reading.options.follow_symlinks)
         self._waiting: dict[str, tuple[Tracked, bytes]] = {}
-        """The texts that are being added to the index: the file, and the hash of its text."""
+        """The texts that are being added to the index, by key: the file, and the hash of its text."""
         self._noted: list[Tracked] = []
         self._index_files = _identities(index)
         self._check_cancelled = index.files.cancel_check()
         self._due = self._done = self._arriving = 0
-        """How many files are to be read, how many are done, and how many texts are being added."""
+        """The number of files to read, of files that are done, and of texts in the current batch."""
 
     def run(self) -> None:
-        """Walk the root, read what is new, note it, and forget what is gone."""
+        """Walk the root, read new and changed files, and forget files that are gone."""
         new, gone = self._look()
         new = self._without_moved(new, gone)
         self._due, texts = len(new), self._texts(new)
@@ -102,7 +102,7 @@ class RootScan:
                 self._arriving = 0
                 self._note_stored()
         finally:
-            # Also after an interruption: what is in the index need not be read again.
+            # Also after an interruption, so that the next scan need not read these files again.
             self._note_stored()
         self._forget(gone)
 
@@ -116,7 +116,7 @@ class RootScan:
                     self._tally.skipped.counts["docindex's own"] += 1
                     continue
                 known = gone.pop(key, None)
-                if key in self._tally.seen:  # it was found under another root
+                if key in self._tally.seen:  # another root contains it too
                     continue
                 self._tally.seen.add(key)
                 if known is not None and is_unchanged(known, found):
@@ -134,7 +134,7 @@ class RootScan:
         return new, self._without_hidden(gone)
 
     def _without_hidden(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
-        """The files that are really gone: without those on unmounted disks or in folders that failed."""
+        """The files that are gone, without those on unmounted disks or in folders that failed."""
         failed = {path for path, _ in self._tally.skipped.failed}
         gone, away = self._presence.without_hidden(gone, self._known, failed)
         if away:
@@ -150,7 +150,7 @@ class RootScan:
         for found in new:
             status, key = found.status, key_of(found.path)
             before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
-            # A file that was only left out this time still exists; then this is another link to it.
+            # If the known file exists and the options only excluded it, this is another hard link to it.
             if (
                 before
                 and not self._was_read(key)
@@ -170,7 +170,7 @@ class RootScan:
         return [found for found in new if moves.get(key_of(found.path), ("",))[0] not in done]
 
     def _texts(self, new: list[WalkedFile]) -> Iterator[tuple[str, str]]:
-        """The key and the text of each text file; binary and failed files are noted or counted."""
+        """Yield the key and the text of each text file; note binary files, and count files that fail."""
         for number, found in enumerate(new):
             if number % _NOTED_AT_A_TIME == 0:
                 self._announce(new[number : number + _NOTED_AT_A_TIME])
@@ -211,7 +211,7 @@ class RootScan:
         self._progress(self._done + self._arriving, self._due)
 
     def _count_done(self) -> None:
-        """Count a file that is done with and is not a text."""
+        """Count a file that is done and is not a text."""
         self._done += 1
         self._check_cancelled()
         self._progress(self._done + self._arriving, self._due)
@@ -230,11 +230,11 @@ class RootScan:
             self._index.files.put(self._noted)
             self._noted.clear()
         if file.key in self._known and self._known[file.key].kind == TEXT:
-            with contextlib.suppress(KeyError):  # somebody else has removed it
+            with contextlib.suppress(KeyError):  # another process has removed it
                 self._index.remove(file.key)
 
     def _note_stored(self) -> None:
-        """Note the binary files, and the text files whose texts are in the index by now."""
+        """Note the binary files, and those text files whose texts are in the index by now."""
         if not (self._noted or self._waiting):
             return
         hashes = {key: text for key, (_, text) in self._waiting.items()}
@@ -244,19 +244,19 @@ class RootScan:
         self._waiting.clear()
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
-        """Forget the files that do not exist any more; those that were only left out this time stay."""
+        """Forget the files that do not exist any more, but not those that the options excluded."""
         for batch in _batches_of([file for file in gone.values() if not self._presence.exists(file)]):
             self._index.files.forget(batch)
             self._tally.removed += len(batch)
 
     def _was_read(self, key: str) -> bool:
-        """Whether an earlier scan read a file, and did not only announce it before it was stopped."""
+        """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""
         known = self._known.get(key)
         return known is not None and known.inode != 0
 
 
 def _identities(index: Index) -> set[tuple[int, int]]:
-    """The inode and the device of the index's own files, which every scan changes."""
+    """The inode and the device of each file of the index, which every scan changes."""
     found = set()
     for name in ("", "-wal", "-shm"):
         with contextlib.suppress(OSError):
@@ -266,7 +266,7 @@ def _identities(index: Index) -> set[tuple[int, int]]:
 
 
 def _for_a_while(items: Iterator[T]) -> Iterator[T]:
-    """The next items, as many as come before the next commit is due."""
+    """The items that come before the next commit is due."""
     end = time.monotonic() + _COMMIT_AFTER_S
     for item in items:
         yield item
@@ -275,6 +275,6 @@ def _for_a_while(items: Iterator[T]) -> Iterator[T]:
 
 
 def _batches_of(things: list[T]) -> Iterator[list[T]]:
-    """Batches of the size that one transaction notes."""
+    """The items in batches, each for one transaction."""
     for start in range(0, len(things), _NOTED_AT_A_TIME):
         yield things[start : start + _NOTED_AT_A_TIME]

@@ -1,7 +1,7 @@
 """Bring an index up to date with folders: add new and changed texts, note other files, forget what is gone.
 
-Takes an index and the roots to scan, and returns a `Scan` that says what changed. The roots are scanned one
-after the other by `root_scan`. Must never let a root that is missing keep the others from being scanned.
+Takes an index and the roots to scan, and returns a `Scan` that says what changed. `root_scan` scans each root.
+If a root is missing, the other roots must still be scanned.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ _ALL_DEFAULTS = WalkOptions()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scan:
-    """The result of a scan, in numbers of files."""
+    """The result of a scan. Without another unit, a number counts files."""
 
     unchanged: int
     added: int
@@ -28,29 +28,30 @@ class Scan:
     moved: int
     removed: int
     texts: int
-    """Text files that exist now."""
+    """The text files that were found."""
     binaries: int
-    """Other files that exist now."""
+    """The other files that were found."""
     bytes: int
-    """The size of all files that exist now."""
+    """The size of all files that were found."""
     bytes_read: int
+    """The size of the files that were read to their end, because they were new or changed."""
     skipped: Mapping[str, int]
     """How many entries were left out, by reason."""
     failed: tuple[FailedFile, ...]
     """The files and folders that could not be read; the next scan tries them again."""
     guessed: Mapping[str, str]
-    """The encoding of each text that was read now and whose encoding is a guess, by key."""
+    """The encoding of each text that this scan read with a guessed encoding, by key."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
     @property
     def changes(self) -> int:
-        """How many files are not as they were."""
+        """How many files were added, changed, moved or removed."""
         return self.added + self.changed + self.moved + self.removed
 
     @property
     def files(self) -> int:
-        """How many files exist now."""
+        """How many files were found."""
         return self.texts + self.binaries
 
 
@@ -65,12 +66,15 @@ def scan(
 ) -> Scan:
     """Bring an index up to date with the files under some roots, and return what changed.
 
-    Texts are added under their paths, see `key_of`; other files are noted, so that `find` can compare them.
-    Documents of files that are gone are removed; files on a disk that is not mounted stay. `encoding` forces
-    the encoding of all texts that are read; else it is detected. `progress` is called with files: first with
-    those found, then with those read of those to be read. `workers` is that of `Index.add_many`.
+    Texts are added with their paths as keys, see `key_of`. Other files are noted, so that `find` can compare
+    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file with the
+    size, time and inode of the last scan is not read again.
 
-    `UnreadableFile`, after all other roots are scanned, for a root that does not exist or seems unmounted;
+    `encoding` forces the encoding of all texts that are read; without it, the encoding is detected. `workers`
+    is that of `Index.add_many`. `progress` is called with the number of files found, and then with the number
+    of files read and the total to read.
+
+    `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
     `Cancelled` after `Index.cancel`. Finished work stays in the index, whatever ends the scan.
 
     >>> import docindex, pathlib, tempfile

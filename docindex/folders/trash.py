@@ -13,7 +13,7 @@ import urllib.parse
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.system import rename_no_replace, user_number
 
-# The trash in a home, of this person or another; and the trash of a disk, shared or for one person.
+# The trash in a home folder, and the trash at the top of a disk, shared or of one person.
 _TRASH = re.compile(rb"/(Trash|\.Trash(-\d+|/\d+)?)/files/")
 
 
@@ -23,7 +23,7 @@ def is_in_trash(path: bytes) -> bool:
 
 
 def to_trash(path: bytes, shown: bytes) -> bytes:
-    """Move a file to the trash and return its new path. The trash shows it as a file from the path `shown`.
+    """Move a file to the trash and return its new path. The trash shows `shown` as its original path.
 
     `NotReadable` if there is no trash for it.
     """
@@ -71,7 +71,7 @@ def _home() -> bytes:
 
 
 def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
-    """The trash for a file, and the original path to write down there."""
+    """The trash for a file, and the original path as its trash info names it."""
     device, home = os.lstat(path).st_dev, _home()
     os.makedirs(home, mode=0o700, exist_ok=True)
     if os.stat(home).st_dev == device:

@@ -16,9 +16,9 @@ from docindex.folders.path_keys import key_of, with_slashes
 from docindex.folders.system import FOLDER, entry_status, is_opened_by_folders, open_file
 
 FolderProgress = Callable[[int, int | None], object]
-"""Called with how much is done, and how much there is in all, or None while that is not known.
+"""A function that is called with the amount done, and the total or None while that is unknown.
 
-The unit is that of the function that is called: files, or bytes.
+Each function that takes one says whether it counts files or bytes.
 """
 
 
@@ -28,7 +28,7 @@ def no_progress(_done: int, _total: int | None) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """Which files a scan takes.
+    """The files that a scan takes.
 
     >>> WalkOptions(hidden=True, exclude=["*.bak"]).exclude
     ['*.bak']
@@ -37,17 +37,17 @@ class WalkOptions:
     hidden: bool = False
     """Take files and folders whose names begin with a dot."""
     ignore: bool = True
-    """Leave out what ``.gitignore`` files name."""
+    """Leave out files and folders that a ``.gitignore`` names."""
     exclude: Sequence[str] = ()
-    """Leave out what matches one of these shell patterns, by its name or by its path below the root."""
+    """Leave out files and folders whose name, or path below the root, matches a shell pattern."""
     follow_symlinks: bool = False
     """Follow symbolic links that lead out of the root."""
     one_file_system: bool = False
     """Stay on the file system of each root."""
     min_size: int = 0
-    """Leave out smaller files; in bytes."""
+    """Bytes; smaller files are left out."""
     max_size: int | None = None
-    """Leave out larger files; in bytes, None for no limit."""
+    """Bytes; larger files are left out. None for no limit."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class WalkedFile(NamedTuple):  # made once per file: a frozen dataclass takes th
 
 
 def walk_files(root: bytes, options: WalkOptions, skipped: Skipped) -> Iterator[WalkedFile]:
-    """Yield the regular files below a folder in the order of their names; or the root, if it is a file.
+    """Yield the regular files below the root, folder by folder; or the root, if it is a file.
 
-    Adds what is left out to `skipped`. `OSError` if nothing exists at the root.
+    Counts the other entries in `skipped`. `OSError` if nothing exists at the root.
     """
     at_root = os.stat(root)
     if not stat.S_ISDIR(at_root.st_mode):
@@ -103,9 +103,9 @@ class _Entry(NamedTuple):
     name: bytes
     path: bytes
     status: os.stat_result | OSError
-    """The status, or why there is none."""
+    """The status, or the error of reading it."""
     is_link: bool
-    """Whether it is a symbolic link to be followed."""
+    """Whether the entry is a symbolic link that the walk follows."""
 
 
 class _Walk:
@@ -139,7 +139,7 @@ class _Walk:
             waiting += reversed(below)
 
     def _entries_of(self, folder: bytes) -> list[_Entry]:
-        """The entries of a folder, once its rules are read; none if it cannot be read."""
+        """Read the rules of a folder, and return its entries; empty if it cannot be read."""
         try:
             entries = _entries(folder, follow=self._options.follow_symlinks)
         except OSError as error:
@@ -163,7 +163,7 @@ class _Walk:
         if reason is not None:
             return reason
         if is_link and _is_below(os.path.realpath(path), self._root):
-            return "loop" if is_folder else "symlink"  # a file has one key: that of its own path
+            return "loop" if is_folder else "symlink"  # the key of a file is its own path, not a link
         return "loop" if is_folder and (status.st_dev, status.st_ino) in self._visited else None
 
 
@@ -204,7 +204,7 @@ def _is_below(path: bytes, root: bytes) -> bool:
 
 
 def _excluded_by_status(status: os.stat_result, options: WalkOptions, device: int) -> str | None:
-    """Why an entry is left out, as far as its status tells; None if it is not."""
+    """The reason to leave an entry out because of its status, or None."""
     mode = status.st_mode
     if stat.S_ISREG(mode):
         if status.st_size < options.min_size:

@@ -1,7 +1,7 @@
-"""Folders in; out, again and again, those in which something has changed. Must never open a file.
+"""Watch folders for changes: yield, again and again, the roots below which something has changed.
 
-What the system does not tell, because there was too much of it or a disk is of another machine, is made good:
-once in an hour all folders are said to have changed.
+The system may not report every change, because there are too many of them or because another machine makes
+them on a network disk. So once per hour all roots count as changed. Must never open a file.
 """
 
 import contextlib
@@ -21,90 +21,124 @@ from docindex.folders.gitignore import IGNORE_FILE
 from docindex.folders.path_keys import key_of
 
 _SETTLED_S = 1.0
-"""Without any change for so long, a person or a program is done with what they do."""
+"""Seconds without any change after which a person or a program is assumed to have finished."""
 
 _LATEST_S = 15.0
-"""So long after the first change nobody waits for the last one."""
+"""Seconds after the first change at which the root is yielded, even if changes go on."""
 
 _ALL_S = 3600.0
+"""Seconds after which all roots count as changed."""
 
-_LOOK_S = 10.0
-"""How often it is looked whether a root is still the one that is watched."""
+_CHECK_S = 10.0
+"""Seconds between two checks whether a root is still the folder that is watched."""
 
-_RESTING = 9
-"""How many times as long as a scan took it is not repeated: whatever goes on, it takes a tenth of a core."""
+_REST_FACTOR = 9
+"""After a scan that took one second, the next scan waits nine seconds. So scans use a tenth of a core at
+most, even if changes never stop."""
 
 _CHANGES = {"created", "modified", "moved", "deleted", "closed"}
 
 
 def changed_roots(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[bytes]]:
-    """All roots at once, and then whenever something has changed those where it has; never ends.
+    """Yield all roots at first, and later the roots below which something has changed; never ends.
 
-    Hidden files do not matter, unless they are wanted or say what to ignore; nor do the files of the index at
-    `but`.
+    Changes of the index at `but` are ignored. So are changes of hidden files unless `hidden`, except those of
+    ``.gitignore``, which decides what a scan takes. A list may be empty.
     """
-    # (It tells of each folder that comes and goes faster than it can be watched.)
+    # watchdog warns about each folder that is removed before it can be watched.
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog")
-    changed: queue.Queue[bytes] = queue.Queue()
-    own = {os.fsencode(but + end) for end in ("", "-wal", "-shm", "-journal")}
-    with contextlib.ExitStack() as stack:
+    watch = _Watch(
+        frozenset(os.fsencode(but + end) for end in ("", "-wal", "-shm", "-journal")), hidden=hidden
+    )
+    with contextlib.closing(watch):
         due = set(roots)
-        watched: dict[bytes, _Identity] = dict.fromkeys(roots)
         for root in roots:
-            with contextlib.suppress(FileNotFoundError):  # then the first scan says so
-                watched[root] = _watched(root, changed, stack, own, hidden=hidden)
+            watch.renew(root)
         latest = time.monotonic() + _ALL_S
         while True:
             began = time.monotonic()
             yield [root for root in roots if root in due]
             took = time.monotonic() - began
-            due = _next(changed)
-            # One that was moved away and made again is another one, of which nobody tells.
-            for root in roots:
-                if watched[root] != _identity(root):
-                    due.add(root)
-                    watched[root] = None  # until it is there, and can be watched
-                    with contextlib.suppress(FileNotFoundError):
-                        watched[root] = _watched(root, changed, stack, own, hidden=hidden)
+            due = watch.next_changes()
+            due |= {root for root in roots if watch.renew(root)}
             if time.monotonic() > latest:
                 due, latest = set(roots), time.monotonic() + _ALL_S
             if due:
-                time.sleep(max(0.0, began + took * (1 + _RESTING) - time.monotonic()))
-            while not changed.empty():
-                due.add(changed.get())
+                time.sleep(max(0.0, began + took * (1 + _REST_FACTOR) - time.monotonic()))
+            due |= watch.changes_so_far()
 
 
 _Identity = tuple[int, int] | None
 
 
-def _watched(
-    root: bytes,
-    changed: "queue.Queue[bytes]",
-    stack: contextlib.ExitStack,
-    own: AbstractSet[bytes],
-    *,
-    hidden: bool,
-) -> _Identity:
-    """Begin to watch a root; gives which one it is, or None if there is none."""
-    identity, real = _identity(root), os.path.realpath(root)
-    if identity is None:
-        return None
-    folder = real if os.path.isdir(real) else os.path.dirname(real)
-    observer = Observer()
-    handler = _Handler(root, real, changed, own, hidden=hidden)
-    observer.schedule(handler, os.fsdecode(folder), recursive=folder == real)
-    try:
-        observer.start()
-    except OSError as error:
-        name, why = key_of(root), error.strerror or str(error)
-        if isinstance(error, FileNotFoundError):
-            raise
-        if error.errno in (errno.ENOSPC, errno.EMFILE):
-            why = "there are more folders than the system watches; raise fs.inotify.max_user_watches"
-        raise UnreadableFile(f"{name} cannot be watched: {why}", name) from error
-    stack.callback(observer.join)
-    stack.callback(observer.stop)
-    return identity
+class _Watch:
+    """The observers of some roots, and the changes that they report."""
+
+    def __init__(self, index_files: AbstractSet[bytes], *, hidden: bool) -> None:
+        self._index_files = index_files
+        self._hidden = hidden
+        self._changed: queue.Queue[bytes] = queue.Queue()
+        self._identities: dict[bytes, _Identity] = {}
+        self._observers = contextlib.ExitStack()
+
+    def close(self) -> None:
+        """Stop all observers."""
+        self._observers.close()
+
+    def renew(self, root: bytes) -> bool:
+        """Watch a root if it is not the folder that is watched; return whether it was another folder.
+
+        A folder that was moved away and made again is another folder, which no observer watches yet.
+        """
+        if root in self._identities and self._identities[root] == _identity(root):
+            return False
+        self._identities[root] = None  # until the root exists and can be watched
+        with contextlib.suppress(FileNotFoundError):  # the scan reports a root that does not exist
+            self._identities[root] = self._observe(root)
+        return True
+
+    def next_changes(self) -> set[bytes]:
+        """Wait for a change, and return the roots that change within a moment; empty if nothing changes."""
+        try:
+            found = {self._changed.get(timeout=_CHECK_S)}
+        except queue.Empty:
+            return set()
+        latest = time.monotonic() + _LATEST_S
+        while (left := min(_SETTLED_S, latest - time.monotonic())) > 0:
+            try:
+                found.add(self._changed.get(timeout=left))
+            except queue.Empty:
+                break
+        return found
+
+    def changes_so_far(self) -> set[bytes]:
+        """The roots whose changes were reported in the meantime."""
+        found = set()
+        while not self._changed.empty():
+            found.add(self._changed.get())
+        return found
+
+    def _observe(self, root: bytes) -> _Identity:
+        """Start an observer of a root; return the identity of the root, or None if it does not exist."""
+        identity, real = _identity(root), os.path.realpath(root)
+        if identity is None:
+            return None
+        folder = real if os.path.isdir(real) else os.path.dirname(real)
+        observer = Observer()
+        handler = _Handler(root, real, self._changed, self._index_files, hidden=self._hidden)
+        observer.schedule(handler, os.fsdecode(folder), recursive=folder == real)
+        try:
+            observer.start()
+        except OSError as error:
+            name, reason = key_of(root), error.strerror or str(error)
+            if isinstance(error, FileNotFoundError):
+                raise
+            if error.errno in (errno.ENOSPC, errno.EMFILE):
+                reason = "it has more folders than the system can watch; raise fs.inotify.max_user_watches"
+            raise UnreadableFile(f"{name} cannot be watched: {reason}", name) from error
+        self._observers.callback(observer.join)
+        self._observers.callback(observer.stop)
+        return identity
 
 
 def _identity(root: bytes) -> _Identity:
@@ -112,53 +146,38 @@ def _identity(root: bytes) -> _Identity:
         status = os.stat(root)
     except OSError:
         return None
-    # A file that is saved by another one that gets its name is watched by its folder.
+    # A file that an editor replaces gets another inode. The observer of its folder still reports it.
     return (status.st_dev, status.st_ino) if os.path.isdir(root) else (status.st_dev, 0)
 
 
-def _next(changed: "queue.Queue[bytes]") -> set[bytes]:
-    """What changes next, together with what changes a moment later; nothing if nothing does for a while."""
-    try:
-        found = {changed.get(timeout=_LOOK_S)}
-    except queue.Empty:
-        return set()
-    latest = time.monotonic() + _LATEST_S
-    while (left := min(_SETTLED_S, latest - time.monotonic())) > 0:
-        try:
-            found.add(changed.get(timeout=left))
-        except queue.Empty:
-            break
-    return found
-
-
 class _Handler(FileSystemEventHandler):
-    """Passes on that something has changed under one root."""
+    """Reports changes below one root."""
 
     def __init__(
         self,
         root: bytes,
         real: bytes,
         changed: "queue.Queue[bytes]",
-        own: AbstractSet[bytes],
+        index_files: AbstractSet[bytes],
         *,
         hidden: bool,
     ) -> None:
         self._root = root
         self._real = real.rstrip(b"/")
         self._changed = changed
-        self._own = own
+        self._index_files = index_files
         self._hidden = hidden
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Called in a thread of the observer."""
+        """Report the root; watchdog calls this in a thread of its own."""
         if event.event_type not in _CHANGES or (event.is_directory and event.event_type == "modified"):
             return
         for path in (os.fsencode(path) for path in (event.src_path, event.dest_path) if path):
-            if self._matters(path):
+            if self._is_relevant(path):
                 self._changed.put(self._root)
 
-    def _matters(self, path: bytes) -> bool:
-        if path in self._own or not (path + b"/").startswith(self._real + b"/"):
+    def _is_relevant(self, path: bytes) -> bool:
+        if path in self._index_files or not (path + b"/").startswith(self._real + b"/"):
             return False
         below = path[len(self._real) :]
         return self._hidden or b"/." not in below.removesuffix(b"/" + IGNORE_FILE)

@@ -1,6 +1,7 @@
-"""What an index knows of files on disk, as `index.files`: looked up by folder, put, forgotten.
+"""Keep records of the files that scans have seen, as `index.files`.
 
-The host's view of it: names and facts in, names and facts out. Must never look at a file itself.
+Takes and returns `Tracked` records, which scans of folders write and read. Must never open or check a file
+itself.
 """
 
 import functools
@@ -13,24 +14,24 @@ from docindex.storage.file_rows import TEXT, Tracked
 
 
 class FileRecords:
-    """The files that scans have seen."""
+    """The records of the files that scans have seen. Made by `Index`."""
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
         self._store = store
         self._recipe = recipe
 
     def under(self, root: str) -> list[Tracked]:
-        """The files under a folder, or the one that has this path, by their keys."""
+        """The records of the files under a folder, or of the file with this key, by their keys."""
         with self._store.reading() as db:
             return file_rows.tracked(db, root)
 
     def put(self, known: Iterable[Tracked]) -> None:
-        """Know these files as they are now."""
+        """Add or replace the records of some files."""
         with self._store.writing() as db:
             file_rows.put(db, known)
 
     def forget(self, gone: Iterable[Tracked]) -> None:
-        """Know these files no more; the documents of those that are texts go with them."""
+        """Remove the records of some files, and the documents of those that are texts."""
         with self._store.writing() as db:
             for file in gone:
                 file_rows.forget(db, file.key)
@@ -38,9 +39,10 @@ class FileRecords:
                     contents.remove(db, file.key, self._recipe)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
-        """Know files, given with the keys they had, by others, and so their documents; gives the old keys.
+        """Rename files and their documents, and return the old keys of the files that were renamed.
 
-        Not of texts that have no document any more, nor where there is another one.
+        Takes the old key and the new record of each file. A text is not renamed if its document is gone, or
+        if another document has the new key.
         """
         done = set()
         with self._store.writing() as db:
@@ -53,10 +55,10 @@ class FileRecords:
         return done
 
     def cancel_check(self) -> Callable[[], None]:
-        """A function that raises `Cancelled` once `Index.cancel` was called after this."""
+        """A function that raises `Cancelled` if `Index.cancel` was called after this call."""
         return functools.partial(self._store.refuse_cancelled, self._store.cancels())
 
     def stored(self, texts: dict[str, bytes]) -> set[str]:
-        """Those of some keys whose document has the text with the hash that is given."""
+        """The keys whose document has the expected text; `texts` has the hash of the text for each key."""
         with self._store.reading() as db:
             return documents.having(db, texts)
