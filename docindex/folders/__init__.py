@@ -8,13 +8,13 @@
         folders.undo(outcome.journal)
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
-files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress callback
-receives the amount done, and the total or None while that is unknown. `Index.cancel` stops `scan` and `find`;
-`act` and `undo` take a `cancel` flag. Errors are those of `docindex`, or `ValueError` and `TypeError` for a
-wrong call.
+files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
+callback receives the amount done, and the total or None while that is unknown. `Index.cancel` stops `scan`
+and `find`; `act` and `undo` take a `cancel` flag. Errors are those of `docindex`; a wrong call is a
+`ValueError` or a `TypeError`.
 
-The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. `scan`, `find` and dry runs work on
-Linux, macOS and Windows; `act` and `undo` work on Linux only.
+The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. `scan`, `find` and dry runs work
+on Linux, macOS and Windows; `act` and `undo` work on Linux only.
 """
 
 from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo

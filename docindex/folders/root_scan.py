@@ -109,29 +109,33 @@ class RootScan:
     def _look(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
         """The files that are new or changed, and the known files that are gone."""
         new, gone = [], dict(self._known)
-        try:
-            for found in walk_files(self._root, self._reading.options, self._tally.skipped):
-                key = key_of(found.path)
-                if (found.status.st_ino, found.status.st_dev) in self._index_files:
-                    self._tally.skipped.counts["docindex's own"] += 1
-                    continue
-                known = gone.pop(key, None)
-                if key in self._tally.seen:  # another root contains it too
-                    continue
-                self._tally.seen.add(key)
-                if known is not None and is_unchanged(known, found):
-                    self._tally.unchanged += 1
-                    self._tally.count(known.kind, known.size)
-                else:
-                    new.append(found)
-                self._check_cancelled()
-                self._progress(len(self._tally.seen), None)
-        except OSError as error:
-            root = key_of(self._root)
-            raise UnreadableFile(f"{root} cannot be read: {error.strerror or error}", root) from error
+        for found in self._walked():
+            key = key_of(found.path)
+            if (found.status.st_ino, found.status.st_dev) in self._index_files:
+                self._tally.skipped.counts["docindex's own"] += 1
+                continue
+            known = gone.pop(key, None)
+            if key in self._tally.seen:  # another root contains it too
+                continue
+            self._tally.seen.add(key)
+            if known is not None and is_unchanged(known, found):
+                self._tally.unchanged += 1
+                self._tally.count(known.kind, known.size)
+            else:
+                new.append(found)
+            self._check_cancelled()
+            self._progress(len(self._tally.seen), None)
         if gone and len(gone) == len(self._known) and not new:
             check_mounted(self._root, self._known.values())
         return new, self._without_hidden(gone)
+
+    def _walked(self) -> Iterator[WalkedFile]:
+        """The files below the root; `UnreadableFile` if it cannot be read."""
+        try:
+            yield from walk_files(self._root, self._reading.options, self._tally.skipped)
+        except OSError as error:
+            root = key_of(self._root)
+            raise UnreadableFile(f"{root} cannot be read: {error.strerror or error}", root) from error
 
     def _without_hidden(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
         """The files that are gone, without those on unmounted disks or in folders that failed."""

@@ -1,7 +1,7 @@
 """Bring an index up to date with folders: add new and changed texts, note other files, forget what is gone.
 
-Takes an index and the roots to scan, and returns a `Scan` that says what changed. `root_scan` scans each root.
-If a root is missing, the other roots must still be scanned.
+Takes an index and the roots to scan, and returns a `Scan` that says what changed. `root_scan` scans each
+root. If a root is missing, the other roots must still be scanned.
 """
 
 import dataclasses
@@ -67,8 +67,8 @@ def scan(
     """Bring an index up to date with the files under some roots, and return what changed.
 
     Texts are added with their paths as keys, see `key_of`. Other files are noted, so that `find` can compare
-    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file with the
-    size, time and inode of the last scan is not read again.
+    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file with
+    the size, time and inode of the last scan is not read again.
 
     `encoding` forces the encoding of all texts that are read; without it, the encoding is detected. `workers`
     is that of `Index.add_many`. `progress` is called with the number of files found, and then with the number

@@ -137,6 +137,15 @@ def test_a_scan_refuses_what_it_cannot_do(index, home):
     assert len(index) == 6  # the other roots were scanned
 
 
+def test_an_error_of_the_callback_is_not_an_unreadable_folder(index, home):
+    def fail(*_):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
+        folders.scan(index, [home], progress=fail)
+    assert folders.scan(index, [home]).files == 9
+
+
 def test_a_scan_is_cancelled_from_another_thread(index, home):
     def cancel(done, _total):
         if done == 3:
