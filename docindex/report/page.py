@@ -197,16 +197,16 @@ def _repetitions_last(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pa
 def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
     """What the page shows of each pair; and the texts of these pairs, each text once."""
     numbers: dict[str, int] = {}
-    texts: list[str] = []
+    by_text: dict[str, int] = {}
 
     def number_of(key: str) -> int | None:
         if key not in numbers:
             text = index.text(key)
             if text is None:
                 return None
-            numbers[key] = len(texts)
             # A browser does not show a carriage return alone as the end of a line.
-            texts.append(re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN]))
+            shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN])
+            numbers[key] = by_text.setdefault(shown, len(by_text))
         return numbers[key]
 
     found = []
@@ -228,7 +228,7 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
             ranges, cut = _shown_ranges(compared.passages)
         record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges}}
         found.append(record)
-    return found, texts
+    return found, list(by_text)
 
 
 def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], bool]:

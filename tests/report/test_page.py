@@ -1,0 +1,115 @@
+"""The HTML of a report, without a browser: what it contains, in which order, and what it escapes."""
+
+import json
+import random
+import re
+
+import pytest
+
+import docindex
+from docindex.report import page
+from docindex.report.page import (
+    ReportContents,
+    ReportFile,
+    ReportGroup,
+    ReportWording,
+    count_documents,
+    html,
+)
+from tests.storage.texts import prose
+
+HOSTILE = "/home/<script>alert(1)</script>"
+
+
+@pytest.fixture
+def index():
+    rng = random.Random(6)
+    first, second = prose(rng, 300), prose(rng, 300)
+    with docindex.open(":memory:") as opened:
+        opened.add("/home/first", first)
+        opened.add("/home/copy", first)
+        opened.add("/home/second", f"{second} {first[:900]}")
+        opened.add(HOSTILE, f"</script><b>{first[:1200]}</b> \u2028 \r end")
+        opened.add("/other", prose(rng, 50))
+        yield opened
+
+
+def report_of(index, **changes):
+    pairs = list(index.pairs(min_resemblance=0.05))
+    contents = {"title": "A & B", "documents": 5, "texts": 4, "groups": [], "pairs": pairs, **changes}
+    return ReportContents(**contents)
+
+
+def data_of(text):
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert "<" not in data
+    return json.loads(data)
+
+
+def test_names_and_texts_cannot_end_an_element(index):
+    text = html(index, report_of(index))
+    assert "<h1>A &amp; B</h1>" in text
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert any("</script><b>" in text for text in data_of(text)["texts"])
+    assert all("\r" not in text for text in data_of(text)["texts"])
+
+
+def test_each_passage_is_the_same_in_both_texts(index):
+    data = data_of(html(index, report_of(index)))
+    assert len(data["texts"]) == 3  # the two copies have one text, and each text is included once
+    assert any(pair["ranges"] for pair in data["passages"])
+    for pair in data["passages"]:
+        for start, end, other_start, other_end in pair["ranges"]:
+            a, b = data["texts"][pair["a"]][start:end], data["texts"][pair["b"]][other_start:other_end]
+            assert re.sub(r"\W", "", a).lower() == re.sub(r"\W", "", b).lower()
+
+
+def test_pairs_that_repeat_another_come_after_it_and_copies_come_last(index):
+    shown = re.findall(r'<span class="name">(.*?)</span>', html(index, report_of(index)))
+    pairs = [frozenset(shown[at : at + 2]) for at in range(0, len(shown), 2)]
+    texts = [frozenset(name.replace("copy", "first") for name in pair) for pair in pairs]
+    assert pairs[-1] == {"copy", "first"}
+    new = len(set(texts)) - 1
+    assert len(set(texts[:new])) == new
+    assert set(texts[new:-1]) <= set(texts[:new])
+
+
+def test_only_so_many_pairs_are_shown_with_their_texts(index):
+    report = report_of(index, limit=1)
+    text = html(index, report)
+    assert f"1 of {len(report.pairs)} pairs are shown." in text
+    assert text.count('<details class="pair"') == 1
+    assert len(data_of(text)["texts"]) == 2
+
+
+def test_long_texts_are_cut(index, monkeypatch):
+    monkeypatch.setattr(page, "LONGEST_TEXT_SHOWN", 100)
+    text = html(index, report_of(index))
+    data = data_of(text)
+    assert max(map(len, data["texts"])) == 100
+    assert all(max(place) <= 100 for pair in data["passages"] for place in pair["ranges"])
+    assert "Only the first 100 characters of each text are shown" in text
+
+
+def test_values_are_written_as_the_caller_writes_them(index):
+    group = ReportGroup("exact copies", [ReportFile("k1", 7, "note"), ReportFile("k2", 7, "")], 7)
+    wording = ReportWording(key="name of {}".format, size="{} octets".format, share="share {:.1f}".format)
+    text = html(index, report_of(index, groups=[group]), wording)
+    assert "<li>name of k1" in text
+    assert "2 files, 7 octets without the largest" in text
+    assert "share 1.0 alike" in text
+
+
+def test_a_document_that_is_gone_has_no_text_to_show(index):
+    report = report_of(index)
+    index.remove("/home/second")
+    text = html(index, report)
+    assert "The texts cannot be shown because the index does not have them." in text
+    assert {"a": None, "b": None, "ranges": []} in data_of(text)["passages"]
+
+
+def test_documents_are_counted_under_roots(index):
+    assert count_documents(index, ["/home"]) == (4, 3)
+    assert count_documents(index, ["/"]) == (5, 4)
+    assert count_documents(index, ["/nowhere"]) == (0, 0)
