@@ -1,4 +1,7 @@
-"""Scanning beside `add_many` and `find`; finding copies beside rmlint and jdupes (both from Debian)."""
+"""Compare a scan with `add_many` and `find`, and the search for copies with rmlint and jdupes, in one run.
+
+Debian has packages of rmlint and jdupes; without one of them its ratio is nan.
+"""
 
 import functools
 import os
@@ -20,7 +23,7 @@ from docindex.folders.walk import Skipped
 from tests.bench.corpus import distinct_files
 
 OLD = 10**18
-"""A time that scans believe, in nanoseconds."""
+"""A time, in nanoseconds, that is old enough for scans to trust it."""
 
 
 def run(options):
@@ -41,7 +44,7 @@ def run(options):
 
 
 def scans(texts, folder, rounds):
-    """A first scan, and the same texts read already and added."""
+    """Compare a first scan with `add_many` of the same texts, which were read before."""
     ratios, took = [], []
     items = [
         (str(path), read_file(root_of(path)).text or "")
@@ -65,7 +68,7 @@ def scans(texts, folder, rounds):
 
 
 def again(texts, folder, rounds):
-    """The command with nothing to do, beside `find` which prints what it has to look at."""
+    """Compare a scan without any change with `find`, which prints the facts that the scan compares."""
     environment = {**os.environ, "DOCINDEX": str(folder / "again")}
     command = [sys.executable, "-m", "docindex", "scan", "-q", str(texts)]
     beside = ["find", str(texts), "-printf", "%s %T@ %i\\n"]
@@ -81,10 +84,10 @@ def again(texts, folder, rounds):
 
 
 def binaries(folder, rounds):
-    """Exact copies among binary files, of which some have the same size, some the same bytes."""
+    """Compare the search for exact copies among binary files, some with the same size or the same bytes."""
     rng = random.Random(1)
     for number in range(400):
-        # As photographs are; some have one size by chance.
+        # The sizes are those of photographs; some sizes agree by chance.
         data = rng.randbytes(rng.choice([rng.randrange(50_000, 4_000_000), 200_000, 3_000_000]))
         for copy in range(rng.choice([1, 1, 2, 3])):
             path = folder / str(number % 50) / f"{number}-{copy}.bin"
@@ -92,7 +95,7 @@ def binaries(folder, rounds):
             path.write_bytes(data)
             os.utime(path, ns=(OLD, OLD))
     peers = {
-        # (rmlint would put a file in the place of /dev/null.)
+        # With /dev/null as its output, rmlint would replace /dev/null by a file.
         "jdupes": ["jdupes", "-r", "-q", "-A", str(folder)],
         "rmlint": [
             "rmlint",

@@ -1,4 +1,4 @@
-"""A folder with every oddity that a file system allows."""
+"""Make a folder with odd names, links, special files and paths that are too long for one call."""
 
 import os
 import socket
@@ -8,7 +8,7 @@ TEXT = "This text is long enough to have a few fingerprints, and it says nothing
 
 
 def make(root):
-    """Build it under `root`; gives paths with the kinds that a scan must find, and what it must skip."""
+    """Make it, and return the kind of each path that a scan must find, and the counts of what it must skip."""
     root = os.fsencode(root)
     wanted, skipped = {}, {}
 
@@ -64,7 +64,7 @@ def make(root):
 
     at = os.open(root, os.O_RDONLY)
     deep = root
-    for _ in range(40):  # together far longer than a path may be for the system
+    for _ in range(40):  # longer in all than a path may be in one call
         name = b"d" * 200
         os.mkdir(name, dir_fd=at)
         below = os.open(name, os.O_RDONLY, dir_fd=at)
@@ -79,7 +79,7 @@ def make(root):
 
 
 def lock(root):
-    """Take away the permission to read a file and a folder; gives their paths."""
+    """Remove the permission to read a file and a folder, and return their paths."""
     root = os.fsencode(root)
     paths = [os.path.join(root, b"linked"), os.path.join(root, b"project", b"kept.py")]
     for path in paths:

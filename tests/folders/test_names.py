@@ -1,4 +1,4 @@
-"""A path and its key stand for each other, whatever bytes a name has."""
+"""A path and its key can be converted into each other, whatever bytes the path has."""
 
 from hypothesis import example, given
 from hypothesis import strategies as st

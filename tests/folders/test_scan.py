@@ -1,4 +1,4 @@
-"""A scan takes in what is there, whatever it is called and wherever it lies, and counts the rest."""
+"""A scan indexes every text file, whatever its name and its path, and counts what it leaves out."""
 
 import os
 import random
@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 
 def settled(folder):
-    """Make all files look old enough for their times to be believed."""
+    """Give all files a time that is old enough for scans to trust it."""
     for path in folder.rglob("*"):
         if path.is_file():
             os.utime(path, ns=(10**18, 10**18))
@@ -47,22 +47,22 @@ def known(index, folder):
     return {file.key: file.kind for file in index.files.under(str(folder))}
 
 
-def test_the_hostile_tree_is_scanned_and_nothing_is_opened_that_should_not_be(index, folder):
+def test_the_hostile_tree_is_scanned_without_opening_special_files(index, folder):
     wanted, skipped = hostile.make(folder)
     report = scan(index, [root_of(folder)])
     assert known(index, folder) == {key_of(path): kind for path, kind in wanted.items()}
     assert set(index) == {key_of(path) for path, kind in wanted.items() if kind == "text"}
     assert (report.skipped, report.failed) == (skipped, ())
     assert {path_of(key) for key in index} <= set(wanted)
-    # Once more, and once their times can be believed nothing is read again.
+    # A second scan changes nothing.
     again = scan(index, [root_of(folder)])
     assert (again.added, again.removed, again.files) == (0, 0, len(wanted))
     assert index.text(key_of(os.path.join(os.fsencode(folder), b"latin.txt"))) == "Größe" * 9
     assert index.text(str(folder / "wide.txt")) == "Größe"
 
 
-def test_what_may_not_be_read_is_counted_and_tried_again(tmp_path):
-    folder = Path(tempfile.mkdtemp())  # for nobody else gets into `tmp_path`
+def test_files_without_permission_are_counted_and_tried_again(tmp_path):
+    folder = Path(tempfile.mkdtemp())  # another user cannot enter `tmp_path`
     folder.chmod(0o755)
     wanted, _ = hostile.make(folder)
     locked = hostile.lock(folder)
@@ -70,7 +70,7 @@ def test_what_may_not_be_read_is_counted_and_tried_again(tmp_path):
         "import os, sys, docindex; from docindex.folders.scanner import scan\n"
         "roots = [os.fsencode(sys.argv[1])]\n"
         "with docindex.open(':memory:') as index, docindex.open(':memory:') as warm:\n"
-        "    scan(warm, roots)  # for Python may lie where nobody else may read it later\n"
+        "    scan(warm, roots)  # loads what another user may not be able to read later\n"
         "    if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "    report = scan(index, roots)\n"
         "    print(len(index), report.files, report.skipped['unreadable'], "
@@ -132,7 +132,7 @@ def test_changes_moves_and_removals_are_followed(index, folder):
     (folder / "x.bin").rename(folder / "sub" / "x")
     (folder / "new.txt").write_text("new")
     (folder / "d.txt").unlink()
-    (folder / "d.txt").write_bytes(bytes(10))  # it is no text any more
+    (folder / "d.txt").write_bytes(bytes(10))  # now it is a binary file
     third = scan(index, [root_of(folder)])
     assert (third.added, third.changed, third.moved, third.removed, third.unchanged) == (1, 2, 2, 1, 2)
     moved = str(folder / "sub" / "moved.txt")
@@ -141,7 +141,7 @@ def test_changes_moves_and_removals_are_followed(index, folder):
     assert index.text(str(folder / "a.txt")) == "changed"
 
 
-def test_a_change_that_leaves_size_and_time_is_seen_when_it_is_recent(index, folder):
+def test_a_recent_change_that_leaves_size_and_time_is_noticed(index, folder):
     path = folder / "a.txt"
     path.write_text("one")
     scan(index, [root_of(folder)])
@@ -152,7 +152,7 @@ def test_a_change_that_leaves_size_and_time_is_seen_when_it_is_recent(index, fol
     assert index.text(str(path)) == "two"
 
 
-def test_options_say_what_is_walked_to(index, folder):
+def test_options_select_the_files_of_a_scan(index, folder):
     for name in ("a.txt", "b.log", ".hidden", "sub/c.txt", "sub/deep/d.txt", "large.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x" * (5000 if name == "large.txt" else 10))
@@ -170,9 +170,9 @@ def test_options_say_what_is_walked_to(index, folder):
     assert names(min_size=100) == (["large.txt"], {"hidden": 1, "symlink": 1, "too small": 4})
     assert names(max_size=100)[1]["too large"] == 1
     found, counts = names(follow_symlinks=True)
-    assert len(found) == 5  # what the link leads to is there already
+    assert len(found) == 5  # the link leads to a folder below the root
     assert counts["loop"] == 1
-    assert len(index) == 6  # what was left out this time was not forgotten
+    assert len(index) == 6  # excluded files were not forgotten
 
 
 def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
@@ -193,7 +193,7 @@ def test_documents_of_the_host_are_left_alone(index, folder):
     assert set(index) == {str(folder / "mine"), str(folder / "a.txt")}
 
 
-def test_an_interrupted_scan_keeps_what_is_done(index, folder, monkeypatch):
+def test_an_interrupted_scan_keeps_its_finished_work(index, folder, monkeypatch):
     for number in range(50):
         (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
     settled(folder)
@@ -262,24 +262,24 @@ def test_a_hundred_thousand_files_in_one_folder(index, folder):
     assert report.skipped == {"too small": 100_000}
 
 
-def test_another_file_with_the_number_and_time_of_a_removed_one_is_read(index, folder):
+def test_a_new_file_with_the_inode_and_time_of_a_removed_file_is_read(index, folder):
     (folder / "old.txt").write_text("one text")
     settled(folder)
     scan(index, [root_of(folder)])
     os.rename(folder / "old.txt", folder / "new.txt")
-    (folder / "new.txt").write_text("new text")  # in the same inode, of the same size
+    (folder / "new.txt").write_text("new text")  # the inode and the size stay the same
     settled(folder)
     report = scan(index, [root_of(folder)])
     assert (report.moved, report.added, report.removed) == (0, 1, 1)
     assert index.text(str(folder / "new.txt")) == "new text"
 
 
-def test_a_move_that_was_stopped_half_way_is_no_hindrance(index, folder):
+def test_a_scan_completes_a_move_that_was_interrupted(index, folder):
     (folder / "old.txt").write_text("some text")
     settled(folder)
     scan(index, [root_of(folder)])
     os.rename(folder / "old.txt", folder / "new.txt")
-    index.rename(str(folder / "old.txt"), str(folder / "new.txt"))  # and then it was killed
+    index.rename(str(folder / "old.txt"), str(folder / "new.txt"))  # as if the scan was killed here
     scan(index, [root_of(folder)])
     assert list(index) == [str(folder / "new.txt")]
     os.rename(folder / "new.txt", folder / "newest.txt")
@@ -291,7 +291,7 @@ def test_a_move_that_was_stopped_half_way_is_no_hindrance(index, folder):
     )
 
 
-def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
+def test_a_kill_leaves_no_document_without_a_noted_file(tmp_path, folder):
     for number in range(300):
         (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
     settled(folder)
@@ -319,7 +319,7 @@ def test_a_kill_leaves_no_document_that_nobody_knows_of(tmp_path, folder):
 def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
     (folder / "a.txt").write_text("some text")
     scan(index, [root_of(folder)])
-    # As it was on a disk of its own, of which the empty folder is left.
+    # As if the folder had been a disk that is not mounted now.
     index.files.put(file._replace(device=file.device + 1) for file in index.files.under(str(folder)))
     (folder / "a.txt").unlink()
     with pytest.raises(
@@ -329,7 +329,7 @@ def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
     assert list(index) == [str(folder / "a.txt")]
 
 
-def test_files_that_were_never_read_are_copies_of_nothing(index, folder, monkeypatch):
+def test_files_that_were_never_read_are_not_copies(index, folder, monkeypatch):
     for name in "abcd":
         (folder / f"{name}.txt").write_text(f"the text of {name.replace('c', 'a')}")
     read = root_scan.read_file
@@ -345,7 +345,7 @@ def test_files_that_were_never_read_are_copies_of_nothing(index, folder, monkeyp
     assert find_copies(index, [str(folder)], Skipped()) == []
 
 
-def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folder):
+def test_a_missing_root_does_not_keep_other_roots_from_being_scanned(index, folder):
     (folder / "a.txt").write_text("some text")
     with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read"):
         scan(index, [root_of(folder / "nothing"), root_of(folder)])
@@ -364,7 +364,7 @@ def test_a_root_that_is_not_there_keeps_no_other_from_being_scanned(index, folde
         ("# nothing\n\n", {"a.py", "c.txt", "src/b.py", "src/d.txt"}),
     ],
 )
-def test_rules_of_git_are_followed(index, folder, rules, taken):
+def test_the_rules_of_gitignore_are_followed(index, folder, rules, taken):
     (folder / "src").mkdir()
     for name in ("a.py", "c.txt", "src/b.py", "src/d.txt"):
         (folder / name).write_text("x")
@@ -373,7 +373,7 @@ def test_rules_of_git_are_followed(index, folder, rules, taken):
     assert {str(Path(key).relative_to(folder)) for key in report.seen} == taken
 
 
-def test_rules_that_are_no_file_are_none(index, folder):
+def test_a_gitignore_that_is_not_a_regular_file_has_no_rules(index, folder):
     (folder / "a.txt").write_text("x")
     os.mkfifo(folder / ".gitignore")
     assert scan(index, [root_of(folder)]).files == 1
@@ -382,8 +382,8 @@ def test_rules_that_are_no_file_are_none(index, folder):
     assert scan(index, [root_of(folder)]).files == 1
 
 
-def test_what_too_many_texts_have_is_no_likeness(index, folder):
-    """A template in all of many files makes no pair of them; what few of them share, does."""
+def test_text_that_too_many_files_share_is_ignored(index, folder):
+    """A template that all files share makes no pairs; text that two files share does."""
     template = prose(random.Random(0), 60)
     for number in range(12):
         own = prose(random.Random(100 + number // 2), 10)
@@ -402,12 +402,12 @@ def test_what_too_many_texts_have_is_no_likeness(index, folder):
     assert [len(group.files) for group in rest] == [2] * 6
 
 
-def test_what_is_inside_several_is_shown_once(index, folder):
+def test_a_text_in_several_others_is_shown_once(index, folder):
     parts = [prose(random.Random(number), 60) for number in range(4)]
     (folder / "draft.txt").write_text(parts[0])
     (folder / "final.txt").write_text("\n".join(parts[:2]))
     (folder / "book.txt").write_text("\n".join(parts))
-    # Each is inside the other, by so much; they are not near copies of each other.
+    # Most of each of these is in the other one, but they are not near copies.
     for name, own in (("one.txt", 4), ("two.txt", 5)):
         (folder / name).write_text(f"{prose(random.Random(9), 100)}\n{prose(random.Random(own), 12)}")
     settled(folder)
@@ -419,7 +419,7 @@ def test_what_is_inside_several_is_shown_once(index, folder):
     assert sorted(map(sorted, shown)) == [["book", "final"], ["draft", "final"], ["one", "two"]]
 
 
-def test_a_group_is_contained_by_its_first(index, folder):
+def test_a_group_is_compared_for_containment_by_its_first_file(index, folder):
     draft, rest = prose(random.Random(1), 60), prose(random.Random(2), 200)
     for number in range(5):
         (folder / f"draft {number}.txt").write_text(f"{draft} end {number}")
@@ -432,7 +432,7 @@ def test_a_group_is_contained_by_its_first(index, folder):
     assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]
 
 
-def test_a_text_that_becomes_something_else_leaves_the_index_even_after_a_failure(index, folder, monkeypatch):
+def test_a_text_that_becomes_binary_leaves_the_index_even_after_a_failed_scan(index, folder, monkeypatch):
     (folder / "a.txt").write_text("a secret text that is long enough to be found again by a search for it")
     settled(folder)
     scan(index, [root_of(folder)])
@@ -448,7 +448,7 @@ def test_a_text_that_becomes_something_else_leaves_the_index_even_after_a_failur
     assert len(index) == 0
 
 
-def test_another_link_to_a_file_that_is_left_out_moves_nothing(index, folder):
+def test_another_link_to_an_excluded_file_is_not_a_move(index, folder):
     (folder / "a.txt").write_text("some text here to look at")
     settled(folder)
     scan(index, [root_of(folder)])
@@ -458,7 +458,7 @@ def test_another_link_to_a_file_that_is_left_out_moves_nothing(index, folder):
     assert set(index) == {str(folder / "a.txt"), str(folder / "b.txt")}
 
 
-def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
+def test_files_on_an_unmounted_disk_are_not_forgotten(index, folder):
     for name in ("here.txt", "disk/there.txt"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"the text of {name}")
@@ -472,12 +472,12 @@ def test_what_lies_on_a_disk_that_is_away_is_not_forgotten(index, folder):
     assert len(index) == 2
     (folder / "here.txt").unlink()
     assert scan(index, [root_of(folder)]).removed == 1
-    # Of a disk that is there all may be gone.
+    # If the disk is mounted, its files are really gone.
     index.files.put(file._replace(device=os.stat(folder).st_dev) for file in files if "/disk/" in file.key)
     assert scan(index, [root_of(folder)]).removed == 1
 
 
-def test_a_root_in_another_is_counted_once(index, folder):
+def test_a_file_under_two_roots_is_counted_once(index, folder):
     (folder / "below").mkdir()
     (folder / "below" / "a.txt").write_text("some text")
     settled(folder)
@@ -485,7 +485,7 @@ def test_a_root_in_another_is_counted_once(index, folder):
     assert (report.files, report.bytes, report.added, report.unchanged) == (1, 9, 1, 0)
 
 
-def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, folder):
+def test_links_out_of_the_root_are_followed_by_every_scan(index, tmp_path, folder):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "a.txt").write_text("a text that lies elsewhere")
     settled(tmp_path / "outside")
@@ -498,7 +498,7 @@ def test_links_that_lead_outside_are_followed_again_and_again(index, tmp_path, f
     assert scan(index, [root_of(folder)], options=follow).removed == 1
 
 
-def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(index, folder):
+def test_a_renamed_folder_with_a_link_at_its_old_path_has_moved(index, folder):
     (folder / "old").mkdir()
     (folder / "old" / "a.txt").write_text("the text of a file in a folder")
     (folder / "left out.txt").write_text("which is there all the time")
@@ -511,7 +511,7 @@ def test_a_folder_that_has_another_name_and_a_link_in_its_old_place_has_moved(in
     assert set(index) == {str(folder / "new" / "a.txt"), str(folder / "left out.txt")}
 
 
-def test_what_lies_below_a_root_that_is_a_link_stays_when_it_is_left_out(index, folder, tmp_path):
+def test_excluded_files_below_a_root_that_is_a_link_are_not_forgotten(index, folder, tmp_path):
     (folder / "a.txt").write_text("some text")
     settled(folder)
     (tmp_path / "link").symlink_to(folder)
@@ -520,7 +520,7 @@ def test_what_lies_below_a_root_that_is_a_link_stays_when_it_is_left_out(index, 
     assert set(index) == {str(tmp_path / "link" / "a.txt")}
 
 
-def test_many_that_cannot_be_looked_at_cost_no_more_than_each_once(index, folder):
+def test_files_below_failed_paths_are_not_gone(index, folder):
     (folder / "many").mkdir()
     for number in range(3000):
         (folder / "many" / f"{number}.dat").write_bytes(b"\0%d" % number)

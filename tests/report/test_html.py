@@ -1,4 +1,4 @@
-"""The page of a report, in a real browser: what it shows, what it marks, and what cannot break it."""
+"""A report in a real browser: what it shows, what it marks, and how hostile names and texts appear."""
 
 import itertools
 import os
@@ -18,7 +18,7 @@ HOSTILE = "<script>alert(1)</script>.txt"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    """A report on a folder with copies, likenesses and a hostile name; gives its path and the texts."""
+    """The path of a report on copies, near copies and a hostile name; and the text of each file."""
     folder = tmp_path_factory.mktemp("report")
     rng = random.Random(6)
     first, second = prose(rng, 300), prose(rng, 300)
@@ -52,14 +52,14 @@ def found(browser, selector):
 
 
 def sides_of(browser, pair):
-    """Open a pair; gives the two texts, once they are there."""
+    """Open a pair, wait for its two texts, and return them."""
     from selenium.webdriver.support.wait import WebDriverWait
 
     pair.find_element("tag name", "summary").click()
     return WebDriverWait(browser, 20).until(lambda _: pair.find_elements("css selector", ".text"))
 
 
-def test_the_overview_says_what_there_is(browser):
+def test_the_overview_has_numbers_and_plots(browser):
     assert browser.title == "Copies and similar texts"
     numbers = [item.text for item in found(browser, ".numbers li")]
     assert numbers[0] == "5\ndocuments"
@@ -109,7 +109,7 @@ def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
         browser.save_screenshot(os.environ["DOCINDEX_REPORT_SCREENSHOT"])
 
 
-def test_names_and_texts_cannot_break_into_the_page(browser):
+def test_names_and_texts_cannot_inject_markup(browser):
     hostile = [details for details in found(browser, "details.pair") if "<script>alert(1)" in details.text]
     assert hostile
     assert any("</script><b>" in side.text for side in sides_of(browser, hostile[0]))
@@ -131,7 +131,7 @@ def test_pairs_can_be_found_by_name(browser):
     browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", box)
 
 
-def test_of_long_texts_the_beginning_is_shown_with_what_is_shared_there(tmp_path, browser):
+def test_a_long_text_is_cut_and_its_passages_too(tmp_path, browser):
     rng = random.Random(8)
     long = prose(rng, 60_000)
     assert len(long) > 250_000
@@ -153,7 +153,7 @@ def test_of_long_texts_the_beginning_is_shown_with_what_is_shared_there(tmp_path
     browser.get(before)
 
 
-def test_the_page_asks_nobody_for_anything(page):
+def test_the_page_needs_no_network(page):
     source = Path(page[0]).read_text("utf-8")
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:|//)", source)
     assert "default-src 'none'" in source

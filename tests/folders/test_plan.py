@@ -1,0 +1,95 @@
+"""A plan has all exact copies, and never removes the last file of a group or a file of a reference folder."""
+
+import json
+import os
+import random
+
+import pytest
+
+from docindex.folders.path_keys import key_of, path_of
+from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_copies_of_each_content_are_found(root, seed):
+    tree(random.Random(seed), root)
+    expected = {}
+    for path, content in contents_of(root).items():
+        expected.setdefault(content, []).append(path)
+    expected = sorted(
+        sorted(map(key_of, paths))
+        for content, paths in expected.items()
+        if content and len({os.stat(path).st_ino for path in paths}) > 1
+    )
+    assert sorted(sorted(file.key for file in group.files) for group in planned(root)) == expected
+    for group in planned(root):
+        inodes = {os.stat(path_of(file.key)).st_ino for file in group.files}
+        assert group.reclaimable == (len(inodes) - 1) * group.files[0].size
+
+
+def test_a_plan_that_keeps_nothing_or_is_not_a_plan_is_refused(root):
+    tree(random.Random(4), root)
+    good = json.loads(to_json(planned(root)))
+    for file in good["groups"][0]["files"]:
+        file["keep"] = False
+    with pytest.raises(ValueError, match="keeps none of"):
+        from_json(json.dumps(good))
+    for bad in [
+        *("", "[]", "{}", "null", '{"docindex-plan": 2, "groups": []}', '{"docindex-plan": 1}'),
+        '{"docindex-plan": 1, "groups": [{"files": [{"key": 1}]}]}',
+        '{"docindex-plan": 1, "groups": [{"files": [], "digest": "x", "reclaimable": 0}]}',
+    ]:
+        with pytest.raises(ValueError, match="this is not a plan that dups --json wrote"):
+            from_json(bad)
+
+
+def test_isolated_folders_stay_isolated_when_one_contains_a_reference(root):
+    os.makedirs(os.path.join(root, b"one", b"ref"))
+    os.makedirs(os.path.join(root, b"two"))
+    copied(root, b"one/ref/x", b"one/y", b"two/z")
+    one, two = (key_of(os.path.join(root, name)) for name in (b"one", b"two"))
+    (group,) = planned(root, reference=[f"{one}/ref"], isolate=[one, two])
+    assert [os.path.basename(file.key) for file in group.others] == ["z"]
+    os.unlink(os.path.join(root, b"two", b"z"))
+    assert planned(root, reference=[f"{one}/ref"], isolate=[one, two]) == []
+
+
+def test_newest_and_oldest_also_hold_for_a_very_new_file(root):
+    copied(root, b"old", b"new")
+    os.utime(os.path.join(root, b"new"))
+    for keep, kept in (("newest", "new"), ("oldest", "old")):
+        (group,) = planned(root, keep=keep)
+        assert [os.path.basename(file.key) for file in group.kept] == [kept]
+
+
+def test_a_folder_that_a_reference_links_to_is_a_reference(root):
+    for folder in (b"archive", b"store", b"desk"):
+        os.makedirs(os.path.join(root, folder))
+    copied(os.path.join(root, b"store"), b"x")
+    copied(os.path.join(root, b"desk"), b"y")
+    os.symlink("../store", os.path.join(root, b"archive", b"2020"))
+    reference = [key_of(os.path.join(root, b"archive"))]
+    (group,) = planned(root, keep="first", reference=reference)
+    assert [os.path.basename(file.key) for file in group.kept] == ["x"]
+
+
+@pytest.mark.parametrize("key", ["relative", "", "/a\x00b", "/a\ud800b", "/a\\x00b", "../up"])
+def test_a_plan_with_an_invalid_path_is_refused_before_anything_is_done(key):
+    text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 8, "files": [
+        {"key": "/tmp/kept", "keep": True, "size": 8, "mtime_ns": -1},
+        {"key": key, "keep": False, "size": 8, "mtime_ns": -1},
+    ]}]})  # fmt: skip
+    with pytest.raises(ValueError, match="this is not a plan"):
+        from_json(text)
+
+
+def test_a_reference_folder_may_be_named_through_a_link(root):
+    os.makedirs(os.path.join(root, b"data", b"Archive"))
+    for name in (b"data/Archive/x", b"data/y"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    os.symlink(b"data", os.path.join(root, b"Docs"))
+    (group,) = planned(root, keep="first", reference=[key_of(os.path.join(root, b"Docs/Archive"))])
+    assert [file.key.rpartition("/")[2] for file in group.kept] == ["x"]
+    (group,) = planned(root, keep="oldest", reference=[key_of(os.path.join(root, b"Docs/Archive"))])
+    assert [file.key.rpartition("/")[2] for file in group.kept] == ["x"]

@@ -1,0 +1,203 @@
+"""`undo` brings files back as they were, and replaces nothing."""
+
+import contextlib
+import os
+import random
+
+import pytest
+
+from docindex.folders import removal, restore
+from docindex.folders.journal import Journal
+from docindex.folders.path_keys import path_of
+from docindex.folders.removal import remove_copies
+from tests.folders.trees import contents_of, copied, planned, tree, undo
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+@pytest.mark.parametrize("seed", range(6))
+def test_everything_can_be_undone_while_the_kept_copies_exist(root, tmp_path, how, seed):
+    tree(random.Random(seed), root)
+    before = contents_of(root)
+    facts = {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before}
+    with Journal(tmp_path / "journal") as journal:
+        done = [
+            one
+            for one in remove_copies(planned(root), how, dry_run=False, journal=journal)
+            if one.outcome == "done"
+        ]
+    after = contents_of(root)
+    assert {one.outcome for one in undo(tmp_path / "journal", dry_run=True)} <= {"would be undone"}
+    assert contents_of(root) == after
+    assert len([one for one in undo(tmp_path / "journal", dry_run=False) if one.outcome == "undone"]) == len(
+        done
+    )
+    assert contents_of(root) == before
+    assert {path: (os.stat(path).st_mtime_ns, os.stat(path).st_mode) for path in before} == facts
+    for one in done:
+        assert not os.path.samefile(path_of(one.key), path_of(one.kept))
+    assert undo(tmp_path / "journal", dry_run=False) == []
+
+
+def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(root, tmp_path):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
+    (tmp_path / "tree" / "b").write_text("something new")
+    (tmp_path / "tree" / "a").write_text("THE SAME")
+    found = {
+        os.path.basename(one.key): (one.outcome, one.reason)
+        for one in undo(tmp_path / "journal", dry_run=False)
+    }
+    assert found == {
+        "b": ("left", "another file has its path by now, and stays"),
+        "c": ("left", "the kept copy is gone or has other bytes by now"),
+    }
+    assert (tmp_path / "tree" / "b").read_text() == "something new"
+    (tmp_path / "tree" / "a").unlink()
+    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False)} == {
+        "another file has its path by now, and stays",
+        "the kept copy is gone or has other bytes by now",
+    }
+
+
+def test_a_truncated_journal_is_followed_to_its_end(root, tmp_path):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.write(b"the same")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
+    whole = (tmp_path / "journal").read_text()
+    (tmp_path / "journal").write_text(whole[:-20])
+    assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
+    assert len(contents_of(root)) == 3
+    (tmp_path / "journal").write_text("{}\n" + whole)
+    with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
+        undo(tmp_path / "journal", dry_run=True)
+    (tmp_path / "journal").write_bytes(b"\x7fELF\xff\n")
+    with pytest.raises(ValueError, match="is not a journal that act wrote"):
+        undo(tmp_path / "journal", dry_run=True)
+
+
+def test_a_truncated_line_does_not_damage_the_next_line(root, tmp_path):
+    for half in range(2):
+        copied(root, b"a%d" % half, b"b%d" % half, content=b"content %d" % half)
+        with Journal(tmp_path / "journal") as journal:
+            list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
+        if not half:
+            whole = (tmp_path / "journal").read_bytes()
+            (tmp_path / "journal").write_bytes(whole[:-20])
+    assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
+    assert len(contents_of(root)) == 4
+    assert undo(tmp_path / "journal", dry_run=False) == []
+
+
+def test_undo_does_not_replace_a_file_that_appears_while_it_copies(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "hardlink", dry_run=False, journal=journal))
+    copy = restore._copy
+
+    def saving(source, target, step):
+        copy(source, target, step)
+        with open(os.path.join(root, b"new"), "wb") as file:
+            file.write(b"hours of work")
+        os.rename(os.path.join(root, b"new"), os.path.join(root, b"b"))
+
+    monkeypatch.setattr(restore, "_copy", saving)
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert one.outcome == "left"
+    assert contents_of(root) == {
+        os.path.join(root, b"a"): b"the same",
+        os.path.join(root, b"b"): b"hours of work",
+    }
+
+
+@pytest.mark.parametrize("by", ["act", "undo"])
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+def test_an_interrupted_undo_leaves_nothing_behind(root, tmp_path, how, by, monkeypatch):
+    class Stopped(BaseException):
+        pass
+
+    copied(root, b"a", b"b")
+    both = set(contents_of(root))
+    stopped = True
+    allowed = 0
+    while stopped:
+        with Journal(tmp_path / "journal") as journal:
+            list(remove_copies(planned(root, keep="first"), how, dry_run=False, journal=journal))
+        before, stopped, left = contents_of(root), False, allowed
+
+        def counted(call):
+            def called(*arguments, **options):
+                nonlocal left, stopped
+                left -= 1
+                if left < 0:
+                    stopped = True
+                    raise Stopped
+                return call(*arguments, **options)
+
+            return called
+
+        with monkeypatch.context() as patches, contextlib.suppress(Stopped):
+            for name in ("rename", "unlink", "open"):
+                patches.setattr(restore.os, name, counted(getattr(os, name)))
+            patches.setattr(restore, "rename_no_replace", counted(restore.rename_no_replace))
+            undo(tmp_path / "journal", dry_run=False)
+        assert set(contents_of(root).values()) == {b"the same"}
+        if by == "act":
+            with Journal(tmp_path / "journal") as journal:
+                list(remove_copies([], how, dry_run=False, journal=journal))
+            assert set(contents_of(root)) in (both, set(before))
+        undo(tmp_path / "journal", dry_run=False)
+        assert set(contents_of(root)) == both
+        assert len({os.stat(path).st_ino for path in both}) == 2
+        allowed += 1
+    assert allowed > 2
+
+
+def test_undo_leaves_another_file_in_the_trash_with_the_same_name(root, tmp_path, trash):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
+    (trash / "files" / "b").write_text("a love letter")
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert one.outcome == "undone"  # it was copied from the kept file
+    assert contents_of(root)[os.path.join(root, b"b")] == b"the same"
+    assert (trash / "files" / "b").read_text() == "a love letter"
+    assert (trash / "info" / "b.trashinfo").exists()
+
+
+def test_undo_does_not_restore_a_file_that_was_never_removed(root, tmp_path, monkeypatch):
+    copied(root, b"a", b"b")
+    with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
+
+        def refuse(*_):
+            raise PermissionError(13, "Permission denied")
+
+        patches.setattr(removal.os, "rename", refuse)
+        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
+        assert (one.outcome, one.reason) == ("left", "Permission denied")
+    os.unlink(os.path.join(root, b"b"))
+    assert undo(tmp_path / "journal", dry_run=False) == []
+
+
+def test_owner_mode_and_attributes_come_back(root, tmp_path):
+    copied(root, b"a", b"b")
+    own = os.path.join(root, b"b")
+    os.setxattr(own, "user.tag", b"mine")
+    os.chmod(own, 0o4710)
+    if os.geteuid() == 0:
+        os.chown(own, 1234, 1234)
+        os.chmod(own, 0o4710)
+    before = os.stat(own)
+    with Journal(tmp_path / "journal") as journal:
+        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
+    assert one.outcome == "done"
+    undo(tmp_path / "journal", dry_run=False)
+    after = os.stat(own)
+    assert [getattr(after, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")] == [
+        getattr(before, fact) for fact in ("st_mode", "st_uid", "st_gid", "st_mtime_ns")
+    ]
+    assert os.getxattr(own, "user.tag") == b"mine"
