@@ -84,9 +84,9 @@ def act(
     as it is known, so that the caller knows what was done even if an interrupt ends this call. `cancel` is
     checked before each file; files that are done stay done.
 
-    Unless `dry_run`: `UnsupportedPlatform` on another system than Linux, `Busy` while another `act` or `undo`
-    of this person is at work, `UnreadableFile` or `ValueError` for a `journal` that cannot be one.
-    `ValueError` for an unknown `how`.
+    `ValueError` for an unknown `how`. Unless `dry_run`: `UnsupportedPlatform` on systems other than Linux,
+    `Busy` while this person runs another `act` or `undo`, `UnreadableFile` or `ValueError` for a path that
+    cannot be a journal.
 
     >>> act(Plan(()), "trash", dry_run=True)
     Outcome(files=(), journal=None, cancelled=False, dry_run=True)

@@ -5,9 +5,11 @@ stores their digests in the index, so that the next call need not read them agai
 """
 
 import dataclasses
+import os
 from collections.abc import Iterable
 from typing import Literal
 
+from docindex.errors import UnreadableFile
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.likeness import (
     LIKENESS_KINDS,
@@ -84,7 +86,8 @@ def find(
     it, all files that the index knows. `progress` is called with the bytes of files that may have exact
     copies.
 
-    `ValueError` for a parameter out of its range; `Cancelled` after `Index.cancel`.
+    `ValueError` for a parameter out of its range; `UnreadableFile` for a reference folder that does not
+    exist; `Cancelled` after `Index.cancel`.
 
     >>> import docindex, pathlib, tempfile
     >>> from docindex import folders
@@ -100,7 +103,7 @@ def find(
     share("min_resemblance", min_resemblance, above_zero=True)
     share("min_containment", min_containment, above_zero=True)
     own = [key_of(root) for root in roots_of(roots)]
-    references = [key_of(root) for root in roots_of(reference)]
+    references = [_checked_reference(root) for root in roots_of(reference)]
     everywhere = list(dict.fromkeys([*own, *references]))
     among = None if scan is None else scan.seen
     skipped, copies, ignored = Skipped(), [], 0
@@ -116,6 +119,16 @@ def find(
         ignored = 0 if ignore_above is None else count_common_fingerprints(index, ignore_above)
     failed = (*(scan.failed if scan else ()), *skipped.failures())
     return Findings(tuple(copies), tuple(likenesses), tuple(dict.fromkeys(failed)), ignored)
+
+
+def _checked_reference(root: bytes) -> str:
+    """The key of a reference folder. A folder that does not exist, as by a typing error, protects nothing."""
+    key = key_of(root)
+    if not os.path.lexists(root):
+        raise UnreadableFile(
+            f"the reference folder {key} does not exist; name it correctly, or mount its disk", key
+        )
+    return key
 
 
 def _checked_kinds(kinds: Iterable[str]) -> set[str]:

@@ -8,7 +8,7 @@ TEXT = "This text is long enough to have a few fingerprints, and it says nothing
 
 
 def make(root):
-    """Make it, and return the kind of each path that a scan must find, and the counts of what it must skip."""
+    """Make it; return the kind of each path that a scan must find, and the counts of what it must skip."""
     root = os.fsencode(root)
     wanted, skipped = {}, {}
 

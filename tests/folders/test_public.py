@@ -217,6 +217,14 @@ def test_files_of_reference_folders_are_kept(index, home):
     assert folders.find(index, [home], reference=[home / "old"]).copies == ()
 
 
+def test_a_reference_folder_that_does_not_exist_is_refused(index, home):
+    """Otherwise a mistyped name would protect nothing."""
+    folders.scan(index, [home])
+    with pytest.raises(docindex.UnreadableFile, match=r"the reference folder .*/odl does not") as caught:
+        folders.find(index, [home], reference=[home / "odl"])
+    assert caught.value.path == str(home / "odl")
+
+
 def test_files_under_one_isolated_root_are_not_copies_of_each_other(index, home):
     folders.scan(index, [home])
     assert folders.find(index, [home / "old"], isolate=True).copies == ()
