@@ -120,7 +120,7 @@ class KeepPolicy:
     reference: Sequence[str] = ()
     """Folders, by their keys, whose files are always kept."""
     isolate: Sequence[str] = ()
-    """Folders, by their keys, whose files are not copies of files in the same folder."""
+    """Folders, by their keys. Files in one of them do not count as copies of each other."""
 
 
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:

@@ -65,7 +65,7 @@ def from_trash(trashed: bytes, path: bytes) -> None:
 def _home() -> bytes:
     """The trash in the person's home."""
     data = os.fsencode(os.environ.get("XDG_DATA_HOME", ""))
-    if not os.path.isabs(data):  # the specification says to ignore relative paths
+    if not os.path.isabs(data):  # the specification requires that a relative path is ignored
         data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")
     return os.path.join(data, b"Trash")
 

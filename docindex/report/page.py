@@ -195,7 +195,7 @@ def _repetitions_last(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pa
 
 
 def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """What the page shows of each pair; and the texts of these pairs, each text once."""
+    """A record of each pair for the page; and the texts of these pairs, each text once."""
     numbers: dict[str, int] = {}
     by_text: dict[str, int] = {}
 
@@ -217,11 +217,8 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
         try:
             compared = index.compare(Key(pair.a), Key(pair.b))
             a, b = number_of(pair.a), number_of(pair.b)
-        except (
-            KeyError,
-            TextNotKept,
-        ):  # it was removed after the pairs were found, or its text was never kept
-            a = b = None
+        except (KeyError, TextNotKept):
+            a = b = None  # a document was removed after the pairs were found, or its text was never kept
         else:
             for measure in ("resemblance", "containment", "reverse_containment"):
                 record[measure] = getattr(compared, measure)
