@@ -118,9 +118,9 @@ def undo(
     """Bring back the files that `act` removed or linked, the last file first, and return what became of each.
 
     Undoes every step of `journal` that is not undone yet, also those of earlier calls of `act` with the same
-    journal. Without `journal`, it is the journal of the person who runs this. A file comes back from the
-    trash, or as a copy of the kept file if that still has the same bytes. If another file has the path by
-    now, that file stays, and the outcome is "left".
+    journal. Without `journal`, also if it is the None of a dry run's `Outcome`, it is the journal of the
+    person who runs this. A file comes back from the trash, or as a copy of the kept file if that still has
+    the same bytes. If another file has the path by now, that file stays, and the outcome is "left".
 
     The other parameters and the errors are those of `act`; in addition `UnreadableFile` if there is no such
     journal, and `ValueError` if the file is not a journal.
