@@ -112,8 +112,8 @@ def put(
 ) -> NewPostings:
     """Store documents: new ones, and new texts or meta under known keys. An unchanged document costs nothing.
 
-    The keys are all different. `contents_of` is what `known` gives for their texts now. A document whose text
-    is not in there needs its sketches. Returns the postings of the new contents. Contents that no document has
+    The keys are all different. `contents_of` is what `known` gives for their texts. A document whose text is
+    not in there needs its sketches. Returns the postings of the new contents. Contents that no document has
     any more are dropped.
     """
     new: dict[bytes, Incoming] = {}
