@@ -94,6 +94,13 @@ INSIDE = {
         {"plots"},
         {"page"},
     ],
+    "query": [
+        {"argument_checks", "passages", "measures", "scope"},
+        {"resolve", "fingerprint_positions", "candidates", "search_options"},
+        {"search", "near", "compare", "overlap", "joined_pairs"},
+        {"similar", "pair_join"},
+        {"pairs", "clusters"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),

@@ -185,7 +185,8 @@ def pairs_command(
             where=where,
         )
         remark_on_ignored(count_common_fingerprints(index, ignore_above), ignore_above)
-        records = [dataclasses.asdict(pair) for pair in itertools.islice(found, limit + 1)]
+        some = itertools.islice(found, limit + 1)
+        records = [{"a": pair.a, "b": pair.b, **dataclasses.asdict(pair)} for pair in some]
     if len(records) > limit:
         records.pop()
         remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")

@@ -1,1 +1,1 @@
-"""Questions about what is stored: candidates by the inverted index, counts, borders in the texts."""
+"""Answer questions about the documents of an index: candidates, exact numbers and passages."""

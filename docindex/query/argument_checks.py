@@ -1,11 +1,14 @@
-"""What callers ask for, checked: numbers of documents and shares. Clear errors, named arguments."""
+"""Check the numbers that callers pass: counts and shares between 0 and 1.
+
+Takes the name of a parameter and its value. Raises an error that names the parameter, or does nothing.
+"""
 
 import numbers
 import operator
 
 
 def whole(name: str, number: object, least: int = 1, most: int | None = None) -> None:
-    """`TypeError` or `ValueError` unless a number is a whole one within bounds.
+    """`TypeError` unless a value is a whole number; `ValueError` unless it is within bounds.
 
     >>> whole("limit", 5)
     """
@@ -17,7 +20,7 @@ def whole(name: str, number: object, least: int = 1, most: int | None = None) ->
 
 
 def share(name: str, number: object, *, above_zero: bool = False) -> None:
-    """`TypeError` or `ValueError` unless a number is a share, 0 to 1.
+    """`TypeError` unless a value is a number; `ValueError` unless it is from 0 to 1.
 
     >>> share("min_containment", 0.5)
     """

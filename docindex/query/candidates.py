@@ -1,13 +1,16 @@
-"""Groups of contents in, the pairs that may have enough groups in common out, never missing one.
+"""Find the pairs that may have enough groups in common, without comparing all with all.
 
-Groups are of levels, by how many are in them. Who needs n groups in common with any partner may ignore
-the most common levels as long as it has fewer than n groups in them: were all that it has in common
-with a partner among those, they would be too few. So what everybody has makes pairs only of those
-who have little else. Must never compare all with all.
+Takes groups of contents: a group is the contents that have one hash, slot or feature. Gives every pair that
+has enough groups in common, and some that have not. Must never miss a pair.
 
-Small groups may be ignored, too: to count those of up to 256 in any case took 1.16 s instead of 1.04
-for the pairs of resemblance 0.5 among 10 million fingerprints, and 0.82 s instead of 0.57 for 0.9,
-for hardly fewer candidates; to ignore nothing 1.54 and 0.89 s.
+Groups have levels, by the number of their members. A content that needs n common groups with any partner
+may ignore the most common levels, as long as it has fewer than n groups in them: if it had only those groups
+in common with a partner, they would be too few. So a group that nearly all contents share makes pairs only
+of contents that have few other groups.
+
+Small groups may be ignored too. Counting groups of up to 256 members in any case was slower, for hardly
+fewer candidates: the pairs among 10 million fingerprints took 1.16 s instead of 1.04 for resemblance 0.5,
+and 0.82 s instead of 0.57 for 0.9. Ignoring nothing took 1.54 and 0.89 s.
 """
 
 import dataclasses
@@ -25,15 +28,14 @@ from docindex.kernels.joins import (
     sorted_in_groups,
     split_pairs,
 )
+from docindex.query.scope import CheckCancelled
 
-CheckCancelled = Callable[[], None]
-"""Called between steps; may raise to stop."""
-
-# So often may pairs meet in groups before they are counted: 8 bytes each time, and twice that for a moment.
+# A meeting is one pair in one group. Up to this many are collected before they are counted: 8 bytes each,
+# and twice that while they are counted.
 _MEETINGS = 1 << 23
 
-# So many members of groups are kept for the passes after the first, 4 bytes each; if there are more, all
-# are read again.
+# Up to this many members of groups are kept for the passes after the first one, 4 bytes each. If there are
+# more, all groups are read again.
 _KEPT = 1 << 25
 
 Groups = tuple[I64, I64]
@@ -41,11 +43,11 @@ Groups = tuple[I64, I64]
 
 
 class GroupSource(Protocol):
-    """Where groups come from, as often as they are asked for."""
+    """Where groups come from. They can be read several times."""
 
     @property
     def count(self) -> int:
-        """Members are below this."""
+        """The number of possible members: 0 to `count` - 1."""
 
     def groups(self) -> Iterator[Groups]:
         """All groups, some at a time."""
@@ -53,29 +55,30 @@ class GroupSource(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Needs:
-    """How much two must have in common to be candidates; members stand in an order, `ranks`.
+    """How many groups the members of a pair must have in common.
 
-    Of a pair the *early* one has the lower rank, the other one is the *late* one.
+    Members have an order, `ranks`. The *early* member of a pair has the lower rank, the *late* member the
+    higher one.
     """
 
     ranks: I64
-    """The rank of each member; the other arrays are by rank."""
+    """The rank of each member; the other arrays are indexed by rank."""
     early: I64
-    """Groups, 1 or more, that it has in common with any partner that comes later, ..."""
+    """The least number of groups, 1 or more, that it has in common with any late partner."""
     late: I64
-    """... and with any that comes before it; 1 for all where nothing is known."""
+    """The same with any early partner; 1 for all if nothing is known."""
     lowest: I64
-    """Partners of a lower rank than this are out of the question; at most the own rank."""
+    """The lowest rank that an early partner can have; at most its own rank."""
     of_pairs: Callable[[I64, I64], I64]
-    """How many groups a pair of an early and a late rank must have in common."""
+    """Gives the number of common groups that pairs of early and late ranks need."""
 
 
 def candidates(
     source: GroupSource, needs_of: Callable[[I64], Needs], check_cancelled: CheckCancelled
 ) -> Iterator[tuple[I64, I64]]:
-    """The pairs that have enough in common, and some that have not; each once, some at a time.
+    """All pairs that have enough groups in common, and some that have not; each pair once, some at a time.
 
-    `needs_of` is told in how many groups each member is.
+    `needs_of` is called with the number of groups that each member is in.
     """
     first = _FirstPass(source, check_cancelled)
     join = _Join(source, first, needs_of(first.counts), check_cancelled)
@@ -85,12 +88,12 @@ def candidates(
 
 
 class _FirstPass:
-    """What is known after looking at all groups once."""
+    """The counts that one pass over all groups gives, and the groups themselves, if they are few."""
 
     def __init__(self, source: GroupSource, check_cancelled: CheckCancelled) -> None:
         self.counts = np.zeros(source.count, np.int64)
         self.by_level = np.zeros((1, source.count), np.int32)
-        """How many groups of each level each member has."""
+        """The number of groups of each level that each member is in."""
         self.kept: list[Groups] | None = []
         held = 0
         for sizes, members in source.groups():
@@ -102,18 +105,21 @@ class _FirstPass:
                 self.kept = None
             if self.kept is not None:
                 self.kept.append((sizes, members.astype(np.uint32)))
-            level = size_levels(sizes)
-            of_members = np.repeat(level, sizes)
-            for one in np.unique(level).tolist():
-                missing = one + 1 - len(self.by_level)
-                if missing > 0:
-                    self.by_level = np.pad(self.by_level, ((0, missing), (0, 0)))
-                found = members if one == level.min() == level.max() else members[of_members == one]
-                self.by_level[one] += np.bincount(found, minlength=source.count).astype(np.int32)
+            self._count_levels(sizes, members)
+
+    def _count_levels(self, sizes: I64, members: I64) -> None:
+        levels = size_levels(sizes)
+        of_members = np.repeat(levels, sizes)
+        for level in np.unique(levels).tolist():
+            missing = level + 1 - len(self.by_level)
+            if missing > 0:
+                self.by_level = np.pad(self.by_level, ((0, missing), (0, 0)))
+            found = members if level == levels.min() == levels.max() else members[of_members == level]
+            self.by_level[level] += np.bincount(found, minlength=len(self.counts)).astype(np.int32)
 
 
 class _Join:
-    """The passes after the first: by ranks from here on."""
+    """The passes after the first one. Members are known by their ranks here."""
 
     def __init__(
         self, source: GroupSource, first: _FirstPass, needs: Needs, check_cancelled: CheckCancelled
@@ -128,16 +134,16 @@ class _Join:
         self.members = np.empty(source.count, np.int64)
         """The member of each rank."""
         self.members[needs.ranks] = np.arange(source.count)
-        # Of groups that are more common than a level, how many each has.
+        # For each level and member, in how many more common groups it is.
         above = np.zeros_like(first.by_level)
         np.cumsum(first.by_level[:0:-1], axis=0, out=above[-2::-1])
         self._above = above[:, self.members]
-        # The highest level that counts: the rest are fewer than what is needed.
+        # The highest level that counts for a member: it is in fewer groups above it than it needs.
         self._early = (self._above >= needs.early).sum(axis=0)
         self._late = (self._above >= needs.late).sum(axis=0)
 
     def stripes(self) -> Iterator[tuple[int, int]]:
-        """Ranges of late ranks that have no more than `_MEETINGS` together, or are one rank."""
+        """Ranges of late ranks that have at most `_MEETINGS` together, or consist of one rank."""
         meeting = np.zeros(len(self.members), np.int64)
         for _, late, _, counts in self._meetings(0, len(self.members)):
             meeting += np.bincount(late, counts, len(meeting)).astype(np.int64)
@@ -150,7 +156,7 @@ class _Join:
             begin = int(np.searchsorted(until, until[end - 1], "right"))
 
     def pairs(self, begin: int, end: int) -> tuple[I64, I64]:
-        """The candidates of some late ranks, as ranks; ascending by the late one."""
+        """The candidates with a late rank in a range, as ranks; ascending by the late rank."""
         pairs, times = np.empty(0, np.uint64), np.empty(0, np.int64)
         waiting: list[U64] = []
         held = 0
@@ -163,14 +169,14 @@ class _Join:
                 waiting.append(meeting_pairs(early, late[at:to], begins[at:to], counts[at:to]))
                 held += len(waiting[-1])
                 at = to
-                if held > _MEETINGS:  # one rank meets so many
+                if held > _MEETINGS:  # a stripe of one rank can have that many
                     pairs, times = _together(pairs, times, waiting)
                     waiting, held = [], 0
         pairs, times = _together(pairs, times, waiting)
         return self._enough(pairs, times)
 
     def _enough(self, pairs: U64, times: I64) -> tuple[I64, I64]:
-        """Those of some pairs that may have in common what they need."""
+        """The pairs that may have as many groups in common as they need."""
         early, late = split_pairs(pairs)
         level = np.minimum(self._early[early], self._late[late])
         ignored = np.minimum(self._above[level, early], self._above[level, late])
@@ -178,7 +184,7 @@ class _Join:
         return early[enough], late[enough]
 
     def _meetings(self, begin: int, end: int) -> Iterator[tuple[I64, I64, I64, I64]]:
-        """`joins.meetings` in all groups, of the late ranks in a range."""
+        """The result of `joins.meetings` for all groups and the late ranks in a range."""
         for sizes, members in self._groups():
             self._check_cancelled()
             level = np.repeat(size_levels(sizes), sizes)
@@ -188,7 +194,7 @@ class _Join:
             yield meetings(sizes, members, level <= self._early[members], late, self._needs.lowest)
 
     def _groups(self) -> Iterator[Groups]:
-        """All groups of several, their members by rank."""
+        """All groups of two and more, their members as ranks."""
         if self._kept is not None:
             for sizes, members in self._kept:
                 yield sizes, members.astype(np.int64)
@@ -202,13 +208,13 @@ class _Join:
 
 
 def _of_several(sizes: I64, members: I64) -> Groups:
-    """The groups of two and more."""
+    """The groups of two and more members."""
     several = sizes > 1
     return sizes[several], members[np.repeat(several, sizes)]
 
 
 def _together(pairs: U64, times: I64, waiting: list[U64]) -> tuple[U64, I64]:
-    """Counted pairs, and some more."""
+    """Counted pairs, with the meetings added that wait to be counted."""
     if not waiting:
         return pairs, times
     new, new_times = count_pairs(np.concatenate(waiting))

@@ -1,8 +1,9 @@
-"""An index in, groups of documents that belong together out, the largest first.
+"""Group the documents of an index that belong together: connected, greedy or complete clusters.
 
-Broder's fourth phase, with two stricter ways beside it. Exact copies are together before anything
-is compared, then texts of the same symbols; what is grouped here is such *units*. What comes out
-depends on the documents and their keys alone: never on contents' numbers, or on who came first.
+Takes a scope and a threshold; gives clusters, the largest first. Connected clusters are the fourth phase of
+Broder (1997); the other two linkages are stricter. What is grouped are *units*: exact copies are put together
+before anything is compared, and so are texts with the same symbols. The result depends on the documents and
+their keys only. It must never depend on the numbers of contents, or on the order in which documents came.
 """
 
 import dataclasses
@@ -13,121 +14,114 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, ranges, starts_of
+from docindex.kernels.arrays import F64, I64, ranges, starts_of
 from docindex.kernels.joins import components, starts_of_runs
-from docindex.query.candidates import CheckCancelled
-from docindex.query.pair_join import JoinedPairs, Method, join_pairs
-from docindex.query.pairs import NOTHING, DocumentLookup, checked
-from docindex.recipe import Recipe
-from docindex.storage.connection import Transactions
-from docindex.storage.documents import documents_of
+from docindex.query.joined_pairs import JoinedPairs, Threshold
+from docindex.query.pair_join import join_pairs
+from docindex.query.scope import Scope
 
 Linkage = Literal["connected", "greedy", "complete"]
 Why = Literal["first", "exact copy", "same text", "near"]
 
 LINKAGES = ("connected", "greedy", "complete")
 
-# Contents whose documents are looked up in one transaction.
+# The documents of this many contents are looked up between two checks for cancellation.
 _LOOKED_UP = 1 << 14
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Member:
-    """A document in a cluster, and why it is there."""
+    """A document in a cluster, and the reason why it belongs there."""
 
     key: str
     why: Why
-    """The first one of all; an exact copy; the same text but for what does not count; or a near one."""
+    """The reason. "first": it is the first member. "exact copy": it has the text of the member `like`.
+    "same text": it has the same symbols as `like`. "near": it resembles `like`."""
     like: str | None
-    """The key of the document that it is like; None for the first one."""
+    """The key of the member that it is like; None for the first member."""
     resemblance: float
-    """To that one; 1.0 for the first one."""
+    """The resemblance to that member; 1.0 for the first member."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cluster:
-    """Two or more documents that belong together. ``len(cluster)`` says how many."""
+    """Two or more documents that belong together. ``len(cluster)`` is the number of documents."""
 
     members: tuple[Member, ...]
-    """The first one, then each behind one that it is like."""
+    """The first member, then each member after the one that it is like."""
 
     def __len__(self) -> int:
         return len(self.members)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The members' keys, in their order."""
+        """The keys of the members, in their order."""
         return tuple(member.key for member in self.members)
 
     @property
     def texts(self) -> int:
-        """How many different texts there are: members that are not exact copies of another one."""
+        """The number of different texts: members that are not an exact copy of another member."""
         return sum(member.why != "exact copy" for member in self.members)
 
 
-def clusters(
-    store: Transactions,
-    recipe: Recipe,
-    min_resemblance: float,
-    *,
-    linkage: Linkage = "connected",
-    method: Method = "fingerprints",
-    ignored: U64 = NOTHING,
-    ignore_above: int | None = None,
-    chosen: I64 | None = None,
-    documents: DocumentLookup = documents_of,
-    check_cancelled: CheckCancelled = lambda: None,
-) -> list[Cluster]:
+def clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> list[Cluster]:
     """The documents in groups of two and more, the largest first.
 
-    "connected": whom pairs of this resemblance connect, over however many others. "greedy": whoever
-    has the most such partners leads those of them that no other leads. "complete": any two members
-    are such a pair; the leader's closest partners come first. The first member has the most partners.
+    A pair is two documents that reach the threshold, and they are each other's partners. "connected": any two
+    members are linked by a chain of pairs. "greedy": the document with the most partners leads a group of
+    those of its partners that are in no group yet; then the next document does. "complete": any two members
+    are a pair; the closest partners of the leader are taken first. The first member has the most partners.
     """
-    if linkage not in LINKAGES:
-        raise ValueError(f"linkage must be one of {', '.join(LINKAGES)}, not {linkage!r}")
-    wanted = checked("min_resemblance", min_resemblance, method, ignored, ignore_above)
-    with store.reading() as db:
-        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
-    units = _Units(found, _keys_of(store, found, documents, check_cancelled))
+    check_linkage(linkage)
+    found = join_pairs(scope, threshold)
+    units = _Units(found, _keys_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
     made = []
     for group in grouped(units):
-        check_cancelled()
+        scope.check_cancelled()
         members = tuple(itertools.chain.from_iterable(units.members(*link) for link in group))
         if len(members) > 1:
             made.append(Cluster(members))
     return sorted(made, key=lambda cluster: (-len(cluster), cluster.members[0].key))
 
 
+def check_linkage(linkage: str) -> None:
+    """`ValueError` for an unknown linkage.
+
+    >>> check_linkage("greedy")
+    """
+    if linkage not in LINKAGES:
+        raise ValueError(f"linkage must be one of {', '.join(LINKAGES)}, not {linkage!r}")
+
+
 _Link = tuple[int, int | None, float]
-"""A unit, the one that it is like, and how much."""
+"""A unit, the unit that it is like, and their resemblance."""
 
 
-def _keys_of(
-    store: Transactions, found: JoinedPairs, documents: DocumentLookup, check_cancelled: CheckCancelled
-) -> dict[int, list[str]]:
-    """The keys of all contents that are in any pair, in their order."""
+def _keys_of_contents(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
+    """The keys of all contents that are in a pair, ascending."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]
     contents = np.sort(found.contents[ranges(found.starts[nodes], counts)])
     contents = contents[starts_of_runs(contents.astype(np.uint64))[:-1]]
     keys: dict[int, list[str]] = {}
     for begin in range(0, len(contents), _LOOKED_UP):
-        check_cancelled()
-        with store.reading() as db:
-            for content, key, _ in documents(db, contents[begin : begin + _LOOKED_UP]):
-                keys.setdefault(content, []).append(key)
-    for some in keys.values():
-        some.sort()
+        scope.check_cancelled()
+        for content, key, _ in scope.documents_of(contents[begin : begin + _LOOKED_UP]):
+            keys.setdefault(content, []).append(key)
+    for own in keys.values():
+        own.sort()
     return keys
 
 
 class _Units:
-    """Documents of the same symbols, and which of these units are near each other: numbered by first keys."""
+    """Groups of documents with the same symbols, and which of these units are near each other.
+
+    Units are numbered in the order of their first keys.
+    """
 
     def __init__(self, found: JoinedPairs, keys: dict[int, list[str]]) -> None:
-        # Contents of one node are one unit, and so are nodes that share a content.
+        # The contents of a node belong to one unit, and so do nodes that have a content in common.
         ordered = np.sort(found.contents)
         ordered = ordered[starts_of_runs(ordered.astype(np.uint64))[:-1]]
         places = np.searchsorted(ordered, found.contents)
@@ -136,7 +130,7 @@ class _Units:
         contents_of: dict[int, list[int]] = {}
         for content in keys:
             contents_of.setdefault(int(roots[np.searchsorted(ordered, content)]), []).append(content)
-        # Of each unit its contents' keys, the least first.
+        # For each unit, the keys of each of its contents, the content with the least key first.
         by_root = {root: sorted(keys[content] for content in own) for root, own in contents_of.items()}
         numbered = sorted(by_root, key=lambda root: by_root[root][0][0])
         self._keys = [by_root[root] for root in numbered]
@@ -144,15 +138,15 @@ class _Units:
         unit_of[np.array(numbered, np.int64)] = np.arange(len(numbered))
         a, b = unit_of[roots[firsts[found.a]]], unit_of[roots[firsts[found.b]]]
         resemblance = found.numbers().resemblance
-        there = (a != b) & (a >= 0) & (b >= 0)  # or removed since
-        self._link(a[there], b[there], resemblance[there])
+        between = (a != b) & (a >= 0) & (b >= 0)  # a content without a document is in no unit
+        self._link(a[between], b[between], resemblance[between])
 
     def _link(self, a: I64, b: I64, resemblance: F64) -> None:
-        """Both directions of all links, by unit; the closest first, the least of equals."""
+        """Store both directions of all links, ordered by unit; the closest partner first, then by number."""
         count = len(self._keys)
         own, other = np.concatenate([a, b]), np.concatenate([b, a])
         both = np.concatenate([resemblance, resemblance])
-        # Of several pairs of contents between two units the closest counts.
+        # If several pairs of contents link two units, the closest pair counts.
         order = np.lexsort((-both, other, own))
         kept = order[starts_of_runs((own * max(1, count) + other)[order].astype(np.uint64))[:-1]]
         own, other, both = own[kept], other[kept], both[kept]
@@ -162,18 +156,18 @@ class _Units:
         sizes = np.array([sum(map(len, keys)) for keys in self._keys], np.int64)
         partners = np.bincount(own, sizes[other], count) + sizes
         self.order: I64 = np.lexsort((np.arange(count), -partners))
-        """All units, those with the most partners first."""
+        """All units, the one with the most partners first."""
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def of(self, unit: int) -> Iterator[tuple[int, float]]:
-        """A unit's partners and their resemblances, the closest first."""
+        """The partners of a unit and their resemblances, the closest first."""
         some = slice(self.starts[unit], self.starts[unit + 1])
         return zip(self.partners[some].tolist(), self.resemblance[some].tolist(), strict=True)
 
     def members(self, unit: int, like: int | None, resemblance: float) -> Iterator[Member]:
-        """A unit's documents: its first one is like another unit's, the rest are the same text."""
+        """The documents of a unit. The first is like that of another unit, the others are like the first."""
         first = self._keys[unit][0][0]
         for keys in self._keys[unit]:
             if keys[0] != first:
@@ -187,7 +181,7 @@ class _Units:
 
 
 def _connected(units: _Units) -> Iterator[list[_Link]]:
-    """Each component from its first unit on: always next whoever is closest to one that is in."""
+    """Each component, starting with its first unit; the next unit is the one closest to a unit before it."""
     roots = components(units.own, units.partners, len(units)).tolist()
     done = [False] * len(units)
     begun = set()
@@ -210,7 +204,7 @@ def _connected(units: _Units) -> Iterator[list[_Link]]:
 
 
 def _greedy(units: _Units) -> Iterator[list[_Link]]:
-    """Each leader, and its partners that are still free."""
+    """Each leader, with those of its partners that are in no group yet."""
     done = [False] * len(units)
     for first in units.order.tolist():
         if done[first]:
@@ -225,7 +219,7 @@ def _greedy(units: _Units) -> Iterator[list[_Link]]:
 
 
 def _complete(units: _Units) -> Iterator[list[_Link]]:
-    """Each leader, and of its free partners, the closest first, those that all before are partners of."""
+    """Each leader, with those of its free partners that are partners of all members taken before them."""
     done = [False] * len(units)
     for first in units.order.tolist():
         if done[first]:

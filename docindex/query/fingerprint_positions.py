@@ -1,51 +1,79 @@
-"""A document or a hash in, where it has fingerprints out: hash, document and position of each.
+"""List where fingerprints are: the document, position and hash of each.
 
-A hash is shown as the 48 bits that the file keeps of it, a positive number. Must never look at a text.
+Takes a document, a hash, or neither for all. A hash is shown as the 48 bits that the file keeps of it, a
+positive number. Must never read a text.
 """
 
-import apsw
+from collections.abc import Iterator
+
 import numpy as np
 
-from docindex.recipe import Recipe
+from docindex.query.scope import Scope, ScopeOpener
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import contents, documents, postings, segments
-from docindex.storage.documents import content_with_id, documents_of
 
 SHIFT = HASH_SHIFT
-"""What is left out of a hash where it is shown."""
+"""How many low bits of a hash are dropped before it is shown."""
+
+_DOCUMENTS_AT_A_TIME = 1000
 
 FingerprintPosition = tuple[int, int, int]
-"""A document's id, a position in symbols, a hash."""
+"""The id of a document, a position in symbols, and a hash."""
 
 
-def in_document(db: apsw.Connection, document: int, recipe: Recipe) -> list[FingerprintPosition]:
-    """The fingerprints of a document in the order of their positions; none if it is not there."""
-    content = content_with_id(db, document)
-    return [] if content is None else _in_content(db, document, content, recipe)
+def fingerprint_positions(
+    open_scope: ScopeOpener, *, document: int | None = None, hash_: int | None = None
+) -> Iterator[FingerprintPosition]:
+    """The positions of fingerprints: of one document, of one hash, of one hash in one document, or all.
+
+    Reads one document or hash in each transaction, so that no transaction stays open while the caller works.
+    """
+    if document is None and hash_ is None:
+        for number in _documents(open_scope):
+            yield from fingerprint_positions(open_scope, document=number)
+        return
+    with open_scope() as scope:
+        found = _of_hash(scope, hash_ or 0) if document is None else _in_document(scope, document)
+    yield from (position for position in found if hash_ is None or position[2] == hash_)
 
 
-def of_hash(db: apsw.Connection, shown: int, recipe: Recipe) -> list[FingerprintPosition]:
-    """Where a hash is a fingerprint, by document, then by position."""
+def approximate_counts(scope: Scope) -> tuple[int, int]:
+    """About how many documents there are, and how many fingerprints; costs next to nothing."""
+    return documents.greatest(scope.db), sum(segment.postings for segment in segments.all_segments(scope.db))
+
+
+def _documents(open_scope: ScopeOpener) -> Iterator[int]:
+    """The ids of all documents, a thousand in each transaction."""
+    last = 0
+    while True:
+        with open_scope() as scope:
+            some = documents.listed(scope.db, last, _DOCUMENTS_AT_A_TIME)
+        if not some:
+            return
+        yield from (document.id for document in some)
+        last = some[-1].id
+
+
+def _in_document(scope: Scope, document: int) -> list[FingerprintPosition]:
+    """The fingerprints of a document in the order of their positions; empty if there is no such document."""
+    content = documents.content_with_id(scope.db, document)
+    if content is None:
+        return []
+    hashes, positions = contents.fingerprints_of(scope.db, content, scope.recipe.window)
+    shown = (hashes >> HASH_SHIFT).tolist()
+    return [(document, position, hash_) for position, hash_ in zip(positions.tolist(), shown, strict=True)]
+
+
+def _of_hash(scope: Scope, shown: int) -> list[FingerprintPosition]:
+    """Where a hash is a fingerprint, ordered by document, then by position."""
     if not 0 <= shown < 1 << 64 - int(HASH_SHIFT):
         return []
     wanted = np.array([shown], np.uint64) << HASH_SHIFT
-    # What is found in vain, by half a hash or in a content that is gone, has no such place, or no document.
-    found = [np.empty(0, np.int64), *(some for _, some in postings.look_up(db, wanted))]
+    # The inverted index may name contents that have only a part of the hash, or were removed. The first have
+    # no such position, the others no document.
+    found = [np.empty(0, np.int64), *(some for _, some in postings.look_up(scope.db, wanted))]
     places = []
-    for content, _, document in documents_of(db, np.unique(np.concatenate(found))):
-        hashes, positions = contents.fingerprints_of(db, content, recipe.window)
+    for content, _, document in scope.documents_of(np.unique(np.concatenate(found))):
+        hashes, positions = contents.fingerprints_of(scope.db, content, scope.recipe.window)
         places += [(document, position, shown) for position in positions[hashes == wanted[0]].tolist()]
     return sorted(places)
-
-
-def approximate_counts(db: apsw.Connection) -> tuple[int, int]:
-    """About how many documents there are, and how many fingerprints."""
-    return documents.greatest(db), sum(segment.postings for segment in segments.all_segments(db))
-
-
-def _in_content(
-    db: apsw.Connection, document: int, content: int, recipe: Recipe
-) -> list[FingerprintPosition]:
-    hashes, positions = contents.fingerprints_of(db, content, recipe.window)
-    shown = (hashes >> HASH_SHIFT).tolist()
-    return [(document, position, one) for position, one in zip(positions.tolist(), shown, strict=True)]

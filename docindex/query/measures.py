@@ -1,6 +1,6 @@
-"""Two sets of shingles, or two sketches, in; how much they share out, as numbers that say how sure they are.
+"""Measure how much two texts share: containment both ways, resemblance, and the error of estimates.
 
-Must never know where a text or a sketch came from.
+Takes two sets of shingles, or two min-hash sketches. Must never know where a text or a sketch came from.
 """
 
 import dataclasses
@@ -9,38 +9,54 @@ from typing import Literal
 import numpy as np
 
 from docindex.kernels import minhash
-from docindex.kernels.arrays import U32, U64
+from docindex.kernels.arrays import F64, I64, U32, U64
 
 Basis = Literal["fingerprints", "shingles", "slots"]
+"""The unit that measures are counted in. Those counted in slots are estimates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """How much two texts share: of what was asked with, and of what was found or compared with it."""
+    """How much two texts share. The first text is the query or `a`; the second is the match or `b`."""
 
     containment: float
-    """The share of the first one that the second has, too."""
+    """The share of the first text that the second also has."""
     reverse_containment: float
-    """The share of the second one that the first has, too."""
+    """The share of the second text that the first also has."""
     resemblance: float
-    """What both have, as a share of what either has."""
+    """The common part of the two texts, as a share of their union."""
     shared: int
-    """How many different fingerprints, shingles or slots (see `basis`) both have."""
+    """How many different fingerprint hashes, shingles or slots the two have in common; see `basis`."""
     basis: Basis
-    """What the numbers are counted in; those by slots are estimates."""
+    """The unit of the numbers: "fingerprints", "shingles" or "slots". Numbers by slots are estimates."""
     containment_error: float = 0.0
-    """The standard error of `containment`; 0 where it is exact. So are the next two."""
+    """The standard error of `containment`; 0 if that is exact."""
     reverse_containment_error: float = 0.0
+    """The standard error of `reverse_containment`; 0 if that is exact."""
     resemblance_error: float = 0.0
+    """The standard error of `resemblance`; 0 if that is exact."""
 
     @property
     def exact(self) -> bool:
-        """Whether the numbers are exact."""
+        """Whether all numbers are exact."""
         return not (self.containment_error or self.reverse_containment_error or self.resemblance_error)
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class EstimatedContainments:
+    """Containments that follow from estimated resemblances, for many pairs."""
+
+    containment: F64
+    reverse_containment: F64
+    containment_error: F64
+    reverse_containment_error: F64
+
+
 def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
-    """The exact numbers of two sets of shingles; where one is empty, all or nothing is shared."""
+    """The exact measures of two sets of shingles.
+
+    If a set is empty, the two share all or nothing: `alike` says whether their texts have the same symbols.
+    """
     if not (len(a) and len(b)):
         share = float(alike)
         return Measures(
@@ -57,26 +73,44 @@ def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
 
 
 def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measures:
-    """Estimates from two sketches and the sizes of the sets that they stand for.
+    """Estimated measures of two sketches, given how many shingles each text has.
 
-    Of resemblance r, (|A| + |B|) r / (1 + r) are shared. What cannot be is cut off: a large set is not
-    contained in a small one.
+    If a text has no shingles, the two share all or nothing: `alike` says whether they have the same symbols.
     """
-    estimated, error = map(float, minhash.estimate_resemblance(a, b))
+    equal = int(np.count_nonzero(a == b))
     if not (size_a and size_b):
         share = float(alike)
         return Measures(
-            containment=share, reverse_containment=share, resemblance=share, shared=len(a), basis="slots"
+            containment=share, reverse_containment=share, resemblance=share, shared=equal, basis="slots"
         )
-    both = (size_a + size_b) * estimated / (1 + estimated)
-    slope = (size_a + size_b) / (1 + estimated) ** 2
+    resemblance, error = minhash.estimate_resemblance(a, b)
+    estimated = estimate_containments(resemblance, error, np.asarray(size_a), np.asarray(size_b))
     return Measures(
-        containment=min(1.0, both / size_a),
-        reverse_containment=min(1.0, both / size_b),
-        resemblance=estimated,
-        shared=int(np.count_nonzero(a == b)),
+        containment=float(estimated.containment),
+        reverse_containment=float(estimated.reverse_containment),
+        resemblance=float(resemblance),
+        shared=equal,
         basis="slots",
-        containment_error=error * slope / size_a,
-        reverse_containment_error=error * slope / size_b,
-        resemblance_error=error,
+        containment_error=float(estimated.containment_error),
+        reverse_containment_error=float(estimated.reverse_containment_error),
+        resemblance_error=float(error),
+    )
+
+
+def estimate_containments(resemblance: F64, error: F64, size_a: I64, size_b: I64) -> EstimatedContainments:
+    """The containments of sets with these sizes, estimated from their resemblance, and the standard errors.
+
+    Two sets A and B of resemblance r have (|A| + |B|) r / (1 + r) members in common. They cannot have more
+    in common than the smaller set has members, so a larger estimate is cut off there.
+
+    >>> found = estimate_containments(*map(np.asarray, (0.5, 0.1, 10, 20)))
+    >>> float(found.containment), float(found.reverse_containment), round(float(found.containment_error), 3)
+    (1.0, 0.5, 0.133)
+    """
+    both = np.minimum(resemblance / (1 + resemblance) * (size_a + size_b), np.minimum(size_a, size_b))
+    # The derivative of the number in common by the resemblance.
+    slope = (size_a + size_b) / (1 + resemblance) ** 2
+    whole_a, whole_b = np.maximum(size_a, 1), np.maximum(size_b, 1)
+    return EstimatedContainments(
+        both / whole_a, both / whole_b, error * slope / whole_a, error * slope / whole_b
     )

@@ -1,18 +1,19 @@
-"""Queries in, the documents with nearly their simhash out. Must never say how much text they share."""
+"""Find the documents whose simhash is near that of a query.
+
+Takes texts, keys, ids or simhash values. Must never say how much text two documents share: a simhash
+does not tell.
+"""
 
 import dataclasses
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import apsw
 import numpy as np
 
 from docindex.kernels.hamming import as_bits
 from docindex.query.resolve import Id, resolve
-from docindex.recipe import Recipe
+from docindex.query.scope import Scope
 from docindex.storage import simhash_index
-from docindex.storage.documents import documents_of
-from docindex.storage.user_sql import Where
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,29 +23,27 @@ class Neighbour:
     key: str
     id: int
     distance: int
-    """In how many of 64 bits the two differ."""
+    """The number of bits, of 64, in which the two simhash values differ."""
 
 
-def near_many(
-    db: apsw.Connection,
-    queries: Sequence[str | int],
-    recipe: Recipe,
-    distance: int,
-    where: Where | None,
-    check_cancelled: Callable[[], None],
-) -> list[list[Neighbour]]:
-    """For each query the documents within a distance, the nearest first, then by their keys."""
+def near_many(scope: Scope, queries: Sequence[str | int], distance: int) -> list[list[Neighbour]]:
+    """For each query the documents within a distance, the nearest first, then in the order of their keys.
+
+    A whole number that is not an `Id` is a simhash value.
+    """
     simhashes: list[int] = []
     for query in queries:
-        check_cancelled()
+        scope.check_cancelled()
         if isinstance(query, numbers.Integral) and not isinstance(query, (bool, Id)):
             simhashes.append(int(query))
         else:
-            simhashes.append(resolve(db, query).stored_sketch(db, recipe).simhash)
-    places, contents, distances = simhash_index.find_near(db, as_bits(simhashes), distance, check_cancelled)
+            simhashes.append(resolve(scope.db, query).stored_sketch(scope).simhash)
+    places, contents, distances = simhash_index.find_near(
+        scope.db, as_bits(simhashes), distance, scope.check_cancelled
+    )
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
-    for content, key, number in documents_of(db, np.unique(contents), where):
+    for content, key, number in scope.documents_of(np.unique(contents)):
         keys.setdefault(content, []).append((key, number))
     for place, content, apart in zip(places.tolist(), contents.tolist(), distances.tolist(), strict=True):
         found[place] += [Neighbour(key, number, apart) for key, number in keys.get(content, ())]

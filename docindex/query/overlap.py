@@ -1,37 +1,37 @@
-"""An index in, how many fingerprint hashes its contents share out: candidates, and exact numbers.
+"""Count the fingerprint hashes that contents of an index have in common.
 
-Candidates come from the inverted index, which knows 32 bits of a hash; numbers from the forward
-index, which knows 48. Hashes that are marked, or that too many contents have, count nowhere.
-Must never know a key.
+Gives groups for `candidates`, and exact numbers. Groups come from the inverted index, which knows 32 bits of
+a hash; numbers come from the forward index, which knows 48. Hashes of the boilerplate, and hashes that too
+many contents have, are not counted. Must never know a key.
 """
 
 from collections.abc import Iterator
 
-import apsw
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, ranges, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
-from docindex.query.candidates import CheckCancelled, Groups
+from docindex.query.candidates import Groups
+from docindex.query.scope import Scope
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import forward_index, postings
 
 _NOTHING = np.empty(0, np.uint64)
 
-# Hashes of contents that are looked at together, 8 bytes each.
+# About this many hashes are compared at a time, 8 bytes each.
 _HASHES = 1 << 22
-# A content's number stands beside 48 bits of a hash.
+# In a number of 64 bits, 48 are a hash; the other 16 say which content has it.
 _CONTENTS = 1 << 16
 _HASH_BITS = np.uint64(48)
-# Hashes looked up at a time: their tables stay in a core's cache.
+# Hashes that are looked up at a time: few enough that their table stays in the cache of a core.
 _LOOKED_UP = 1 << 18
 
-# As long as numbers take up no more room than this many times the contents, they lie in a table.
+# Places are kept in a table if it is at most this many times as long as the list of contents.
 _SPARSE = 8
 
 
 class ContentPlaces:
-    """From contents to their places among some of them."""
+    """The place of each content in an ascending list of contents."""
 
     def __init__(self, contents: I64) -> None:
         self._contents = contents
@@ -43,7 +43,7 @@ class ContentPlaces:
             self._table[contents - self._first] = np.arange(len(contents))
 
     def of(self, contents: I64) -> I64:
-        """The place of each, -1 for those that have none."""
+        """The place of each content; -1 for those that are not in the list."""
         if not len(self._contents):
             return np.full(len(contents), -1)
         if self._table is not None:
@@ -57,35 +57,31 @@ class ContentPlaces:
 
 
 class FingerprintOverlap:
-    """The hashes that some of an index's contents have and that count."""
+    """The hashes that contents of an index have in common: a `GroupSource`, and exact counts.
 
-    def __init__(
-        self,
-        db: apsw.Connection,
-        living: I64,
-        contents: I64,
-        ignored: U64,
-        ignore_above: int | None,
-        check_cancelled: CheckCancelled,
-    ) -> None:
-        self._db = db
+    `living` are all contents of the index, `contents` those that take part. A place is a number of one of
+    these. Hashes that more than `ignore_above` of the living contents have are not counted.
+    """
+
+    def __init__(self, scope: Scope, living: I64, contents: I64, ignore_above: int | None) -> None:
+        self._db = scope.db
         self._living = ContentPlaces(living)
         self._contents = contents
         self._taking_part = ContentPlaces(contents)
-        self._ignored = ignored
+        self._ignored = scope.ignored.hashes
         self._ignore_above = ignore_above
-        self._check_cancelled = check_cancelled
-        self._bits, _ = postings.by_hash(db)
+        self._check_cancelled = scope.check_cancelled
+        self._bits, _ = postings.by_hash(scope.db)
         self._passes = 0
         self._too_common: list[U64] = []
         self.postings = np.zeros(len(contents), np.int64)
-        """How many postings each content has, whether they count or not; known after the first pass."""
-        self._ignored_prefixes = np.unique(self._prefixes(ignored))
+        """How many postings each content has, whether they are counted or not; known after the first pass."""
+        self._ignored_prefixes = np.unique(self._prefixes(self._ignored))
         self._exceptions = self._not_ignored()
 
     @property
     def count(self) -> int:
-        """How many contents take part."""
+        """The number of contents that take part."""
         return len(self._contents)
 
     @property
@@ -94,7 +90,7 @@ class FingerprintOverlap:
         return np.concatenate([_NOTHING, *self._too_common])
 
     def groups(self) -> Iterator[Groups]:
-        """The contents that have one hash, by its high bits, for each that counts and somebody has."""
+        """For each hash that counts, the contents that have it; hashes are told apart by their high bits."""
         self._passes += 1
         for found in postings.by_hash(self._db)[1]:
             hashes, contents = found.hashes, found.contents
@@ -124,9 +120,9 @@ class FingerprintOverlap:
             yield sizes, numbers
 
     def counting(self, places: I64) -> tuple[U64, I64]:
-        """The different hashes that count of some of the contents, as `place in places << 48 | hash`.
+        """The different hashes of some contents that count, ascending, as `number << 48 | hash`.
 
-        Ascending; and where each content's begin.
+        The number is an index into `places`. The second array says where the hashes of each content begin.
         """
         pieces = [_NOTHING]
         if len(places):
@@ -136,32 +132,33 @@ class FingerprintOverlap:
         keys = keys[starts_of_runs(keys)[:-1]]
         if len(self._ignored) or self._too_common:
             hashes = keys << HASH_SHIFT
-            aside = found_in(self._ignored, hashes) | found_in(self.set_aside, self._prefixes(hashes))
-            keys = keys[~aside]
+            dropped = found_in(self._ignored, hashes) | found_in(self.set_aside, self._prefixes(hashes))
+            keys = keys[~dropped]
         borders = np.arange(len(places) + 1, dtype=np.uint64)
-        # (A number beyond 16 bits, of whoever comes after the last one, has no place beside the hash.)
+        # (Comparing numbers, not keys: the last border may be 2^16, which does not fit above the hash.)
         starts = np.searchsorted(keys >> _HASH_BITS, borders)
         return keys, starts
 
     def sizes(self, places: I64) -> I64:
-        """How many hashes that count some ascending contents have."""
+        """How many hashes that count each of some contents has; places ascend."""
         found = np.empty(len(places), np.int64)
         begin = 0
         while begin < len(places):
             self._check_cancelled()
-            end = self._so_far(places, places, begin)
+            end = self._end_of_batch(places, places, begin)
             found[begin:end] = np.diff(self.counting(places[begin:end])[1])
             begin = end
         return found
 
     def exactly(self, a: I64, b: I64) -> Iterator[tuple[slice, I64, I64, I64]]:
-        """For some pairs at a time: which, how many hashes both have, how many a, and how many b has.
+        """The exact counts of pairs of places, a batch at a time.
 
-        Costs least where pairs are in the order of b, and b has no fewer hashes than a.
+        Each batch is a slice of the pairs, and for each of them how many hashes both have, a has, and b has.
+        Cheapest if pairs are in the order of b, and b has no fewer hashes than a.
         """
         begin = 0
         while begin < len(a):
-            end = self._so_far(a, b, begin)
+            end = self._end_of_batch(a, b, begin)
             places, numbers = np.unique(np.concatenate([a[begin:end], b[begin:end]]), return_inverse=True)
             keys, starts = self.counting(places)
             of_a, of_b = numbers[: end - begin], numbers[end - begin :]
@@ -169,8 +166,8 @@ class FingerprintOverlap:
             yield slice(begin, end), self._shared(keys, starts, of_a, of_b), sizes[of_a], sizes[of_b]
             begin = end
 
-    def _so_far(self, a: I64, b: I64, begin: int) -> int:
-        """Where the pairs from `begin` on have about `_HASHES` together."""
+    def _end_of_batch(self, a: I64, b: I64, begin: int) -> int:
+        """Where a batch of pairs that begins at `begin` ends: its contents have about `_HASHES` or fewer."""
         most = len(a) - begin
         while most > 1:
             places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
@@ -180,6 +177,7 @@ class FingerprintOverlap:
         return begin + most
 
     def _shared(self, keys: U64, starts: I64, a: I64, b: I64) -> I64:
+        """How many hashes each pair has in common, given what `counting` gave of all contents in them."""
         sizes = np.diff(starts)
         shared = np.zeros(len(a), np.int64)
         until = np.cumsum(sizes[a])
@@ -189,11 +187,11 @@ class FingerprintOverlap:
             before = int(until[begin - 1]) if begin else 0
             end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
             of_a, of_b = a[begin:end], b[begin:end]
-            resolve = keys[ranges(starts[of_a], sizes[of_a])]
-            # With the number of the other one: has that the hash, too?
-            resolve += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
+            # The keys of a with the number of b instead: those that are keys of b are hashes of both.
+            moved = keys[ranges(starts[of_a], sizes[of_a])]
+            moved += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
             others = np.unique(of_b)
-            hits = found_in(keys[ranges(starts[others], sizes[others])], resolve)
+            hits = found_in(keys[ranges(starts[others], sizes[others])], moved)
             shared[begin:end] = np.diff(starts_of(hits.astype(np.int64))[starts_of(sizes[of_a])])
             begin = end
         return shared
@@ -203,11 +201,14 @@ class FingerprintOverlap:
         return hashes >> low << low
 
     def _pair(self, prefixes: U64, contents: I64) -> U64:
-        """One number for the high bits of a hash and a living content."""
+        """The high bits of hashes and living contents, as one number each."""
         return prefixes | self._living.of(contents).astype(np.uint64)
 
     def _not_ignored(self) -> U64:
-        """Of hashes that begin as a marked one does and yet are not marked: `_pair`s; hardly ever any."""
+        """The `_pair`s of hashes that are not boilerplate but have the same high bits as one that is.
+
+        There are hardly ever any.
+        """
         found = [_NOTHING]
         if len(self._ignored):
             touched = [np.unique(contents) for _, contents in postings.look_up(self._db, self._ignored)]
@@ -215,8 +216,7 @@ class FingerprintOverlap:
             contents = contents[self._living.of(contents) >= 0]
             for owner, hashes in forward_index.hashes_of(self._db, contents) if len(contents) else ():
                 self._check_cancelled()
-                odd = found_in(self._ignored_prefixes, self._prefixes(hashes)) & ~found_in(
-                    self._ignored, hashes
-                )
-                found.append(self._pair(self._prefixes(hashes[odd]), contents[owner[odd]]))
+                prefixes = self._prefixes(hashes)
+                odd = found_in(self._ignored_prefixes, prefixes) & ~found_in(self._ignored, hashes)
+                found.append(self._pair(prefixes[odd], contents[owner[odd]]))
         return np.unique(np.concatenate(found))

@@ -1,273 +1,162 @@
-"""An index and a threshold in, all pairs of its texts that reach it out, as numbers.
+"""Find all pairs of texts in an index that reach a threshold of resemblance or containment.
 
-What stands for a text here is a *node*: a content, or several of the same symbols, which are alike
-whatever is counted. Must never know a key.
+Takes a scope and a threshold; gives pairs of nodes, see `joined_pairs`. Must never know a key.
 """
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Literal
 
-import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import F64, I64, U32, U64, Bool, owners, ranges, starts_of
+from docindex.kernels.arrays import I64, U32, U64, Bool, owners, ranges, starts_of
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.joins import starts_of_runs
-from docindex.kernels.minhash import EMPTY_SLOT, estimate_resemblance
-from docindex.query.candidates import CheckCancelled, Groups, Needs, candidates
+from docindex.kernels.minhash import EMPTY_SLOT
+from docindex.query.candidates import Groups, Needs, candidates
+from docindex.query.joined_pairs import JoinedPairs, Threshold, quotients
 from docindex.query.overlap import FingerprintOverlap
+from docindex.query.scope import Scope
 from docindex.recipe import Recipe
 from docindex.storage import bulk
 
-Method = Literal["fingerprints", "sketches", "features"]
-Measure = Literal["resemblance", "containment"]
-
-# Products of shares and sizes are rounded; so much less is asked for, and the exact numbers decide.
+# A product of a share and a size is rounded. Candidates need this fraction less, and their exact numbers
+# decide.
 _ROUNDING = 1e-9
 
-# Pairs whose numbers are worked out at a time, where one of them is kept.
-_SCORED = 1 << 20
-
-# Rows of slots that are compared at a time: half a kilobyte each, and there are two.
+# Rows of slots that are compared at a time: half a kilobyte each, and there are two of each pair.
 _COMPARED = 1 << 14
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Threshold:
-    """What pairs are wanted, and what counts."""
+def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
+    """All pairs of nodes that reach the threshold, among the contents of the scope.
 
-    measure: Measure
-    """Of containment, that of the one in the other which is larger."""
-    least: float
-    method: Method = "fingerprints"
-    ignored: U64 = dataclasses.field(default_factory=lambda: np.empty(0, np.uint64))
-    """Hashes that do not count, ascending, as they are stored."""
-    ignore_above: int | None = None
-    """Hashes that more contents have do not count, either."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PairNumbers:
-    """What some pairs have in common."""
-
-    resemblance: F64
-    containment: F64
-    """Of the first in the second."""
-    reverse_containment: F64
-    """Of the second in the first."""
-    shared: I64
-    error: F64
-    """Of the resemblance."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class JoinedPairs:
-    """Pairs of nodes. A node that is paired with itself says that all its documents are the same text."""
-
-    a: U32
-    b: U32
-    common: U32
-    """How many hashes, or slots, both have."""
-    sizes: I64
-    """How many hashes that count each node has, or how many shingles; 0 where nobody asked."""
-    starts: I64
-    contents: I64
-    """The contents of each node, end to end, and where each node's begin."""
-    slots: int | None
-    """How many slots there are; None where fingerprints were counted."""
-    set_aside: int
-    """How many different hashes too many contents have."""
-
-    def __len__(self) -> int:
-        return len(self.a)
-
-    def only(self, which: I64) -> "JoinedPairs":
-        """Some of the pairs."""
-        return dataclasses.replace(self, a=self.a[which], b=self.b[which], common=self.common[which])
-
-    def scores(self, measure: Measure) -> F64:
-        """What each pair is measured by: of containment the larger one."""
-        scores = np.empty(len(self))
-        for begin in range(0, len(self), _SCORED):
-            some = self.only(np.arange(begin, min(begin + _SCORED, len(self)))).numbers()
-            scores[begin : begin + _SCORED] = (
-                some.resemblance
-                if measure == "resemblance"
-                else np.maximum(some.containment, some.reverse_containment)
-            )
-        return scores
-
-    def numbers(self) -> PairNumbers:
-        """What each pair has in common."""
-        size_a, size_b, common = self.sizes[self.a], self.sizes[self.b], self.common.astype(np.int64)
-        same = self.a == self.b
-        if self.slots is None:
-            shared, error = common, np.zeros(len(self))
-            resemblance = _share(common, size_a + size_b - common)
-        else:
-            # For each number of equal slots, what sketches with so many say.
-            ones = np.ones((self.slots + 1, self.slots), np.uint32)
-            estimates, errors = estimate_resemblance(
-                np.tri(self.slots + 1, self.slots, -1, dtype=np.uint32), ones
-            )
-            resemblance, error = estimates[common], np.where(same, 0.0, errors[common])
-            inter = np.minimum(
-                resemblance / (1 + resemblance) * (size_a + size_b), np.minimum(size_a, size_b)
-            )
-            shared = np.where(same, size_a, np.rint(inter).astype(np.int64))
-        inter = shared if self.slots is None else inter
-        return PairNumbers(
-            np.where(same, 1.0, resemblance),
-            np.where(same, 1.0, _share(inter, size_a)),
-            np.where(same, 1.0, _share(inter, size_b)),
-            shared,
-            error,
-        )
-
-
-def join_pairs(
-    db: apsw.Connection,
-    recipe: Recipe,
-    wanted: Threshold,
-    chosen: I64 | None,
-    check_cancelled: CheckCancelled,
-) -> JoinedPairs:
-    """All pairs that reach the threshold, of all contents or of the chosen ones, ascending.
-
-    By fingerprints exact and complete: 5.6 million of 6,283 contents take 0.9 s for resemblance 0.5.
-    Memory for a hundred numbers or so of each content and 12 bytes a pair; of all else for a bounded
-    stretch. By sketches all pairs whose estimate reaches the threshold, by features those of them that
-    pass the filter; both hold the slots of all contents in memory.
+    By fingerprints the result is complete and exact: the 5.6 million pairs of resemblance 0.5 among 6,283
+    contents take 0.9 s. It needs memory for about a hundred numbers for each content, for 12 bytes for each
+    pair, and for a bounded part of everything else. By slots all pairs are found whose estimate reaches the
+    threshold, by features those of them that pass the filter; both hold the slots of all contents in memory.
     """
-    sizes = bulk.sizes(db)
+    classes = _symbol_classes(scope)
+    scope.check_cancelled()
+    join = _by_fingerprints if threshold.method == "fingerprints" else _by_slots
+    return join(scope, threshold, classes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _SymbolClasses:
+    """The contents that take part, in classes of the same symbols."""
+
+    sizes: bulk.Sizes
+    """Of all contents of the index."""
+    order: I64
+    """Places in `sizes`, class after class, in each class the oldest content first."""
+    starts: I64
+    """Where each class begins in `order`, and at the end where the last one ends."""
+    several: I64
+    """The classes with several documents."""
+
+
+def _symbol_classes(scope: Scope) -> _SymbolClasses:
+    sizes = bulk.sizes(scope.db)
     places = np.arange(len(sizes.contents))
+    chosen = scope.chosen()
     if chosen is not None:
         places = places[np.isin(sizes.contents, chosen)]
-    # Those of the same symbols together, the oldest first.
     order = places[np.argsort(sizes.symbols[places], kind="stable")]
-    class_starts = starts_of_runs(sizes.symbols[order].astype(np.uint64))
-    copied = np.isin(sizes.contents[order], bulk.copied(db))
-    several = np.diff(starts_of(copied.astype(np.int64))[class_starts]) > 0
-    several |= np.diff(class_starts) > 1
-    check_cancelled()
-    if wanted.method == "fingerprints":
-        return _by_fingerprints(
-            db, wanted, sizes, order, class_starts, np.flatnonzero(several), check_cancelled
-        )
-    return _by_slots(db, recipe, wanted, sizes, order, class_starts, np.flatnonzero(several), check_cancelled)
+    starts = starts_of_runs(sizes.symbols[order].astype(np.uint64))
+    copied = np.isin(sizes.contents[order], bulk.copied(scope.db))
+    several = np.diff(starts_of(copied.astype(np.int64))[starts]) > 0
+    several |= np.diff(starts) > 1
+    return _SymbolClasses(sizes, order, starts, np.flatnonzero(several))
 
 
-def _by_fingerprints(
-    db: apsw.Connection,
-    wanted: Threshold,
-    sizes: bulk.Sizes,
-    order: I64,
-    starts: I64,
-    several: I64,
-    check_cancelled: CheckCancelled,
-) -> JoinedPairs:
-    # The classes by their first content, which stands for all of them.
+def _by_fingerprints(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
+    """Each class is a node. Its first content stands for all of them."""
+    sizes, order, starts = classes.sizes, classes.order, classes.starts
     firsts = np.sort(order[starts[:-1]])
     node_of = np.empty(len(sizes.contents), np.int64)
     node_of[order[starts[:-1]]] = np.arange(len(starts) - 1)
     nodes = node_of[firsts]
-    source = FingerprintOverlap(
-        db, sizes.contents, sizes.contents[firsts], wanted.ignored, wanted.ignore_above, check_cancelled
-    )
+    overlap = FingerprintOverlap(scope, sizes.contents, sizes.contents[firsts], threshold.ignore_above)
 
     def needs_of(counts: I64) -> Needs:
-        # A content may have more hashes than postings: such as begin alike.
-        slack = np.maximum(sizes.hashes[firsts] - source.postings, 0)
-        return (_resembling if wanted.measure == "resemblance" else _containing)(counts, slack, wanted.least)
+        # A content has more hashes than postings if some of its hashes have the same high bits.
+        slack = np.maximum(sizes.hashes[firsts] - overlap.postings, 0)
+        needs = _resembling if threshold.measure == "resemblance" else _containing
+        return needs(counts, slack, threshold.least)
 
     counted = np.zeros(len(nodes), np.int64)
-    found: list[tuple[U32, U32, U32]] = []
-    for a, b in candidates(source, needs_of, check_cancelled):
-        for part, shared, size_a, size_b in source.exactly(a, b):
-            if wanted.measure == "resemblance":
-                reached = _share(shared, size_a + size_b - shared)
+    found: list[_Columns] = []
+    for a, b in candidates(overlap, needs_of, scope.check_cancelled):
+        for part, shared, size_a, size_b in overlap.exactly(a, b):
+            if threshold.measure == "resemblance":
+                reached = quotients(shared, size_a + size_b - shared)
             else:
-                reached = _share(shared, np.minimum(size_a, size_b))
-            kept = np.flatnonzero(reached >= wanted.least)
+                reached = quotients(shared, np.minimum(size_a, size_b))
+            kept = np.flatnonzero(reached >= threshold.least)
             own, other = a[part][kept], b[part][kept]
             counted[nodes[own]], counted[nodes[other]] = size_a[kept], size_b[kept]
-            found.append(_narrow(nodes[own], nodes[other], shared[kept]))
+            found.append(_columns(nodes[own], nodes[other], shared[kept]))
+    several = classes.several
     ranks = np.empty(len(nodes), np.int64)
     ranks[nodes] = np.arange(len(nodes))
     at = np.sort(ranks[several])
-    counted[nodes[at]] = source.sizes(at)
-    found.append(_narrow(several, several, counted[several]))
-    return _joined(found, counted, starts, sizes.contents[order], None, len(source.set_aside))
+    counted[nodes[at]] = overlap.sizes(at)
+    found.append(_columns(several, several, counted[several]))
+    first, second, common = _concatenated(found)
+    return JoinedPairs(
+        a=first,
+        b=second,
+        common=common,
+        sizes=counted,
+        starts=starts,
+        contents=sizes.contents[order],
+        slots=None,
+        set_aside=len(overlap.set_aside),
+    )
 
 
-def _by_slots(
-    db: apsw.Connection,
-    recipe: Recipe,
-    wanted: Threshold,
-    sizes: bulk.Sizes,
-    order: I64,
-    class_starts: I64,
-    several: I64,
-    check_cancelled: CheckCancelled,
-) -> JoinedPairs:
-    # Each content is a node, for those of the same symbols may part them into words in other ways; then
-    # the classes of several are.
-    contents = sizes.contents[order]
-    shingles = sizes.shingles[order]
-    slots = bulk.stored_slots(db, contents, recipe.slots)
-    k, s, r = recipe.features
-    source: _Columns
-    if wanted.method == "sketches":
-        source = _Columns(slots, slots == EMPTY_SLOT)
-    else:
-        source = _Columns(features(slots, k, s), slots[:, :1] == EMPTY_SLOT)
-    needs_nothing = np.ones(len(contents), np.int64)
-    if wanted.method == "features":
-        least = needs_nothing * r
-    elif wanted.measure == "resemblance":
-        least = needs_nothing * max(1, int(_ceil(wanted.least * recipe.slots)))
-    else:
-        least = needs_nothing
+def _by_slots(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
+    """Each content is a node: contents of the same symbols may be divided into words in different ways.
 
-    def of_pairs(early: I64, late: I64) -> I64:
-        if wanted.method == "features" or wanted.measure == "resemblance":
-            return least[early]
-        # Of resemblance r, r / (1 + r) of both sizes together are shared.
-        smaller = np.minimum(shingles[early], shingles[late])
-        part = wanted.least * smaller / (shingles[early] + shingles[late])
-        return np.maximum(1, _ceil(recipe.slots * part / (1 - part)))
-
-    needs = Needs(np.arange(len(contents)), least, least, np.zeros_like(least), of_pairs)
-    class_of = owners(class_starts)
-    found = []
-    for a, b in candidates(source, lambda _: needs, check_cancelled):
+    The classes of several contents are nodes too, for the pairs within them.
+    """
+    slots_of_each = scope.recipe.slots
+    contents = classes.sizes.contents[classes.order]
+    shingles = classes.sizes.shingles[classes.order]
+    slots = bulk.stored_slots(scope.db, contents, slots_of_each)
+    table, needs = _groups_of_slots(scope.recipe, threshold, slots, shingles)
+    class_of = owners(classes.starts)
+    found: list[_Columns] = []
+    for a, b in candidates(table, lambda _: needs, scope.check_cancelled):
         for begin in range(0, len(a), _COMPARED):
-            check_cancelled()
+            scope.check_cancelled()
             own, other = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
             kept = class_of[own] != class_of[other]
-            if wanted.method == "features":
-                kept &= source.common(own, other) >= r
+            if threshold.method == "features":
+                kept &= table.common(own, other) >= scope.recipe.features[2]
             own, other = own[kept], other[kept]
-            found.append(_narrow(own, other, np.count_nonzero(slots[own] == slots[other], axis=1)))
-    counts = np.diff(class_starts)[several]
-    node_starts = np.concatenate([np.arange(len(contents)), len(contents) + starts_of(counts)])
+            found.append(_columns(own, other, np.count_nonzero(slots[own] == slots[other], axis=1)))
+    several, starts = classes.several, classes.starts
+    counts = np.diff(starts)[several]
     new = len(contents) + np.arange(len(several))
-    found.append(_narrow(new, new, np.full(len(several), recipe.slots)))
-    together = _joined(
-        found,
-        np.concatenate([shingles, shingles[class_starts[several]]]),
-        node_starts,
-        np.concatenate([contents, contents[ranges(class_starts[several], counts)]]),
-        recipe.slots,
-        0,
+    found.append(_columns(new, new, np.full(len(several), slots_of_each)))
+    first, second, common = _concatenated(found)
+    joined = JoinedPairs(
+        a=first,
+        b=second,
+        common=common,
+        sizes=np.concatenate([shingles, shingles[starts[several]]]),
+        starts=np.concatenate([np.arange(len(contents)), len(contents) + starts_of(counts)]),
+        contents=np.concatenate([contents, contents[ranges(starts[several], counts)]]),
+        slots=slots_of_each,
+        set_aside=0,
     )
-    return together.only(np.flatnonzero(together.scores(wanted.measure) >= wanted.least))
+    return joined.only(np.flatnonzero(joined.scores(threshold.measure) >= threshold.least))
 
 
-class _Columns:
-    """A table with a row for each content: who has the same in a column is in one group."""
+class _EqualColumns:
+    """A table with a row for each content. Contents with the same value in a column are a group."""
 
     def __init__(self, table: U32 | U64, empty: Bool) -> None:
         self._table = table
@@ -278,21 +167,50 @@ class _Columns:
         return len(self._table)
 
     def common(self, a: I64, b: I64) -> I64:
-        """How many columns each pair has in common."""
+        """In how many columns each pair has the same value."""
         return np.asarray(np.count_nonzero(self._table[a] == self._table[b], axis=1))
 
     def groups(self) -> Iterator[Groups]:
         for column, empty in zip(self._table.T, self._empty.T, strict=True):
-            there = np.flatnonzero(~empty)
-            members = there[np.argsort(column[there], kind="stable")]
+            filled = np.flatnonzero(~empty)
+            members = filled[np.argsort(column[filled], kind="stable")]
             yield np.diff(starts_of_runs(column[members].astype(np.uint64))), members
 
 
+def _groups_of_slots(
+    recipe: Recipe, threshold: Threshold, slots: U32, shingles: I64
+) -> tuple[_EqualColumns, Needs]:
+    """The groups that slots or features of contents make, and how many of them pairs need in common."""
+    k, s, r = recipe.features
+    if threshold.method == "slots":
+        table = _EqualColumns(slots, slots == EMPTY_SLOT)
+    else:
+        table = _EqualColumns(features(slots, k, s), slots[:, :1] == EMPTY_SLOT)
+    least = np.ones(len(shingles), np.int64)
+    if threshold.method == "features":
+        least *= r
+    elif threshold.measure == "resemblance":
+        least *= max(1, int(_ceil(threshold.least * recipe.slots)))
+
+    def of_pairs(early: I64, late: I64) -> I64:
+        if threshold.method == "features" or threshold.measure == "resemblance":
+            return least[early]
+        # Texts of resemblance r have r / (1 + r) of the sum of their sizes in common.
+        smaller = np.minimum(shingles[early], shingles[late])
+        part = threshold.least * smaller / (shingles[early] + shingles[late])
+        return np.maximum(1, _ceil(recipe.slots * part / (1 - part)))
+
+    return table, Needs(np.arange(len(shingles)), least, least, np.zeros_like(least), of_pairs)
+
+
 def _resembling(counts: I64, slack: I64, least: float) -> Needs:
-    """Shared is a share of the union, so `least` / (1 + `least`) of both sizes together, or more."""
+    """The needs of pairs that have at least `least` of their union in common.
+
+    That is `least` / (1 + `least`) of the sum of both sizes, or more.
+    """
     ranks, counts, slack = _by_size(counts, slack)
     half = least / (1 + least)
-    early = np.maximum(1, _ceil(2 * half * counts) - slack)  # the other one is not smaller
+    early = np.maximum(1, _ceil(2 * half * counts) - slack)  # the late member is not smaller
     late = np.maximum(1, _ceil(least * counts) - slack)
     too_small = np.searchsorted(counts, _ceil(least * counts) - slack.max(initial=0))
     return Needs(
@@ -305,7 +223,7 @@ def _resembling(counts: I64, slack: I64, least: float) -> Needs:
 
 
 def _containing(counts: I64, slack: I64, least: float) -> Needs:
-    """Shared is a share of the smaller one."""
+    """The needs of pairs that have at least `least` of the smaller member in common."""
     ranks, counts, slack = _by_size(counts, slack)
     return Needs(
         ranks,
@@ -317,6 +235,7 @@ def _containing(counts: I64, slack: I64, least: float) -> Needs:
 
 
 def _by_size(counts: I64, slack: I64) -> tuple[I64, I64, I64]:
+    """The rank of each member by its size; and sizes and slacks by rank."""
     order = np.argsort(counts, kind="stable")
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
@@ -324,21 +243,18 @@ def _by_size(counts: I64, slack: I64) -> tuple[I64, I64, I64]:
 
 
 def _ceil(numbers: NDArray[np.floating] | float) -> I64:
-    """The least whole numbers that are not smaller, give or take rounding."""
+    """The least whole numbers that are not smaller than these, allowing for rounding."""
     return np.ceil(np.asarray(numbers) * (1 - _ROUNDING)).astype(np.int64)
 
 
-def _share(part: I64 | F64, whole: I64) -> F64:
-    """Quotients; 0 of nothing."""
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+_Columns = tuple[U32, U32, U32]
+"""Pairs: a, b, and how much they have in common."""
 
 
-def _narrow(a: I64, b: I64, common: I64) -> tuple[U32, U32, U32]:
+def _concatenated(parts: list[_Columns]) -> _Columns:
+    a, b, common = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return a, b, common
+
+
+def _columns(a: I64, b: I64, common: I64) -> _Columns:
     return a.astype(np.uint32), b.astype(np.uint32), common.astype(np.uint32)
-
-
-def _joined(
-    found: list[tuple[U32, U32, U32]], sizes: I64, starts: I64, contents: I64, slots: int | None, aside: int
-) -> JoinedPairs:
-    a, b, common = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return JoinedPairs(a, b, common, sizes, starts, contents, slots, aside)

@@ -1,143 +1,112 @@
-"""An index in, all pairs of its documents that share enough out, best first.
+"""List the pairs of documents that share enough text, best first.
 
-Numbers are found for contents, once; documents are looked up while one goes through the pairs.
+Takes a threshold; gives an iterable of pairs. Contents are compared at once, documents are looked up while
+the caller goes through the pairs. Must never hold all pairs of documents: copies of one text make very many.
 """
 
 import bisect
 import dataclasses
 import itertools
-import operator
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
-import apsw
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, ranges
-from docindex.query.candidates import CheckCancelled
-from docindex.query.pair_join import JoinedPairs, Method, Threshold, join_pairs
-from docindex.recipe import Recipe
-from docindex.storage.connection import Transactions
-from docindex.storage.documents import documents_of
+from docindex.kernels.arrays import F64, ranges
+from docindex.query.joined_pairs import JoinedPairs, Method, Threshold
+from docindex.query.measures import Basis, Measures
+from docindex.query.pair_join import join_pairs
+from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
 
-METHODS = ("fingerprints", "sketches", "features")
-NOTHING = np.empty(0, np.uint64)
-
-DocumentLookup = Callable[[apsw.Connection, I64], Iterable[tuple[int, str, int]]]
-"""Gives the documents of some contents: content, key and id of each."""
-
-# Pairs of contents whose documents are looked up at a time; those of one score are never parted.
+# The documents of this many pairs of nodes are looked up at a time, and of all others with the last score.
 _LOOKED_UP = 2048
 
-Basis = Literal["fingerprints", "sketches"]
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Pair:
-    """Two documents that share text."""
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Pair(Measures):
+    """Two documents that share text, with the measures of the first text, `a`, and the second, `b`."""
 
     a: str
+    """The key of the first document."""
     b: str
-    resemblance: float
-    """What both have, as a share of what either has."""
-    containment: float
-    """The share of a's that b has, too: a in b."""
-    reverse_containment: float
-    """The share of b's that a has, too."""
-    shared: int
-    """How many different fingerprint hashes both have; with sketches about how many shingles."""
-    error: float
-    """The standard error of the resemblance; 0.0 where it is exact."""
-    basis: Basis
-    """What the numbers are counted in."""
+    """The key of the second document."""
 
 
 class Pairs(Iterable[Pair]):
-    """Pairs of documents, best first; those of one score by their keys. One may go through them again.
+    """Pairs of documents, best first; pairs with the same score by their keys. Can be iterated several times.
 
-    They are pairs of the documents as the index was when it was asked. Documents are looked up some thousand
-    pairs ahead: one that was removed or replaced before that is left out.
+    They are the pairs of the index at the time of the question. Documents are looked up some thousand pairs
+    ahead: one that was removed or replaced before that is left out.
     """
 
     def __init__(
-        self,
-        store: Transactions,
-        found: JoinedPairs,
-        scores: F64,
-        documents: DocumentLookup,
-        *,
-        directed: bool,
+        self, open_scope: ScopeOpener, found: JoinedPairs, scores: F64, *, directed: bool = False
     ) -> None:
-        # Ties are in the order of keys, which is not known yet.
+        # Pairs with the same score are sorted by their keys once those are looked up.
         order = np.argsort(-scores, kind="stable")
         self._found = found.only(order)
         self._scores = -scores[order]
-        self._store = store
-        self._documents = documents
+        self._open_scope = open_scope
         self._directed = directed
         self.set_aside = found.set_aside
-        """How many different hashes were set aside because too many contents have them."""
+        """How many different hashes were not counted because too many contents have them."""
 
     def __iter__(self) -> Iterator[Pair]:
-        begin, before = 0, self._store.cancels()
+        begin = 0
+        check_cancelled: CheckCancelled | None = None
         while begin < len(self._scores):
-            self._store.refuse_cancelled(before)
             last = self._scores[min(begin + _LOOKED_UP, len(self._scores)) - 1]
             end = int(np.searchsorted(self._scores, last, "right"))
-            yield from self._some(begin, end)
+            found = self._found.only(np.arange(begin, end))
+            with self._open_scope() as scope:
+                # The check of the first scope: it knows of every cancel since the iteration began.
+                check_cancelled = check_cancelled or scope.check_cancelled
+                check_cancelled()
+                keys = _keys_of_nodes(scope, found)
+            yield from self._batch(found, self._scores[begin:end], keys)
             begin = end
 
-    def _some(self, begin: int, end: int) -> Iterator[Pair]:
-        """The documents' pairs that some pairs of nodes stand for."""
-        found = self._found.only(np.arange(begin, end))
-        keys = self._keys_of(found)
+    def _batch(self, found: JoinedPairs, scores: F64, keys: dict[int, list[str]]) -> Iterator[Pair]:
+        """The pairs of documents that some pairs of nodes stand for, given the keys of the nodes."""
         numbers = found.numbers()
         columns = (
-            numbers.resemblance,
             numbers.containment,
             numbers.reverse_containment,
+            numbers.resemblance,
             numbers.shared,
-            numbers.error,
+            numbers.containment_error,
+            numbers.reverse_containment_error,
+            numbers.resemblance_error,
         )
         rows = list(zip(*(column.tolist() for column in columns), strict=True))
         nodes = list(zip(found.a.tolist(), found.b.tolist(), strict=True))
-        scores = self._scores[begin:end]
-        borders = [0, *(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), end - begin]
-        basis: Basis = "fingerprints" if found.slots is None else "sketches"
+        borders = [0, *(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(scores)]
+        basis: Basis = "fingerprints" if found.slots is None else "slots"
         for first, last in itertools.pairwise(borders):
             for a, b, number, turned in self._tied(nodes, range(first, last), keys):
-                resemblance, containment, reverse_containment, shared, error = rows[number]
+                in_b, in_a, resemblance, shared, in_b_error, in_a_error, resemblance_error = rows[number]
                 if turned:
-                    containment, reverse_containment = reverse_containment, containment
-                yield Pair(a, b, resemblance, containment, reverse_containment, shared, error, basis)
-
-    def _keys_of(self, found: JoinedPairs) -> dict[int, list[str]]:
-        """The keys of each node's documents, in their order."""
-        nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
-        counts = found.starts[nodes + 1] - found.starts[nodes]
-        contents = found.contents[ranges(found.starts[nodes], counts)]
-        nodes_of: dict[int, list[int]] = {}
-        for content, node in zip(contents.tolist(), np.repeat(nodes, counts).tolist(), strict=True):
-            nodes_of.setdefault(content, []).append(node)
-        keys: dict[int, list[str]] = {node: [] for node in nodes.tolist()}
-        with self._store.reading() as db:
-            for content, key, _ in self._documents(db, np.sort(np.array(list(nodes_of), np.int64))):
-                for node in nodes_of[content]:
-                    keys[node].append(key)
-        for some in keys.values():
-            some.sort()
-        return keys
+                    in_b, in_a, in_b_error, in_a_error = in_a, in_b, in_a_error, in_b_error
+                yield Pair(
+                    containment=in_b,
+                    reverse_containment=in_a,
+                    resemblance=resemblance,
+                    shared=shared,
+                    basis=basis,
+                    containment_error=in_b_error,
+                    reverse_containment_error=in_a_error,
+                    resemblance_error=resemblance_error,
+                    a=a,
+                    b=b,
+                )
 
     def _tied(
         self, nodes: list[tuple[int, int]], tied: range, keys: dict[int, list[str]]
     ) -> Iterator[tuple[str, str, int, bool]]:
-        """The documents' pairs of one score in the order of keys: a, b, which pair of nodes, if turned."""
-        partners: dict[int, list[tuple[int, int, bool]]] = {}
-        for number in tied:
-            a, b = nodes[number]
-            partners.setdefault(a, []).append((b, number, False))
-            if a != b and not self._directed:
-                partners.setdefault(b, []).append((a, number, True))
+        """The pairs of documents with one score, in the order of keys.
+
+        For each pair its keys, the number of the pair of nodes, and whether a belongs to its second node.
+        """
+        partners = self._partners(nodes, tied)
         own: dict[str, list[int]] = {}
         for node in partners:
             for key in keys[node]:
@@ -154,94 +123,81 @@ class Pairs(Iterable[Pair]):
             for other, number, turned in found:
                 yield key, other, number, turned
 
+    def _partners(self, nodes: list[tuple[int, int]], tied: range) -> dict[int, list[tuple[int, int, bool]]]:
+        """For each node the other nodes of its pairs, the number of the pair, and whether it is turned."""
+        partners: dict[int, list[tuple[int, int, bool]]] = {}
+        for number in tied:
+            a, b = nodes[number]
+            partners.setdefault(a, []).append((b, number, False))
+            if a != b and not self._directed:
+                partners.setdefault(b, []).append((a, number, True))
+        return partners
 
-def pairs(
-    store: Transactions,
-    recipe: Recipe,
-    *,
-    min_resemblance: float | None = None,
-    min_containment: float | None = None,
-    method: Method = "fingerprints",
-    ignored: U64 = NOTHING,
-    ignore_above: int | None = None,
-    chosen: I64 | None = None,
-    documents: DocumentLookup = documents_of,
-    check_cancelled: CheckCancelled = lambda: None,
-) -> Pairs:
-    """All pairs of documents of some resemblance, or of which one contains some share of the other.
 
-    By fingerprints all there are, with exact numbers: of the different hashes of either, without those
-    `marked`, or that more than `ignore_above` contents have. By sketches and by features estimates.
+def pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
+    """All pairs of documents that reach a threshold.
+
+    By fingerprints none is missed, and their numbers are exact: they count the different hashes of the
+    documents, without those of the boilerplate, and without those that more than `ignore_above` contents
+    have. By slots and by features the numbers are estimates.
     """
-    if (min_resemblance is None) == (min_containment is None):
+    with open_scope() as scope:
+        found = join_pairs(scope, threshold)
+    return Pairs(open_scope, found, found.scores(threshold.measure))
+
+
+def containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
+    """All pairs of documents of which the first is contained in the second, at least to the threshold."""
+    with open_scope() as scope:
+        found = join_pairs(scope, threshold)
+    numbers = found.numbers()
+    forward = np.flatnonzero(numbers.containment >= threshold.least)
+    # A pair of a node with itself stands for both directions already.
+    backward = np.flatnonzero((numbers.reverse_containment >= threshold.least) & (found.a != found.b))
+    turned = found.only(backward)
+    both = dataclasses.replace(
+        found,
+        a=np.concatenate([found.a[forward], turned.b]),
+        b=np.concatenate([found.b[forward], turned.a]),
+        common=np.concatenate([found.common[forward], turned.common]),
+    )
+    scores = np.concatenate([numbers.containment[forward], numbers.reverse_containment[backward]])
+    return Pairs(open_scope, both, scores, directed=True)
+
+
+def checked_threshold(
+    min_resemblance: float | None, min_containment: float | None, method: Method, ignore_above: int | None
+) -> Threshold:
+    """The threshold that one of two parameters sets; `TypeError` or `ValueError` if it is out of range."""
+    if min_resemblance is not None and min_containment is None:
+        threshold = Threshold(
+            measure="resemblance", least=min_resemblance, method=method, ignore_above=ignore_above
+        )
+    elif min_containment is not None and min_resemblance is None:
+        threshold = Threshold(
+            measure="containment", least=min_containment, method=method, ignore_above=ignore_above
+        )
+    else:
         raise ValueError(
             "give either min_resemblance or min_containment, "
             f"not min_resemblance={min_resemblance!r} and min_containment={min_containment!r}"
         )
-    if min_resemblance is not None:
-        wanted = checked("min_resemblance", min_resemblance, method, ignored, ignore_above)
-    else:
-        wanted = checked("min_containment", min_containment, method, ignored, ignore_above)
-    with store.reading() as db:
-        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
-    return Pairs(store, found, found.scores(wanted.measure), documents, directed=False)
+    threshold.check()
+    return threshold
 
 
-def containments(
-    store: Transactions,
-    recipe: Recipe,
-    min_containment: float,
-    *,
-    method: Method = "fingerprints",
-    ignored: U64 = NOTHING,
-    ignore_above: int | None = None,
-    chosen: I64 | None = None,
-    documents: DocumentLookup = documents_of,
-    check_cancelled: CheckCancelled = lambda: None,
-) -> Pairs:
-    """All pairs of documents of which the first is contained in the second, by some share or more."""
-    wanted = checked("min_containment", min_containment, method, ignored, ignore_above)
-    with store.reading() as db:
-        found = join_pairs(db, recipe, wanted, chosen, check_cancelled)
-    numbers = found.numbers()
-    there = np.flatnonzero(numbers.containment >= wanted.least)
-    # (A text with itself is there once, and stands for both directions.)
-    back = np.flatnonzero((numbers.reverse_containment >= wanted.least) & (found.a != found.b))
-    turned = found.only(back)
-    both = dataclasses.replace(
-        found,
-        a=np.concatenate([found.a[there], turned.b]),
-        b=np.concatenate([found.b[there], turned.a]),
-        common=np.concatenate([found.common[there], turned.common]),
-    )
-    scores = np.concatenate([numbers.containment[there], numbers.reverse_containment[back]])
-    return Pairs(store, both, scores, documents, directed=True)
-
-
-def checked(
-    name: Literal["min_resemblance", "min_containment"],
-    least: float | None,
-    method: Method,
-    ignored: U64,
-    ignore_above: int | None,
-) -> Threshold:
-    """What a caller wants, or `ValueError`."""
-    if isinstance(least, bool) or not isinstance(least, (int, float, np.number)) or not 0 < least <= 1:
-        raise ValueError(f"{name} must be a share above 0 and up to 1, not {least!r}")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if ignore_above is not None:
-        if isinstance(ignore_above, bool) or operator.index(ignore_above) < 1:
-            raise ValueError(f"ignore_above must be a whole number of 1 or more, not {ignore_above!r}")
-        if method != "fingerprints":
-            raise ValueError(
-                f"ignore_above counts who has a fingerprint, and {method} know none; "
-                'leave it out, or take method="fingerprints"'
-            )
-    return Threshold(
-        measure="resemblance" if name == "min_resemblance" else "containment",
-        least=float(least),
-        method=method,
-        ignored=ignored if method == "fingerprints" else NOTHING,
-        ignore_above=ignore_above,
-    )
+def _keys_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
+    """The keys of each node's documents, ascending."""
+    nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
+    counts = found.starts[nodes + 1] - found.starts[nodes]
+    contents = found.contents[ranges(found.starts[nodes], counts)]
+    nodes_of: dict[int, list[int]] = {}
+    for content, node in zip(contents.tolist(), np.repeat(nodes, counts).tolist(), strict=True):
+        nodes_of.setdefault(content, []).append(node)
+    keys: dict[int, list[str]] = {node: [] for node in nodes.tolist()}
+    for content, key, _ in scope.documents_of(np.sort(np.array(list(nodes_of), np.int64))):
+        for node in nodes_of[content]:
+            keys[node].append(key)
+    for own in keys.values():
+        own.sort()
+    return keys

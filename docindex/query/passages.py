@@ -1,9 +1,9 @@
-"""Two texts in, the passages they have in common out: half-open ranges of both as they were given.
+"""Find the passages that two texts have in common, as half-open ranges of both original texts.
 
-A character may spell several symbols, as an ideograph or the ligature "ﬁ" does, and a common run of
-symbols may begin or end inside one. Such a run is shortened until it holds whole characters in both
-texts, so that each range, read alone, has exactly the symbols of the other. Must never cut an accent
-off its letter.
+A character may become several symbols, as an ideograph or the ligature "ﬁ" does, and a common run of
+symbols may begin or end inside a character. Such a run is shortened until it has whole characters in both
+texts, so that each range, read alone, has exactly the symbols of the other one. Must never cut an accent off
+its letter.
 """
 
 import dataclasses
@@ -21,40 +21,41 @@ from docindex.recipe import Recipe
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch that two texts have in common, but for case, accents and what stands between the letters."""
+    """A stretch that two texts have in common, apart from case, accents and characters between letters."""
 
     query_start: int
-    """Where it begins in the text asked with, in characters."""
+    """Where it begins in the query, in characters."""
     query_end: int
-    """Where it ends there: ``query[passage.query_start : passage.query_end]``."""
+    """Where it ends in the query: ``query[passage.query_start : passage.query_end]``."""
     start: int
-    """Where it begins in the text found."""
+    """Where it begins in the other text, in characters."""
     end: int
-    """Where it ends there."""
+    """Where it ends in the other text."""
     length: int
-    """How many symbols it has."""
+    """The number of its symbols."""
     query_line: int
-    """The line it begins in, counted from 1, of the text asked with."""
+    """The line of the query in which it begins, counted from 1."""
     line: int
-    """The line it begins in, counted from 1, of the text found."""
+    """The line of the other text in which it begins, counted from 1."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alignment:
-    """What two texts have in common, and how much of each that is."""
+    """The passages that two texts have in common, and how much of each text they cover."""
 
     passages: list[Passage]
-    """By where they begin in the text asked with, then by where in the text found. They may overlap."""
+    """Ordered by where they begin in the query, then in the other text. They may overlap."""
     query_coverage: float
-    """The share of the symbols of the text asked with that lie in some passage; 0 to 1."""
+    """The share of the query's symbols that lie in a passage; 0 to 1."""
     coverage: float
-    """The share of the symbols of the text found that do."""
+    """The share of the other text's symbols that lie in a passage; 0 to 1."""
 
 
 def passages(query: str, text: str, recipe: Recipe) -> list[Passage]:
-    r"""The passages of two texts: every common run of the recipe's guarantee, none shorter than its k.
+    r"""The passages of two texts: every common run of at least `recipe.guarantee` symbols is in one.
 
-    A run that is shortened to whole characters may be shorter than it was promised to be, or be left out.
+    Shorter runs may be found too, if they have at least `recipe.k` symbols. A run that is shortened to whole
+    characters may become shorter than the guarantee, or be left out.
 
     >>> query, text = "Hamlet: To be, or not to be.", "and\r\nTO BE\r\nor not to be!"
     >>> passages(query, text, Recipe(k=5, window=4))
@@ -66,8 +67,8 @@ def passages(query: str, text: str, recipe: Recipe) -> list[Passage]:
 def align(query: str, text: str, recipe: Recipe) -> Alignment:
     """The passages of two texts, and how much of each text they cover.
 
-    Texts without symbols are covered by their like, and by no other. What holds of periodic texts,
-    which have more passages than anybody reads, is said in `kernels.align.runs`.
+    A text without symbols is covered by another text without symbols, and by no other. Periodic texts have
+    more passages than anybody can read; `kernels.alignment.maximal_runs` says which of them are given.
 
     >>> alignment = align("To be, or not to be.", "or not to be", Recipe(k=5, window=4))
     >>> len(alignment.passages), round(alignment.query_coverage, 2), alignment.coverage
@@ -77,7 +78,7 @@ def align(query: str, text: str, recipe: Recipe) -> Alignment:
     of_query, of_text = _symbols(query, reader), _symbols(text, reader)
     query_size, size = len(of_query), len(of_text)
     i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window)
-    del of_query, of_text  # a byte a symbol that the borders may need now
+    del of_query, of_text  # a byte for each symbol, which the borders may need now
     if len(length):
         i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
         kept = length >= recipe.k
@@ -95,14 +96,18 @@ def _symbols(text: str, reader: SymbolReader) -> U8:
 
 
 def _borders(text: str, size: int, reader: SymbolReader) -> Bool:
-    """Which places among so many symbols lie between characters: for ASCII all, and in no memory."""
+    """Whether each place between the symbols of a text is a border of characters.
+
+    `size` is the number of symbols. In ASCII every place is a border, and the array takes no memory.
+    """
     return np.broadcast_to(np.True_, size + 1) if text.isascii() else reader.borders(text)
 
 
 def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[I64, I64, I64]:
-    """The runs without what is not a whole character in both texts, given the borders of characters."""
+    """The runs, shortened to whole characters in both texts, given the borders of characters."""
     cut = ~(of_query[i] & of_text[j] & of_query[i + length] & of_text[j + length])
-    # A few in a hundred runs of ideographs, half of those of Hangul: 2 microseconds each.
+    # This concerns a few in a hundred runs of ideographs and half of the runs of Hangul, and takes 2
+    # microseconds for each.
     for run in np.flatnonzero(cut).tolist():
         size = length[run] + 1
         in_both = of_query[i[run] : i[run] + size] & of_text[j[run] : j[run] + size]
@@ -114,7 +119,7 @@ def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[
 
 
 def _passages(query: str, text: str, common: tuple[I64, I64, I64], reader: SymbolReader) -> list[Passage]:
-    """Common runs as places in the texts."""
+    """The passages for common runs, which are given as positions of symbols."""
     i, j, length = common
     query_starts, starts = _each(reader.offsets, query, i), _each(reader.offsets, text, j)
     columns = np.array(
@@ -133,7 +138,7 @@ def _passages(query: str, text: str, common: tuple[I64, I64, I64], reader: Symbo
 
 
 def _each(where: Callable[[str, I64], I64], text: str, positions: I64) -> I64:
-    """What is known of ascending positions, of positions in any order."""
+    """The result of `where`, which takes ascending positions, for positions in any order."""
     order = np.argsort(positions)
     found = np.empty_like(positions)
     found[order] = where(text, positions[order])
@@ -141,7 +146,7 @@ def _each(where: Callable[[str, I64], I64], text: str, positions: I64) -> I64:
 
 
 def _share(begins: I64, lengths: I64, size: int, other_size: int) -> float:
-    """How much of so many symbols some runs cover."""
+    """The share of the `size` symbols of a text that runs cover; `other_size` is that of the other text."""
     if not size:
         return float(not other_size)
     first, last = merged_ranges(begins, begins + lengths)

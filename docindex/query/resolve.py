@@ -1,7 +1,7 @@
-"""What a caller asks with in - a text, a key or an id -, its fingerprints and its symbols out.
+"""Resolve what a caller asks with - a text, a key or an id - and give its text, fingerprints and sketch.
 
-A string that is the key of a document stands for that document; any other is a text. Must never
-keep a text that the index has.
+A string that is the key of a document stands for that document; any other string is a text. Must never
+keep a copy of a text that the index has.
 """
 
 import dataclasses
@@ -9,9 +9,9 @@ import dataclasses
 import apsw
 import numpy as np
 
-from docindex.errors import CorruptIndex
+from docindex.errors import CorruptIndex, TextNotKept
 from docindex.kernels.arrays import U64
-from docindex.recipe import Recipe
+from docindex.query.scope import Scope
 from docindex.sketching.single_text import symbols_hash, window_hashes
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import contents, documents
@@ -20,7 +20,7 @@ from docindex.storage.values import can_be_stored
 
 
 class Text(str):
-    """A text, even if it is the key of a document, too.
+    """A text, even if it is also the key of a document.
 
     >>> Text("ada.txt")
     Text('ada.txt')
@@ -33,7 +33,7 @@ class Text(str):
 
 
 class Key(str):
-    """The key of a document: `KeyError` where there is none.
+    """The key of a document. `KeyError` if no document has it.
 
     >>> Key("ada.txt")
     Key('ada.txt')
@@ -46,7 +46,7 @@ class Key(str):
 
 
 class Id(int):
-    """The id of a document, as other tables point to it: `KeyError` where there is none.
+    """The id of a document, by which other tables refer to it. `KeyError` if no document has it.
 
     >>> Id(7)
     Id(7)
@@ -60,58 +60,68 @@ class Id(int):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """A text that somebody holds in the hand, or a content of the index."""
+    """The text that a question is about: one that the caller passed, or a content of the index."""
 
     given: str | None = dataclasses.field(repr=False)
+    """The text, if the caller passed it."""
     content: int | None
+    """The number of the content, if the text is in the index."""
 
     def text(self, db: apsw.Connection) -> str | None:
         """The text, or None for a content whose text is not kept."""
         return contents.text_of(db, self.content) if self.content is not None else self.given
 
-    def hashes(self, db: apsw.Connection, recipe: Recipe, window: int | None = None) -> tuple[U64, U64]:
-        """The different fingerprint hashes as they are stored, ascending; and those that a window selects.
+    def hashes(self, scope: Scope, window: int | None = None) -> tuple[U64, U64]:
+        """The different fingerprint hashes as they are stored, ascending; and those that `window` selects.
 
-        Of a content whose text is not kept all are given, whatever the window.
+        For a content whose text is not kept, the second array has all hashes too, whatever the window.
         """
+        recipe = scope.recipe
         coarse = window is not None and window > recipe.window
         text = self.given
         if self.content is not None:
-            text = self.text(db) if coarse else None
+            text = self.text(scope.db) if coarse else None
             if text is None:
-                whole = contents.as_stored(contents.fingerprints_of(db, self.content, recipe.window)[0])
+                stored = contents.fingerprints_of(scope.db, self.content, recipe.window)[0]
+                whole = contents.as_stored(stored)
                 return whole, whole
         windows = (recipe.window, window) if window is not None and coarse else (recipe.window,)
         found = [contents.as_stored(hashes) for hashes in window_hashes(text or "", recipe, windows)]
         return found[0], found[-1]
 
-    def stored_sketch(self, db: apsw.Connection, recipe: Recipe) -> StoredSketch:
-        """The sketch without the fingerprints."""
+    def stored_sketch(self, scope: Scope) -> StoredSketch:
+        """The sketch, without the fingerprints."""
         if self.content is not None:
-            found = documents.stored_sketches_of(db, np.array([self.content]), recipe)
+            found = documents.stored_sketches_of(scope.db, np.array([self.content]), scope.recipe)
             if not found:
-                raise CorruptIndex(f"content {self.content} is not there; see what check() says", db.filename)
+                raise CorruptIndex(
+                    f"content {self.content} is missing; see what check() says", scope.db.filename
+                )
             return found[0]
-        (batch,) = sketch_batches([self.given or ""], recipe)
+        (batch,) = sketch_batches([self.given or ""], scope.recipe)
         sketch = batch[0]
         return StoredSketch(-1, sketch.shingles, sketch.symbols_hash, sketch.simhash, sketch.slots)
 
-    def symbols_hash(self, db: apsw.Connection, recipe: Recipe) -> bytes:
-        """The hash of the symbols: equal for texts that differ only in what does not count."""
+    def symbols_hash(self, scope: Scope) -> bytes:
+        """The hash of the symbols, which texts have in common that differ in case or punctuation only."""
         if self.content is None:
-            return symbols_hash(self.given or "", recipe)
-        return contents.symbols_hash_of(db, self.content)
+            return symbols_hash(self.given or "", scope.recipe)
+        return contents.symbols_hash_of(scope.db, self.content)
 
 
 def resolve(db: apsw.Connection, what: object) -> Query:
-    """What a string or an id asks with."""
+    """The query that a text, a key or an id stands for.
+
+    `KeyError` for a `Key` or an `Id` that no document has, `TypeError` for anything else than a string
+    or an `Id`.
+    """
     if isinstance(what, Id):
         content = documents.content_with_id(db, int(what)) if -(1 << 63) <= what < 1 << 63 else None
         if content is None:
             raise KeyError(int(what))
         return Query(None, content)
     if not isinstance(what, str):
-        raise TypeError(f"a text or a key, as str, or a docindex.Id is asked with, not {what!r}")
+        raise TypeError(f"expected a text or a key, as str, or a docindex.Id, not {what!r}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)
@@ -121,3 +131,16 @@ def resolve(db: apsw.Connection, what: object) -> Query:
     if isinstance(what, Key):
         raise KeyError(plain)
     return Query(plain, None)
+
+
+def kept_text(db: apsw.Connection, query: Query) -> str:
+    """The text of a query. `TextNotKept` for a document whose text is not in the index."""
+    exists = query.content is None or contents.is_there(db, query.content)
+    text = query.text(db) if exists else None
+    if text is None:
+        raise TextNotKept(
+            "this needs the text of a document that was not kept, or was removed; "
+            "add the document again with store_text=True",
+            db.filename,
+        )
+    return text

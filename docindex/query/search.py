@@ -1,224 +1,185 @@
-"""A query in, the documents that share fingerprints with it out, best first.
+"""Find the documents that share fingerprints with a query, best first.
 
-Candidates come from the inverted index, numbers from the forward index: what is said of a document
-is exact, even if only a part of the query was looked up and so fewer documents are found. (To estimate
-from that part costs the same, and errs: what a larger window selects are the smallest hashes, which
-survive an edit nearby more often. Estimates were 0.05 to 0.08 too high, at a standard error of 0.01 to 0.03.)
+Candidates come from the inverted index, their numbers from the forward index. So the numbers of a match are
+exact, even if only a part of the query was looked up and fewer documents are found. Must never estimate a
+number from that part: it costs the same, and is wrong. A larger window selects the smallest hashes, which
+survive an edit nearby more often; estimates were 0.05 to 0.08 too high, at a standard error of 0.01 to 0.03.
 """
 
 import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator
-from typing import Literal
 
-import apsw
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, Bool
 from docindex.kernels.group_sums import tally
-from docindex.query import argument_checks
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
-from docindex.recipe import Recipe
+from docindex.query.scope import Scope
+from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index, postings
-from docindex.storage.templates import Ignored
-from docindex.storage.user_sql import Where
 
-Rank = Literal["rarity", "count", "containment"]
-
-# A hash that `df` contents have weighs 1/df. As whole numbers, whose sum is the same in any order.
+# A hash that n contents have weighs 1/n, in units of 2^-32: whole numbers add up to the same in any order.
 _ONE = 1 << 32
 
-# Hits that are kept from counting how many have each hash; beyond it they are read a second time.
+# Up to this many hits of the first pass are kept in memory. More of them are read a second time.
 _KEPT = 1 << 22
 
-LARGEST_WINDOW = 65_535
-"""Larger ones no recipe has, either."""
+_ROUNDING = 1e-6  # a share times a size that should be a whole number may come out a little larger
 
-_ROUNDING = 1e-6  # what is meant to be a whole number of hashes may be computed as a little more
-
-_ALL_AT_ONCE = 1024  # documents looked at in one go where all are wanted
+_ALL_AT_ONCE = 1024  # the first batch of candidates if the number of answers has no limit
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Match(Measures):
-    """A document that shares something with what was asked: `containment` is the share of the query."""
+    """A document that shares text with a query. `containment` is the share of the query that it has."""
 
     key: str
     id: int
     score: float
-    """What answers are ordered by."""
+    """The number by which matches are ordered, the largest first."""
     _passages: Callable[[], list[Passage]] = dataclasses.field(repr=False, compare=False)
 
     def passages(self) -> list[Passage]:
         """The passages that the query and the document have in common, as half-open ranges of both texts.
 
-        `TextNotKept` where a text is not in the index any more, or never was.
+        `TextNotKept` if one of the two texts was not kept, or was removed from the index.
         """
         return self._passages()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wanted:
-    """What `search` was asked for, beside the query."""
-
-    window: int | None = None
-    budget: int | None = None
-    min_containment: float = 0.0
-    min_shared: int = 1
-    min_resemblance: float = 0.0
-    limit: int | None = 20
-    where: Where | None = None
-    rank: Rank = "rarity"
-    ignore_above: int | None = None
-
-    def check(self, recipe: Recipe) -> None:
-        """`TypeError` or `ValueError` for what cannot be asked."""
-        if self.window is not None:
-            argument_checks.whole("window", self.window, most=LARGEST_WINDOW)
-            if self.window < recipe.window:
-                raise ValueError(
-                    f"window={self.window} is finer than the index, which has the window {recipe.window}; "
-                    f"ask with {recipe.window} or more, or make an index with a smaller window"
-                )
-        for name in ("budget", "limit", "ignore_above"):
-            if getattr(self, name) is not None:
-                argument_checks.whole(name, getattr(self, name))
-        argument_checks.whole("min_shared", self.min_shared, least=0)
-        argument_checks.share("min_containment", self.min_containment)
-        argument_checks.share("min_resemblance", self.min_resemblance)
-        if self.rank not in ("rarity", "count", "containment"):
-            raise ValueError(f'rank must be "rarity", "count" or "containment", not {self.rank!r}')
 
 
 PassageFinder = Callable[[int], list[Passage]]
 """Gives the passages that a content has in common with the query."""
 
 
-def search(
-    db: apsw.Connection,
-    query: Query,
-    recipe: Recipe,
-    ignored: Ignored,
-    wanted: Wanted,
-    passages_with: PassageFinder,
-    check_cancelled: Callable[[], None],
-) -> list[Match]:
-    """The documents that share fingerprints with a query, by their score, then by their key."""
-    asking = _asking(db, query, recipe, ignored, wanted)
-    if not len(asking.hashes):
-        return same_symbols(db, query, recipe, wanted, passages_with)
-    candidates = _candidates(db, asking, check_cancelled)
-    enough = candidates.counts >= asking.least(wanted)
-    order = candidates.scores if wanted.rank == "rarity" else candidates.counts
+def search(scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder) -> list[Match]:
+    """The documents that share fingerprints with a query, ordered by score, then by key."""
+    hashes = _query_hashes(scope, query, options)
+    if not len(hashes.counting):
+        return _same_symbols(scope, query, options, passages_with)
+    candidates = _candidates(scope, hashes)
+    enough = candidates.counts >= hashes.least(options)
+    promised = candidates.scores if options.rank == "rarity" else candidates.counts
     best: list[Match] = []
-    for some in _best_first(db, candidates.contents[enough], order[enough], wanted):
-        check_cancelled()
-        if wanted.limit is not None and len(best) >= wanted.limit:
-            # What the inverted index promises, the forward index may take back: rarely, but then the
-            # next one may be better.
+    for batch in _best_first(scope, candidates.contents[enough], promised[enough], options.limit):
+        scope.check_cancelled()
+        if options.limit is not None and len(best) >= options.limit:
+            # The forward index may lower a score that the inverted index promised. That is rare, but then
+            # the next candidate may be better.
             best.sort(key=_order)
-            del best[wanted.limit :]
-            if _order(best[-1]) <= (-_score(some[0].promised, wanted), some[0].key):
+            del best[options.limit :]
+            if _order(best[-1]) <= (-_score(batch[0].promised, options), batch[0].key):
                 break
-        best += _matches(db, some, asking, candidates.weights, ignored, wanted, passages_with)
+        scored = _score_batch(scope, batch, hashes, candidates.weights, options)
+        best += _matches(batch, scored, passages_with)
     best.sort(key=_order)
-    return best[: wanted.limit]
+    return best[: options.limit]
 
 
-def same_symbols(
-    db: apsw.Connection, query: Query, recipe: Recipe, wanted: Wanted, passages_with: PassageFinder
-) -> list[Match]:
-    """For a query of which nothing counts: the documents with the very same symbols, which are its like."""
-    contents = documents.of_symbols(db, query.symbols_hash(db, recipe))
-    same = documents.documents_of(db, np.array(contents, np.int64), wanted.where)
-    matches = [
-        Match(
-            key=key,
-            id=number,
-            score=0.0,
-            containment=1.0,
-            reverse_containment=1.0,
-            resemblance=1.0,
-            shared=0,
-            basis="fingerprints",
-            _passages=functools.partial(passages_with, content),
-        )
-        for content, key, number in same
-    ]
-    return sorted(matches, key=_order)[: wanted.limit]
+def match_of(
+    measures: Measures, document: tuple[str, int], score: float, passages: Callable[[], list[Passage]]
+) -> Match:
+    """The match that a document, given by its key and id, is with these measures."""
+    key, number = document
+    return Match(
+        containment=measures.containment,
+        reverse_containment=measures.reverse_containment,
+        resemblance=measures.resemblance,
+        shared=measures.shared,
+        basis=measures.basis,
+        containment_error=measures.containment_error,
+        reverse_containment_error=measures.reverse_containment_error,
+        resemblance_error=measures.resemblance_error,
+        key=key,
+        id=number,
+        score=score,
+        _passages=passages,
+    )
 
 
-def candidates_of(
-    db: apsw.Connection, query: Query, recipe: Recipe, ignored: Ignored, check_cancelled: Callable[[], None]
-) -> list[int]:
+def candidates_of(scope: Scope, query: Query) -> list[int]:
     """The contents that may share a fingerprint with a query."""
-    found: list[int] = _candidates(
-        db, _asking(db, query, recipe, ignored, Wanted()), check_cancelled
-    ).contents.tolist()
+    found: list[int] = _candidates(scope, _query_hashes(scope, query, SearchOptions())).contents.tolist()
     return found
 
 
+def _same_symbols(
+    scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
+) -> list[Match]:
+    """The matches of a query of which no hash counts: the documents that have exactly its symbols."""
+    contents = documents.of_symbols(scope.db, query.symbols_hash(scope))
+    whole = Measures(
+        containment=1.0, reverse_containment=1.0, resemblance=1.0, shared=0, basis="fingerprints"
+    )
+    matches = [
+        match_of(whole, (key, number), 0.0, functools.partial(passages_with, content))
+        for content, key, number in scope.documents_of(np.array(contents, np.int64))
+    ]
+    return sorted(matches, key=_order)[: options.limit]
+
+
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Asking:
-    """The hashes of a query that count, ascending."""
+class _QueryHashes:
+    """The hashes of a query that are counted, and those of them that are looked up."""
 
-    hashes: U64
+    counting: U64
+    """Ascending; without those of the boilerplate and those that too many contents have."""
     looked_up: Bool
-    """Which of them are looked up; all, but for a coarse search or one on a budget."""
+    """For each, whether it is looked up: all, unless the search has a larger window or a budget."""
 
-    def least(self, wanted: Wanted) -> float:
-        """How many of those looked up a document must have to be looked at."""
+    def least(self, options: SearchOptions) -> float:
+        """How many of the hashes that are looked up a candidate must have."""
         size = int(np.count_nonzero(self.looked_up))
-        share = size * wanted.min_containment
-        if size == len(self.hashes):
-            return max(share - _ROUNDING, wanted.min_shared)
-        # Of those wanted, not one in 30,000 has four standard errors less in what is looked up.
-        return share - 4 * math.sqrt(share * (1 - wanted.min_containment))
+        share = size * options.min_containment
+        if size == len(self.counting):
+            return max(share - _ROUNDING, options.min_shared)
+        # Of 30,000 documents that have enough, one has four standard errors less in the looked-up part.
+        return share - 4 * math.sqrt(share * (1 - options.min_containment))
 
 
-def _asking(db: apsw.Connection, query: Query, recipe: Recipe, ignored: Ignored, wanted: Wanted) -> _Asking:
-    hashes, coarse = map(ignored.without, query.hashes(db, recipe, wanted.window))
-    if wanted.ignore_above is not None and len(hashes):
-        common = _common(db, hashes, wanted.ignore_above)
+def _query_hashes(scope: Scope, query: Query, options: SearchOptions) -> _QueryHashes:
+    hashes, coarse = map(scope.ignored.without, query.hashes(scope, options.window))
+    if options.ignore_above is not None and len(hashes):
+        common = _common(scope, hashes, options.ignore_above)
         hashes, coarse = (some[~np.isin(some, common)] for some in (hashes, coarse))
-    # The smallest: as good as drawn by lot, and the same in every text. (If nothing is left of what a
-    # larger window selects, all that there is.)
-    part = (coarse if len(coarse) else hashes)[: wanted.budget]
+    # The smallest hashes: they are as good as a random sample, and the same in every text. If the larger
+    # window selects only hashes that do not count, all others are looked up.
+    part = (coarse if len(coarse) else hashes)[: options.budget]
     looked_up = np.zeros(len(hashes), bool)
-    looked_up[np.searchsorted(hashes, part)] = True  # what a larger window selects, a smaller one does
-    return _Asking(hashes, looked_up)
+    looked_up[np.searchsorted(hashes, part)] = True  # a smaller window selects all that a larger one does
+    return _QueryHashes(hashes, looked_up)
 
 
-def _common(db: apsw.Connection, hashes: U64, ignore_above: int) -> U64:
-    """Those of some ascending hashes that more living contents have."""
-    gone, having = postings.dead(db), np.zeros(len(hashes), np.int64)
-    for which, found in postings.look_up(db, hashes):
-        having += np.bincount(which[~np.isin(found, gone)], minlength=len(hashes))
+def _common(scope: Scope, hashes: U64, ignore_above: int) -> U64:
+    """Those of some ascending hashes that more than `ignore_above` contents have."""
+    removed, having = postings.dead(scope.db), np.zeros(len(hashes), np.int64)
+    for which, found in postings.look_up(scope.db, hashes):
+        having += np.bincount(which[~np.isin(found, removed)], minlength=len(hashes))
     return hashes[having > ignore_above]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Candidates:
-    """What the inverted index says: more may be promised than is true, never less."""
+    """What the inverted index says of the contents: counts and scores may be too high, but never too low."""
 
     contents: I64
     counts: I64
     scores: I64
     weights: I64
-    """What each hash of the query weighs; nothing if it was not looked up."""
+    """The weight of each hash of the query; 0 for those that were not looked up."""
 
 
-def _candidates(db: apsw.Connection, asking: _Asking, check_cancelled: Callable[[], None]) -> _Candidates:
-    gone, hashes = postings.dead(db), asking.hashes[asking.looked_up]
+def _candidates(scope: Scope, asked: _QueryHashes) -> _Candidates:
+    removed, hashes = postings.dead(scope.db), asked.counting[asked.looked_up]
 
     def hits() -> Iterator[tuple[I64, I64]]:
-        for which, found in postings.look_up(db, hashes):
-            check_cancelled()
-            if len(gone):
-                alive = ~np.isin(found, gone)
+        for which, found in postings.look_up(scope.db, hashes):
+            scope.check_cancelled()
+            if len(removed):
+                alive = ~np.isin(found, removed)
                 which, found = which[alive], found[alive]
             yield which, found
 
@@ -234,105 +195,122 @@ def _candidates(db: apsw.Connection, asking: _Asking, check_cancelled: Callable[
     for which, found in kept if size <= _KEPT else hits():
         more = tally(found, np.ones_like(found), weights[which])
         total = tally(*map(np.concatenate, zip(total, more, strict=True))) if len(total[0]) else more
-    of_all = np.zeros(len(asking.hashes), np.int64)
-    of_all[asking.looked_up] = weights
-    return _Candidates(*total, of_all)
+    all_weights = np.zeros(len(asked.counting), np.int64)
+    all_weights[asked.looked_up] = weights
+    return _Candidates(*total, all_weights)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A document that may be among the answers."""
+    """A document that may be a match."""
 
     promised: int
-    """Its score or its count, if all is true that the inverted index says."""
+    """Its score, or its count, if everything that the inverted index says is true."""
     key: str
     id: int
     content: int
 
 
-def _best_first(
-    db: apsw.Connection, contents: I64, promised: I64, wanted: Wanted
-) -> Iterator[list[_Candidate]]:
-    """Documents by what is promised, then by key, some at a time."""
-    step = size = wanted.limit or _ALL_AT_ONCE
+def _best_first(scope: Scope, contents: I64, promised: I64, limit: int | None) -> Iterator[list[_Candidate]]:
+    """The documents of some contents in batches, ordered by what is promised, then by key."""
+    step = size = limit or _ALL_AT_ONCE
     while len(contents):
-        # With all that promise as much as the last one: among them the keys decide.
+        # All that promise as much as the last one belong to the same batch: their keys decide the order.
         least = np.partition(promised, -size)[-size] if size < len(promised) else 0
         now = promised >= least
         promises = dict(zip(contents[now].tolist(), promised[now].tolist(), strict=True))
         found = sorted(
             (-promises[content], key, number, content)
-            for content, key, number in documents.documents_of(db, contents[now], wanted.where)
+            for content, key, number in scope.documents_of(contents[now])
         )
         for first in range(0, len(found), step):
             yield [_Candidate(-minus, key, *rest) for minus, key, *rest in found[first : first + step]]
         contents, promised, size = contents[~now], promised[~now], 2 * size
 
 
-def _matches(
-    db: apsw.Connection,
-    some: list[_Candidate],
-    asking: _Asking,
-    weights: I64,
-    ignored: Ignored,
-    wanted: Wanted,
-    passages_with: PassageFinder,
-) -> Iterator[Match]:
-    """Those of some candidates that are wanted, with their numbers."""
-    contents = np.array([candidate.content for candidate in some], np.int64)
-    of = np.unique(contents)
-    at = np.searchsorted(of, contents)
-    places, hits = forward_index.shared_with(db, asking.hashes, of)
-    counts = np.bincount(places, minlength=len(of))
-    numbers = _numbers(len(asking.hashes), counts, _sizes(db, of, ignored, wanted.ignore_above))
-    # Only what was looked up decides the order, for of the rest nobody knows how rare it is.
-    if wanted.rank == "rarity":
-        scores = np.bincount(places, weights[hits], minlength=len(of)) / _ONE
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _ScoredContents:
+    """The exact numbers of some contents, and which of them meet the thresholds."""
+
+    contents: I64
+    containment: F64
+    reverse_containment: F64
+    resemblance: F64
+    shared: I64
+    scores: F64
+    enough: Bool
+
+
+def _score_batch(
+    scope: Scope, batch: list[_Candidate], asked: _QueryHashes, weights: I64, options: SearchOptions
+) -> _ScoredContents:
+    """The exact numbers of the contents of some candidates."""
+    contents = np.unique(np.array([candidate.content for candidate in batch], np.int64))
+    places, hits = forward_index.shared_with(scope.db, asked.counting, contents)
+    shared = np.bincount(places, minlength=len(contents))
+    # Only hashes that were looked up decide the order: how rare the others are is not known.
+    if options.rank == "rarity":
+        scores = np.bincount(places, weights[hits], minlength=len(contents)) / _ONE
     else:
-        scores = np.bincount(places, weights[hits] > 0, minlength=len(of)).astype(np.float64)
-    enough = (
-        (counts >= wanted.min_shared)
-        & (scores > 0)
-        & (numbers["containment"] >= wanted.min_containment)
-        & (numbers["resemblance"] >= wanted.min_resemblance)
+        scores = np.bincount(places, weights[hits] > 0, minlength=len(contents)).astype(np.float64)
+    size, sizes = len(asked.counting), _sizes(scope, contents, options.ignore_above)
+    containment = shared / size
+    resemblance = shared / np.maximum(1, size + sizes - shared)
+    return _ScoredContents(
+        contents=contents,
+        containment=containment,
+        reverse_containment=shared / np.maximum(1, sizes),
+        resemblance=resemblance,
+        shared=shared,
+        scores=scores,
+        enough=(
+            (shared >= options.min_shared)
+            & (scores > 0)
+            & (containment >= options.min_containment)
+            & (resemblance >= options.min_resemblance)
+        ),
     )
-    columns = {name: column.tolist() for name, column in numbers.items()}
-    columns |= {"shared": counts.tolist(), "score": scores.tolist()}
-    for candidate, place in zip(some, at.tolist(), strict=True):
+
+
+def _matches(
+    batch: list[_Candidate], scored: _ScoredContents, passages_with: PassageFinder
+) -> Iterator[Match]:
+    """The candidates that meet the thresholds, as matches."""
+    place_of = {content: place for place, content in enumerate(scored.contents.tolist())}
+    enough, scores = scored.enough.tolist(), scored.scores.tolist()
+    containment, reverse_containment = scored.containment.tolist(), scored.reverse_containment.tolist()
+    resemblance, shared = scored.resemblance.tolist(), scored.shared.tolist()
+    for candidate in batch:
+        place = place_of[candidate.content]
         if enough[place]:
             yield Match(
-                **{name: column[place] for name, column in columns.items()},
+                containment=containment[place],
+                reverse_containment=reverse_containment[place],
+                resemblance=resemblance[place],
+                shared=shared[place],
+                basis="fingerprints",
                 key=candidate.key,
                 id=candidate.id,
-                basis="fingerprints",
+                score=scores[place],
                 _passages=functools.partial(passages_with, candidate.content),
             )
 
 
-def _numbers(size: int, shared: I64, sizes: I64) -> dict[str, F64]:
-    """Containment, contained and resemblance of a query of some size and contents of some sizes."""
-    return {
-        "containment": shared / size,
-        "reverse_containment": shared / np.maximum(1, sizes),
-        "resemblance": shared / np.maximum(1, size + sizes - shared),
-    }
-
-
-def _sizes(db: apsw.Connection, of: I64, ignored: Ignored, ignore_above: int | None) -> I64:
-    """How many different hashes some contents have that count."""
-    sizes = documents.sizes_of(db, of)
-    not_counting = ignored.hashes
+def _sizes(scope: Scope, contents: I64, ignore_above: int | None) -> I64:
+    """How many different hashes that count each of some contents has."""
+    sizes = documents.sizes_of(scope.db, contents)
+    not_counting = scope.ignored.hashes
     if ignore_above is not None:
-        own = np.unique(np.concatenate([hashes for _, hashes in forward_index.hashes_of(db, of)]))
-        not_counting = np.union1d(not_counting, _common(db, own, ignore_above))
+        own = np.unique(np.concatenate([hashes for _, hashes in forward_index.hashes_of(scope.db, contents)]))
+        not_counting = np.union1d(not_counting, _common(scope, own, ignore_above))
     if not len(not_counting):
         return sizes
-    places, _ = forward_index.shared_with(db, not_counting, of)
-    return sizes - np.bincount(places, minlength=len(of))
+    places, _ = forward_index.shared_with(scope.db, not_counting, contents)
+    return sizes - np.bincount(places, minlength=len(contents))
 
 
-def _score(score: int, wanted: Wanted) -> float:
-    return score / _ONE if wanted.rank == "rarity" else float(score)
+def _score(promised: int, options: SearchOptions) -> float:
+    return promised / _ONE if options.rank == "rarity" else float(promised)
 
 
 def _order(match: Match) -> tuple[float, str]:

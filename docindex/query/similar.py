@@ -1,95 +1,83 @@
-"""A query in, the documents that resemble it out: near-duplicates, counted in shingles.
+"""Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-Candidates by features where these find nearly all, else by fingerprints too; each is verified.
+Candidates come from the features, and from the fingerprints where features may miss too many. Every
+candidate is verified. Must never report a document on the word of a filter alone.
 """
 
-import dataclasses
 import functools
 import math
-from collections.abc import Callable
 
-import apsw
 import numpy as np
 
 from docindex.kernels import minhash
+from docindex.kernels.arrays import I64, U64
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
 from docindex.query.measures import Measures, by_shingles, by_slots
-from docindex.query.passages import Passage
 from docindex.query.resolve import Query
-from docindex.query.search import Match, PassageFinder, candidates_of
-from docindex.recipe import Recipe
-from docindex.sketching.single_text import shingle_set
+from docindex.query.scope import Scope
+from docindex.query.search import Match, PassageFinder, candidates_of, match_of
 from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
-from docindex.storage.templates import Ignored
-from docindex.storage.user_sql import Where
 
 RECALL = 0.99
-"""The filter of features alone is trusted where it lets at least so many of the wanted pass."""
+"""Only the features are looked up if they find at least this share of the documents at the threshold."""
 
-# Who is so many standard errors below what is wanted is not looked at: one in 30,000 at the threshold.
+# A document whose estimate is this many standard errors below the threshold is not verified. That misses
+# one in 30,000 of those exactly at the threshold.
 _ERRORS = 4.0
 
 
-def similar(
-    db: apsw.Connection,
-    query: Query,
-    recipe: Recipe,
-    ignored: Ignored,
-    min_resemblance: float,
-    where: Where | None,
-    passages_with: PassageFinder,
-    check_cancelled: Callable[[], None],
-) -> list[Match]:
-    """The documents that resemble the query so much, the most alike first.
+def similar(scope: Scope, query: Query, min_resemblance: float, passages_with: PassageFinder) -> list[Match]:
+    """The documents whose resemblance to the query is at least `min_resemblance`, the most similar first.
 
-    The numbers are exact where both texts are kept, else estimated from the slots.
+    The numbers are exact if both texts are kept, else estimated from the slots.
     """
-    stored_sketch = query.stored_sketch(db, recipe)
-    k, s, r = recipe.features
-    found = documents.sharing_features(db, features(stored_sketch.slots[None, :], k, s)[0], r)
-    found += documents.of_symbols(db, stored_sketch.symbols_hash)
-    if acceptance(k, s, r, min_resemblance) < RECALL or len(ignored.shingles):
-        found += candidates_of(db, query, recipe, ignored, check_cancelled)
-    text = query.text(db)
-    own = None if text is None else ignored.shingles_without(shingle_set(text, recipe))
+    sketch = query.stored_sketch(scope)
+    text = query.text(scope.db)
+    shingles = None if text is None else scope.shingles_of(text)
+    documents_of: dict[int, list[tuple[str, int]]] = {}
+    for content, key, number in scope.documents_of(_candidates(scope, query, sketch, min_resemblance)):
+        documents_of.setdefault(content, []).append((key, number))
     matches = []
-    keys: dict[int, list[tuple[str, int]]] = {}
-    for content, key, number in documents.documents_of(db, np.unique(np.array(found, np.int64)), where):
-        keys.setdefault(content, []).append((key, number))
-    for other in documents.stored_sketches_of(db, np.array(sorted(keys), np.int64), recipe):
-        if not (len(ignored.shingles) or _likely(stored_sketch, other, min_resemblance)):
+    for other in documents.stored_sketches_of(
+        scope.db, np.array(sorted(documents_of), np.int64), scope.recipe
+    ):
+        # Slots know no boilerplate: without it, two texts may be more similar than their slots say.
+        if not (len(scope.ignored.shingles) or _likely(sketch, other, min_resemblance)):
             continue
-        check_cancelled()
-        alike = stored_sketch.symbols_hash == other.symbols_hash
-        other_text = None if own is None else contents.text_of(db, other.content)
-        if own is None or other_text is None:
-            measures = by_slots(
-                stored_sketch.slots, other.slots, stored_sketch.shingles, other.shingles, alike=alike
-            )
-        else:
-            rest = ignored.shingles_without(shingle_set(other_text, recipe))
-            measures = by_shingles(own, rest, alike=alike)
+        scope.check_cancelled()
+        measures = _measured(scope, sketch, shingles, other)
         if measures.resemblance >= min_resemblance:
-            matches += _matches(
-                measures, keys[other.content], functools.partial(passages_with, other.content)
-            )
+            passages = functools.partial(passages_with, other.content)
+            matches += [
+                match_of(measures, document, measures.resemblance, passages)
+                for document in documents_of[other.content]
+            ]
     return sorted(matches, key=lambda match: (-match.score, match.key))
 
 
+def _candidates(scope: Scope, query: Query, sketch: StoredSketch, min_resemblance: float) -> I64:
+    """The contents that may resemble a query, ascending."""
+    k, s, r = scope.recipe.features
+    found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], r)
+    found += documents.of_symbols(scope.db, sketch.symbols_hash)
+    if acceptance(k, s, r, min_resemblance) < RECALL or len(scope.ignored.shingles):
+        found += candidates_of(scope, query)
+    return np.unique(np.array(found, np.int64))
+
+
+def _measured(scope: Scope, sketch: StoredSketch, shingles: U64 | None, other: StoredSketch) -> Measures:
+    """How much a query shares with a content; `shingles` is None if the query's text is not kept."""
+    alike = sketch.symbols_hash == other.symbols_hash
+    text = None if shingles is None else contents.text_of(scope.db, other.content)
+    if shingles is None or text is None:
+        return by_slots(sketch.slots, other.slots, sketch.shingles, other.shingles, alike=alike)
+    return by_shingles(shingles, scope.shingles_of(text), alike=alike)
+
+
 def _likely(a: StoredSketch, b: StoredSketch, min_resemblance: float) -> bool:
-    """Whether two sketches are such as those of wanted documents are."""
+    """Whether two sketches leave it likely that the texts reach the threshold."""
     estimated, _ = minhash.estimate_resemblance(a.slots, b.slots)
     error = math.sqrt(min_resemblance * (1 - min_resemblance) / len(a.slots))
     return bool(estimated >= min_resemblance - _ERRORS * error)
-
-
-def _matches(
-    measures: Measures, found: list[tuple[str, int]], passages: Callable[[], list[Passage]]
-) -> list[Match]:
-    numbers = dataclasses.asdict(measures)
-    return [
-        Match(**numbers, key=key, id=number, score=measures.resemblance, _passages=passages)
-        for key, number in found
-    ]

@@ -18,7 +18,7 @@ from docindex.errors import NotAnIndex, Refused, TextNotKept
 from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
-from docindex.sql.sources import ConnectionDatabases, LocatedIndex
+from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, errors_from, type_name
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import contents, host_connection, migrations
@@ -75,7 +75,7 @@ class DocIndexTable:
 
     def count_documents(self) -> None:
         """Read the number of documents, for the next plan."""
-        self._size = self.located.reader.approximate_counts()[0]
+        self._size = document_count(self.located.reader)
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Choose between a look-up by key or id and a scan of all documents, and say what it costs."""
@@ -193,7 +193,7 @@ class _Cursor:
         if number != _TEXT:
             return self._row.id
         try:
-            return self._table.located.reader.whole_text(Id(self._row.id))
+            return full_text(self._table.located.reader, Id(self._row.id))
         except TextNotKept:
             return None
 

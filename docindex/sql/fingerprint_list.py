@@ -4,10 +4,13 @@ A condition `document = ...` or `hash = ...` is looked up in the index. Without 
 fingerprints. Must never write.
 """
 
+import functools
 from collections.abc import Iterator
 
 import apsw
 
+from docindex.index.reader import open_scope
+from docindex.query.fingerprint_positions import approximate_counts, fingerprint_positions
 from docindex.sql.sources import IndexSource
 from docindex.sql.sql_values import Value, as_integer, schema_name
 from docindex.sql.table_functions import Row
@@ -82,10 +85,12 @@ class FingerprintList:
         wanted = {name: as_integer(value) for name, value in given.items()}
         if None in wanted.values():
             return
-        reader = self._source.reader(schema_name(schema))
-        self._sizes = reader.approximate_counts()
-        for found in reader.fingerprint_positions(document=wanted.get("document"), hash_=wanted.get("hash")):
-            yield *found, schema
+        scopes = functools.partial(open_scope, self._source.reader(schema_name(schema)), boilerplate=False)
+        with scopes() as scope:
+            self._sizes = approximate_counts(scope)
+        document, hash_ = wanted.get("document"), wanted.get("hash")
+        for position in fingerprint_positions(scopes, document=document, hash_=hash_):
+            yield *position, schema
 
 
 def _looked_up(condition: Condition) -> str:

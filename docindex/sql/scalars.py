@@ -9,16 +9,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from docindex.index.reader import open_scope
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
-from docindex.query.resolve import Id, Text
+from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set
 from docindex.sketching.sketcher import sketch_batches
-from docindex.sql.sources import IndexSource
+from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
 from docindex.storage.values import signed
 from docindex.version import __version__
@@ -83,16 +84,17 @@ class Scalars:
     def text(self, what: Value, schema: Value) -> str:
         """The text itself, or the text of a document."""
         query = text_or_id(what)
-        return (
-            query if isinstance(query, Text) else self._source.reader(schema_name(schema)).whole_text(query)
-        )
+        if isinstance(query, Text):
+            return query
+        return full_text(self._source.reader(schema_name(schema)), query)
 
     def shingles(self, what: Value) -> U64:
         """The shingles of a text or a document, without boilerplate."""
         query = text_or_id(what)
         if isinstance(query, Text) and not self._source.has_index():
             return shingle_set(query, Recipe())
-        return self._source.reader().shingles(query)
+        with open_scope(self._source.reader()) as scope:
+            return scope.shingles_of(kept_text(scope.db, resolve(scope.db, query)))
 
     def _shares(self, a: Value, b: Value, schema: Value, which: int) -> Value:
         if a is None or b is None:
@@ -118,7 +120,8 @@ class Scalars:
         """The slots and the simhash of a text or a document."""
         query, name = text_or_id(what), schema_name(schema)
         if isinstance(query, Id):
-            stored_sketch = self._source.reader(name).stored_sketch(query)
+            with open_scope(self._source.reader(name), boilerplate=False) as scope:
+                stored_sketch = resolve(scope.db, query).stored_sketch(scope)
             return stored_sketch.slots, stored_sketch.simhash
         (batch,) = sketch_batches([query], self._recipe(name))
         return batch[0].slots, batch[0].simhash

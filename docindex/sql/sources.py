@@ -15,7 +15,9 @@ from typing import NamedTuple, Protocol
 import apsw
 
 from docindex.errors import Cancelled, NotAnIndex
-from docindex.index.reader import IndexReader
+from docindex.index.reader import IndexReader, open_scope
+from docindex.query.fingerprint_positions import approximate_counts
+from docindex.query.resolve import Id, kept_text, resolve
 from docindex.storage import host_connection, migrations
 from docindex.storage.connection import Connection, Store, Transactions
 from docindex.storage.host_connection import HostTransactions
@@ -189,6 +191,18 @@ class _TimedStore:
     def refuse_cancelled(self, before: int) -> None:
         self._clock.refuse_late(self.path)
         self._store.refuse_cancelled(before)
+
+
+def full_text(reader: IndexReader, query: str | Id) -> str:
+    """The text of a query to an index; `TextNotKept` for a document whose text is not kept."""
+    with open_scope(reader, boilerplate=False) as scope:
+        return kept_text(scope.db, resolve(scope.db, query))
+
+
+def document_count(reader: IndexReader) -> int:
+    """About how many documents an index has, for the plans of SQLite; costs next to nothing."""
+    with open_scope(reader, boilerplate=False) as scope:
+        return approximate_counts(scope)[0]
 
 
 def _no_index(names: list[str]) -> NotAnIndex:

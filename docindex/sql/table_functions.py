@@ -14,7 +14,7 @@ from docindex.index.texts import fingerprints
 from docindex.query import argument_checks
 from docindex.query.fingerprint_positions import SHIFT
 from docindex.query.resolve import Id
-from docindex.sql.sources import IndexSource
+from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, schema_name, text_or_id
 
 Row = tuple[Any, ...]
@@ -119,8 +119,8 @@ def _near(reader: IndexReader, query: Value, within: Any = 3) -> Iterable[Row]:
 
 def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
     query_a, query_b = text_or_id(a), text_or_id(b)
-    text = reader.whole_text(query_a)
-    reader.whole_text(query_b)  # raises TextNotKept, where `compare` would give no passages
+    text = full_text(reader, query_a)
+    full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
     for p in reader.compare(query_a, query_b).passages:
         yield (
             *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
@@ -147,7 +147,7 @@ def _clusters(reader: IndexReader, min_resemblance: Any = 0.8, linkage: Any = "c
 
 
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
-    found = fingerprints(reader.whole_text(text_or_id(query)), reader.recipe)
+    found = fingerprints(full_text(reader, text_or_id(query)), reader.recipe)
     hashes = (found.hashes >> SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(
@@ -186,7 +186,7 @@ TABLES = (
             "reverse_containment",
             "shared",
             "basis",
-            "error",
+            "resemblance_error",
         ),
         parameters=("query", "min_resemblance"),
         required=1,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 import xxhash
 
-from docindex.sql.sources import IndexSource
+from docindex.sql.sources import IndexSource, document_count
 from docindex.sql.sql_values import Value, errors_from, schema_name
 from docindex.sql.table_functions import Row, TableFunction
 from docindex.storage.values import signed
@@ -210,7 +210,7 @@ class TableModule:
                 f"{table.name} needs {' and '.join(missing)}: {table.name}({', '.join(table.parameters)})"
             )
         if table.cost_per_document and self._source.has_index():
-            self._documents = self._source.reader(schema_name(given.get("schema"))).approximate_counts()[0]
+            self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
         hidden = tuple(given.get(name) for name in table.hidden)
         with errors_from(table.name):
             for row in table.rows_for(self._source, self._arguments(given)):

@@ -1,12 +1,12 @@
+"""Groups of documents that belong together are those of the definition, in any order of arrival."""
+
 import itertools
 import random
 
-import numpy as np
 import pytest
 
 import docindex
-from docindex.query.clusters import Cluster, Member, clusters
-from docindex.query.pairs import pairs
+from docindex.query.clusters import Cluster, Member
 from tests.query.test_pairs import RECIPE, THRESHOLDS, brute_pairs, build, corpus, hash_sets
 
 LINKAGES = ["connected", "greedy", "complete"]
@@ -78,7 +78,7 @@ def test_clusters_are_those_of_the_definition(linkage):
         with build(rng, rng.randrange(30)) as index:
             least = rng.choice(THRESHOLDS[1:])
             sets, _ = hash_sets(index)
-            found = clusters(index._store, RECIPE, least, linkage=linkage)
+            found = index.clusters(least, linkage=linkage)
             assert keys_of(found) == definition(sets, least, linkage)
             order = [(-len(cluster), cluster.members[0].key) for cluster in found]
             assert order == sorted(order)
@@ -90,7 +90,7 @@ def test_clusters_are_those_of_the_definition(linkage):
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
-@pytest.mark.parametrize("method", ["fingerprints", "sketches", "features"])
+@pytest.mark.parametrize("method", ["fingerprints", "slots", "features"])
 def test_clusters_do_not_depend_on_the_order_in_which_documents_came(linkage, method):
     for seed in range(15):
         rng = random.Random(seed)
@@ -104,7 +104,7 @@ def test_clusters_do_not_depend_on_the_order_in_which_documents_came(linkage, me
                 index.add("gone", rng.choice(items)[1] + " and more")
                 index.add_many(items[cut:], workers=1)
                 index.remove("gone")
-                found.append(clusters(index._store, RECIPE, 0.4, linkage=linkage, method=method))
+                found.append(index.clusters(0.4, linkage=linkage, method=method))
         assert found[0] == found[1] == found[2]
 
 
@@ -114,11 +114,11 @@ def test_a_connected_cluster_grows_from_its_closest_members():
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for number in range(6):
             index.add(f"{number}", " ".join(pieces[number : number + 3]))
-        (cluster,) = clusters(index._store, RECIPE, 0.4)
+        (cluster,) = index.clusters(0.4)
         assert sorted(cluster.keys) == [*"012345"]
         for member in cluster.members[1:]:
             assert abs(int(member.key) - int(member.like)) == 1
-        apart = clusters(index._store, RECIPE, 0.4, linkage="complete")
+        apart = index.clusters(0.4, linkage="complete")
         assert [sorted(cluster.keys) for cluster in apart] == [["0", "1"], ["2", "3"], ["4", "5"]] or all(
             len(cluster) == 2 for cluster in apart
         )
@@ -130,7 +130,7 @@ def test_ten_thousand_copies_of_a_text_are_one_cluster():
         index.add_many(((f"{number:05}", text) for number in range(10_000)), workers=1)
         index.add("other", text.title())
         for linkage in LINKAGES:
-            (cluster,) = clusters(index._store, index.recipe, 0.8, linkage=linkage)
+            (cluster,) = index.clusters(0.8, linkage=linkage)
             assert len(cluster) == 10_001
             assert cluster.texts == 2
             assert cluster.members[0] == Member("00000", "first", None, 1.0)
@@ -140,23 +140,22 @@ def test_ten_thousand_copies_of_a_text_are_one_cluster():
 
 def test_an_empty_index_has_no_clusters():
     with docindex.open(":memory:") as index:
-        for linkage, method in itertools.product(LINKAGES, ["fingerprints", "sketches", "features"]):
-            assert clusters(index._store, index.recipe, 0.5, linkage=linkage, method=method) == []
+        for linkage, method in itertools.product(LINKAGES, ["fingerprints", "slots", "features"]):
+            assert index.clusters(0.5, linkage=linkage, method=method) == []
 
 
-def test_only_chosen_contents_are_clustered():
+def test_only_documents_that_fulfil_the_condition_are_clustered():
     with docindex.open(":memory:") as index:
         for key in "abc":
             index.add(key, f"one and the same long enough text for all of them, except for the end: {key}")
-        chosen = np.array(sorted(index[key].content for key in "ab"))
-        (cluster,) = clusters(index._store, index.recipe, 0.3, chosen=chosen)
+        (cluster,) = index.clusters(0.3, where="key in ('a', 'b')")
         assert cluster == Cluster(cluster.members)
         assert sorted(cluster.keys) == ["a", "b"]
 
 
 def test_an_unknown_linkage_is_refused():
     with docindex.open(":memory:") as index, pytest.raises(ValueError, match="linkage must be one of"):
-        clusters(index._store, index.recipe, 0.5, linkage="average")
+        index.clusters(0.5, linkage="average")
 
 
 def test_of_texts_with_the_same_symbols_the_closest_says_how_near_they_are():
@@ -165,10 +164,10 @@ def test_of_texts_with_the_same_symbols_the_closest_says_how_near_they_are():
         with build(random.Random(seed), 25) as index:
             symbols = {key: own for key, (_, own) in hash_sets(index)[0].items()}
             scores = {}
-            for pair in pairs(index._store, RECIPE, min_resemblance=0.3, method="sketches"):
+            for pair in index.pairs(min_resemblance=0.3, method="slots"):
                 both = frozenset((symbols[pair.a], symbols[pair.b]))
                 scores.setdefault(both, set()).add(pair.resemblance)
-            for cluster in clusters(index._store, RECIPE, 0.3, linkage="greedy", method="sketches"):
+            for cluster in index.clusters(0.3, linkage="greedy", method="slots"):
                 for member in cluster.members:
                     if member.why == "near":
                         found = scores[frozenset((symbols[member.key], symbols[member.like]))]

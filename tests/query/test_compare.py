@@ -119,7 +119,7 @@ def test_a_match_gives_its_passages_and_says_when_a_text_is_not_kept():
         assert (passage.query_start, passage.start) == (8, 0)
         index.remove("removed")
         for key in ("not kept", "removed"):
-            with pytest.raises(docindex.TextNotKept, match="passages need both texts"):
+            with pytest.raises(docindex.TextNotKept, match="needs the text of a document that was not kept"):
                 by_key[key].passages()
 
 

@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_refused(index):
     with pytest.raises(ValueError, match="does not fit in 64 bits"):
         index.near(1 << 64)
     for query in (1.5, True, None, b"bytes"):
-        with pytest.raises(TypeError, match=r"a text or a key, as str, or a docindex\.Id is asked with"):
+        with pytest.raises(TypeError, match=r"expected a text or a key, as str, or a docindex\.Id, not"):
             index.near(query)
-    with pytest.raises(TypeError, match="not with one"):
+    with pytest.raises(TypeError, match="not a single one"):
         index.near_many("abc")

@@ -1,3 +1,8 @@
+"""Pairs of documents are those that comparing all with all finds, with the same numbers."""
+
+import contextlib
+import dataclasses
+import functools
 import itertools
 import random
 
@@ -10,9 +15,13 @@ import docindex
 from docindex import Recipe
 from docindex.kernels.minhash import estimate_resemblance
 from docindex.query import candidates, overlap, pair_join
+from docindex.query.joined_pairs import Threshold
+from docindex.query.measures import Measures, by_slots
 from docindex.query.pairs import containments, pairs
-from docindex.storage import contents, documents, segment_writer
+from docindex.query.scope import Scope, never_cancelled
+from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
+from docindex.storage.templates import Ignored
 
 # So small that a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
@@ -72,8 +81,16 @@ def brute_containments(sets, least):
     return best_first([row for row in rows if row[3] >= least], lambda row: row[3])
 
 
+@contextlib.contextmanager
+def scope_of(index, ignored=(), where=None, check_cancelled=never_cancelled):
+    """A scope that ignores any hashes, not only those of templates."""
+    hashes = np.array(sorted(ignored), np.uint64)
+    with index._store.reading() as db:
+        yield Scope(db, index.recipe, Ignored(hashes=hashes), where, check_cancelled)
+
+
 def shown(found):
-    assert all(pair.error == 0.0 and pair.basis == "fingerprints" for pair in found)
+    assert all(pair.exact and pair.basis == "fingerprints" for pair in found)
     return [
         (pair.a, pair.b, pair.resemblance, pair.containment, pair.reverse_containment, pair.shared)
         for pair in found
@@ -83,21 +100,22 @@ def shown(found):
 def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, where=None):
     """That all three questions have the answers that comparing all with all has."""
     sets, aside = hash_sets(index, bits, ignored, ignore_above)
-    options = {"ignored": np.array(sorted(ignored), np.uint64), "ignore_above": ignore_above}
     if where is not None:
         with index._store.reading() as db:
-            options["chosen"] = documents.contents_of(db, where)
-            there = {key for (key,) in db.execute(f"select key from document where {where}")}
-        options["documents"] = lambda db, some: documents.documents_of(db, some, where)
-        sets = {key: own for key, own in sets.items() if key in there}
-    store, recipe = index._store, index.recipe
-    found = pairs(store, recipe, min_resemblance=least, **options)
+            wanted = {key for (key,) in db.execute(f"select key from document where {where}")}
+        sets = {key: own for key, own in sets.items() if key in wanted}
+    scopes = functools.partial(scope_of, index, ignored, where)
+    resemblance, containment = (
+        Threshold(measure=measure, least=least, ignore_above=ignore_above)
+        for measure in ("resemblance", "containment")
+    )
+    found = pairs(scopes, resemblance)
     assert shown(found) == brute_pairs(sets, least)
     assert shown(found) == brute_pairs(sets, least)  # and once again
     assert found.set_aside == aside
-    found = pairs(store, recipe, min_containment=least, **options)
+    found = pairs(scopes, containment)
     assert shown(found) == brute_pairs(sets, least, measure="containment")
-    found = containments(store, recipe, least, **options)
+    found = containments(scopes, containment)
     assert shown(found) == brute_containments(sets, least)
     assert found.set_aside == aside
 
@@ -146,8 +164,8 @@ def build(rng, count):
     return index
 
 
-def some_marked(index, rng):
-    """Hashes to mark, among them some that only begin like one that is there."""
+def some_ignored(index, rng):
+    """Hashes to ignore; some of them only begin like a hash of the index."""
     sets, _ = hash_sets(index)
     all_hashes = sorted(set().union(*(own for own, _ in sets.values())))
     chosen = rng.sample(all_hashes, rng.randrange(1 + len(all_hashes) // 3))
@@ -160,7 +178,7 @@ def test_pairs_are_those_that_comparing_all_with_all_finds():
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 3):
                 check(index, least)
-                check(index, least, ignored=some_marked(index, rng))
+                check(index, least, ignored=some_ignored(index, rng))
                 check(index, least, ignore_above=rng.randrange(1, 8))
             check(index, least, where="key < '50'", ignore_above=rng.choice([None, 3]))
 
@@ -174,10 +192,10 @@ def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 2):
                 check(index, least, bits=bits)
-                check(index, least, bits=bits, ignored=some_marked(index, rng))
+                check(index, least, bits=bits, ignored=some_ignored(index, rng))
                 check(index, least, bits=bits, ignore_above=rng.randrange(1, 8))
                 check(
-                    index, least, bits=bits, ignored=some_marked(index, rng), ignore_above=4, where="id % 3"
+                    index, least, bits=bits, ignored=some_ignored(index, rng), ignore_above=4, where="id % 3"
                 )
 
 
@@ -238,7 +256,7 @@ def test_a_pair_that_just_reaches_the_threshold_is_in():
 def test_statements_search_or_go_through_a_whole_table_once():
     with build(random.Random(1), 20) as index:
         db = index._store._writer
-        for method in ["fingerprints", "sketches", "features"]:
+        for method in ["fingerprints", "slots", "features"]:
             statements = []
 
             def trace(_, sql, bindings, statements=statements):
@@ -246,9 +264,10 @@ def test_statements_search_or_go_through_a_whole_table_once():
                 return True
 
             db.exec_trace = trace
-            ignored = np.array(sorted(hash_sets(index)[0][next(iter(index))][0]), np.uint64)[:3]
+            ignored = sorted(hash_sets(index)[0][next(iter(index))][0])[:3]
+            threshold = Threshold(measure="resemblance", least=0.5, method=method)
             statements.clear()
-            list(pairs(index._store, RECIPE, min_resemblance=0.5, method=method, ignored=ignored))
+            list(pairs(functools.partial(scope_of, index, ignored), threshold))
             db.exec_trace = None
             scans = [
                 (step, sql)
@@ -330,7 +349,7 @@ def test_short_and_empty_texts_pair_with_the_same_symbols_alone():
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in zip("abcdefg", ["", " ", "ab", "A b", "ba", "", "long enough"], strict=True):
             index.add(key, text)
-        found = pairs(index._store, RECIPE, min_resemblance=1e-9)
+        found = index.pairs(min_resemblance=1e-9)
         assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [
             ("a", "b", 1.0, 0),
             ("a", "f", 1.0, 0),
@@ -340,7 +359,7 @@ def test_short_and_empty_texts_pair_with_the_same_symbols_alone():
         check(index, 1.0)
 
 
-def test_all_hashes_marked_leaves_only_equal_texts():
+def test_ignoring_all_hashes_leaves_only_texts_with_the_same_symbols():
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in zip(
             "abc", ["the same header", "The same, header", "the same header and"], strict=True
@@ -349,8 +368,8 @@ def test_all_hashes_marked_leaves_only_equal_texts():
         sets, _ = hash_sets(index)
         everything = set().union(*(own for own, _ in sets.values()))
         check(index, 0.5, ignored=everything)
-        ignored = np.array(sorted(everything), np.uint64)
-        found = pairs(index._store, RECIPE, min_resemblance=0.1, ignored=ignored)
+        threshold = Threshold(measure="resemblance", least=0.1)
+        found = pairs(functools.partial(scope_of, index, everything), threshold)
         assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
 
 
@@ -376,7 +395,7 @@ def test_a_licence_that_all_begin_with_makes_few_meetings(monkeypatch):
         texts = [item for item in header_and_bodies(3000, random.Random(5)) if len(item[1]) > 1000]
         index.add_many(texts, workers=1)
         assert len(index) > 1000
-        assert list(pairs(index._store, index.recipe, min_resemblance=0.5)) == []
+        assert list(index.pairs(min_resemblance=0.5)) == []
         assert sum(met) < 10 * len(index)
 
 
@@ -392,7 +411,7 @@ def test_ten_thousand_copies_are_paired_one_after_the_other():
     with docindex.open(":memory:") as index:
         text = "a text that many have " * 9
         index.add_many(((f"{number:05}", text) for number in range(10_000)), workers=1)
-        found = pairs(index._store, index.recipe, min_resemblance=0.5)
+        found = index.pairs(min_resemblance=0.5)
         first = list(itertools.islice(found, 12_000))
         assert first[9_998].b == "09999"
         assert (first[9_999].a, first[9_999].b, first[9_999].resemblance) == ("00001", "00002", 1.0)
@@ -402,13 +421,13 @@ def test_what_was_removed_since_is_left_out():
     with docindex.open(":memory:") as index:
         for key in "abc":
             index.add(key, "the same text for all of them")
-        found = pairs(index._store, index.recipe, min_resemblance=0.5)
+        found = index.pairs(min_resemblance=0.5)
         index.remove("b")
         assert [(pair.a, pair.b) for pair in found] == [("a", "c")]
 
 
 def estimated(index, least, measure):
-    """All pairs of documents by their slots."""
+    """The definition of pairs by slots: the measures of each, without `basis`, by the keys of the two."""
     with index._store.reading() as db:
         rows = db.execute(
             "select key, slots, shingles, symbols_hash from document join content on content.id = content"
@@ -416,28 +435,44 @@ def estimated(index, least, measure):
     found = {}
     for (a, *of_a), (b, *of_b) in itertools.combinations(sorted(rows), 2):
         if of_a[2] == of_b[2]:
-            found[a, b] = (1.0, 0.0)
+            found[a, b] = (1.0, 1.0, 1.0, RECIPE.slots, 0.0, 0.0, 0.0)
         elif of_a[1] and of_b[1]:
-            r, error = map(
-                float, estimate_resemblance(*(np.frombuffer(own[0], np.uint32) for own in (of_a, of_b)))
-            )
-            both = min(r / (1 + r) * (of_a[1] + of_b[1]), of_a[1], of_b[1])
-            score = r if measure == "resemblance" else both / min(of_a[1], of_b[1])
+            slots_a, slots_b = (np.frombuffer(own[0], np.uint32) for own in (of_a, of_b))
+            r, error = map(float, estimate_resemblance(slots_a, slots_b))
+            size_a, size_b = of_a[1], of_b[1]
+            both = min(r / (1 + r) * (size_a + size_b), size_a, size_b)
+            score = r if measure == "resemblance" else both / min(size_a, size_b)
+            slope = (size_a + size_b) / (1 + r) ** 2
             if score >= least:
-                found[a, b] = (r, error)
+                found[a, b] = (
+                    *(both / size_a, both / size_b, r, int(np.count_nonzero(slots_a == slots_b))),
+                    *(error * slope / size_a, error * slope / size_b, error),
+                )
     return found
 
 
+def measures_of(found):
+    """The measures of pairs, as `estimated` gives them."""
+    assert all(pair.basis == "slots" for pair in found)
+    return {
+        (pair.a, pair.b): (
+            *(pair.containment, pair.reverse_containment, pair.resemblance, pair.shared),
+            *(pair.containment_error, pair.reverse_containment_error, pair.resemblance_error),
+        )
+        for pair in found
+    }
+
+
 @pytest.mark.usefixtures("tight")
-def test_sketches_find_what_comparing_all_sketches_finds():
+def test_slots_find_what_comparing_all_slots_finds():
     for seed in range(30):
         rng = random.Random(seed)
         with build(rng, 25) as index:
             least = rng.choice(THRESHOLDS)
             for measure in ("resemblance", "containment"):
-                found = list(pairs(index._store, RECIPE, **{f"min_{measure}": least}, method="sketches"))
+                found = list(index.pairs(**{f"min_{measure}": least}, method="slots"))
                 expected = estimated(index, least, measure)
-                assert {(p.a, p.b): (p.resemblance, p.error) for p in found} == expected
+                assert measures_of(found) == expected
                 assert len(found) == len(expected)
 
 
@@ -447,10 +482,7 @@ def test_features_find_those_that_pass_the_filter():
     for seed in range(30):
         with build(random.Random(seed), 25) as index:
             wanted = estimated(index, 0.5, "resemblance")
-            found = {
-                (p.a, p.b): (p.resemblance, p.error)
-                for p in pairs(index._store, RECIPE, min_resemblance=0.5, method="features")
-            }
+            found = measures_of(list(index.pairs(min_resemblance=0.5, method="features")))
             with index._store.reading() as db:
                 rows = db.execute(
                     "select key, symbols_hash, shingles, value from document as d "
@@ -478,15 +510,54 @@ def test_features_find_those_that_pass_the_filter():
         ({"min_resemblance": 0}, "min_resemblance must be"),
         ({"min_resemblance": float("nan")}, "min_resemblance must be"),
         ({"min_containment": 1.5}, "min_containment must be"),
-        ({"min_containment": "x"}, "min_containment must be"),
         ({"min_resemblance": 0.5, "method": "guessing"}, "method must be one of"),
         ({"min_resemblance": 0.5, "ignore_above": 0}, "ignore_above must be"),
-        ({"min_resemblance": 0.5, "ignore_above": 3, "method": "sketches"}, "ignore_above counts"),
+        ({"min_resemblance": 0.5, "ignore_above": 3, "method": "slots"}, "ignore_above counts"),
     ],
 )
-def test_wrong_wishes_are_refused(wrong, message):
+def test_parameters_out_of_range_are_refused(wrong, message):
     with docindex.open(":memory:") as index, pytest.raises(ValueError, match=message):
-        pairs(index._store, index.recipe, **wrong)
+        index.pairs(**wrong)
+
+
+def test_a_threshold_that_is_not_a_number_is_a_type_error():
+    with docindex.open(":memory:") as index:
+        with pytest.raises(TypeError, match="min_containment must be a number"):
+            index.pairs(min_containment="x")
+        with pytest.raises(TypeError, match="ignore_above must be a whole number"):
+            index.pairs(min_resemblance=0.5, ignore_above=1.5)
+
+
+def test_containments_estimate_the_share_of_the_first_text_by_slots():
+    for seed in range(10):
+        with build(random.Random(seed), 25) as index:
+            estimates = {}
+            for (a, b), found in estimated(index, 1e-9, "containment").items():
+                in_b, in_a, resemblance, shared, in_b_error, in_a_error, error = found
+                estimates[a, b] = found
+                estimates[b, a] = (in_a, in_b, resemblance, shared, in_a_error, in_b_error, error)
+            found = list(index.containments(0.4, method="slots"))
+            expected = {pair: numbers for pair, numbers in estimates.items() if numbers[0] >= 0.4}
+            assert measures_of(found) == expected
+            assert [pair.containment for pair in found] == sorted(
+                (numbers[0] for numbers in expected.values()), reverse=True
+            )
+
+
+def test_a_pair_by_slots_has_the_measures_of_comparing_its_sketches():
+    compared = 0
+    for seed in range(10):
+        with build(random.Random(seed), 25) as index:
+            sketches = {key: docindex.sketch(index.text(key), RECIPE) for key in index}
+            for pair in index.pairs(min_containment=0.05, method="slots"):
+                a, b = sketches[pair.a], sketches[pair.b]
+                if a.symbols_hash != b.symbols_hash:
+                    found = by_slots(a.slots, b.slots, a.shingles, b.shingles, alike=False)
+                    names = [field.name for field in dataclasses.fields(Measures)]
+                    assert [getattr(pair, name) for name in names] == [getattr(found, name) for name in names]
+                    assert not pair.exact
+                    compared += 1
+    assert compared > 100
 
 
 @pytest.mark.usefixtures("tight")
@@ -499,8 +570,9 @@ def test_pairs_can_be_stopped_at_every_step():
                 if next(left, None) is None:
                     raise KeyboardInterrupt
 
+            scopes = functools.partial(scope_of, index, check_cancelled=check_cancelled)
             try:
-                pairs(index._store, RECIPE, min_resemblance=0.5, check_cancelled=check_cancelled)
+                pairs(scopes, Threshold(measure="resemblance", least=0.5))
             except KeyboardInterrupt:
                 continue
             break

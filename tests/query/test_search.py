@@ -252,7 +252,7 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"window": 5}, "window=5 is finer than the index, which has the window 6"),
+        ({"window": 5}, "window=5 is smaller than the window of the index, 6"),
         ({"budget": 0}, "budget must be a whole number, 1 or more, not 0"),
         ({"limit": 0}, "limit must be"),
         ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
@@ -305,5 +305,5 @@ def test_a_text_and_a_key_can_be_told_apart(index):
     assert index.search(docindex.Text("short")) == []
     with pytest.raises(KeyError):
         index.search(docindex.Key("no such key"))
-    with pytest.raises(TypeError, match=r"a text or a key, as str, or a docindex\.Id is asked with"):
+    with pytest.raises(TypeError, match=r"expected a text or a key, as str, or a docindex\.Id, not"):
         index.search(b"bytes")

@@ -1,5 +1,6 @@
 """Hosts do unusual things with their connections and files, and questions still get their answers."""
 
+import functools
 import os
 import shutil
 import signal
@@ -16,6 +17,8 @@ import pytest
 
 import docindex
 from docindex import Recipe
+from docindex.index.reader import open_scope
+from docindex.query.fingerprint_positions import fingerprint_positions
 from tests.query.corpus import RECIPE, corpus
 
 TEXTS = corpus(9)
@@ -222,7 +225,7 @@ def test_an_index_can_be_closed_while_a_statement_reads_it(path):
     docindex.register(db, index)
     cursor = db.execute("select document from fingerprint_list")
     next(cursor)
-    positions = index.fingerprint_positions()
+    positions = fingerprint_positions(functools.partial(open_scope, index))
     next(positions)
     closing = threading.Thread(target=index.close)
     closing.start()

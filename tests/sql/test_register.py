@@ -130,7 +130,7 @@ SKETCHES = "expected sketches as doc_sketch makes them,"
         ),
         (
             "doc_search_json('x', 3)",
-            "window=3 is finer than the index, which has the window 26; ask with 26 or more, "
+            "window=3 is smaller than the window of the index, 26; search with 26 or more, "
             "or make an index with a smaller window",
         ),
         ("doc_search_json('x', 'y')", "window must be a whole number, not 'y'"),

@@ -1,0 +1,57 @@
+"""The scope of a question: its connection, recipe, boilerplate, condition on documents and cancel check.
+
+A scope is valid within the read transaction that it was made in. It must never begin or end one.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import apsw
+
+from docindex.kernels.arrays import I64, U64
+from docindex.recipe import Recipe
+from docindex.sketching.single_text import shingle_set
+from docindex.storage import documents
+from docindex.storage.templates import Ignored
+from docindex.storage.user_sql import Where
+
+CheckCancelled = Callable[[], None]
+"""Called between the steps of a long question; raises an exception to stop it."""
+
+
+def never_cancelled() -> None:
+    """A cancel check for questions that nobody can cancel.
+
+    >>> never_cancelled()
+    """
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """The values that every step of a question needs."""
+
+    db: apsw.Connection
+    """A connection inside a read transaction."""
+    recipe: Recipe
+    ignored: Ignored = dataclasses.field(default_factory=Ignored)
+    """The hashes and shingles of the boilerplate."""
+    where: Where | None = None
+    """The condition that documents must fulfil; it was checked."""
+    check_cancelled: CheckCancelled = never_cancelled
+
+    def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
+        """The documents with these contents that fulfil the condition: content, key and id of each."""
+        return documents.documents_of(self.db, contents, self.where)
+
+    def chosen(self) -> I64 | None:
+        """The contents of the documents that fulfil the condition, ascending; None without a condition."""
+        return None if self.where is None else documents.contents_of(self.db, self.where)
+
+    def shingles_of(self, text: str) -> U64:
+        """The shingles of a text, ascending, without those of the boilerplate."""
+        return self.ignored.shingles_without(shingle_set(text, self.recipe))
+
+
+ScopeOpener = Callable[[], AbstractContextManager[Scope]]
+"""Opens a new read transaction, and gives a scope in it, for work that outlives one transaction."""
