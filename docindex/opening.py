@@ -1,4 +1,7 @@
-"""`docindex.open`: a path in, the index in that file out. The one place that connects the index with SQL."""
+"""Open an index file, or make one: `docindex.open`.
+
+The only module that connects an index with the SQL functions. Must never change a file that is not an index.
+"""
 
 import os
 import stat
@@ -26,14 +29,17 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     timeout_s: float = 10.0,
     trusted: bool = True,
 ) -> "Index":
-    """The index in a file, made if missing; without a path the user's own; or in ``":memory:"``.
+    """Open the index in a file, and make the file if it does not exist.
 
-    An index keeps the recipe it was made with: another one is a `RecipeMismatch`. With durability
-    "normal" a commit survives a crash of the program but perhaps not of the machine, and costs no
-    flush of the disk. Who finds the file being written waits up to ``timeout_s``, then gets `Busy`.
+    Without a path it is the user's own index; ``":memory:"`` is a new index in memory.
 
-    With ``trusted=False``, for a file that somebody else made, no trigger, view or function that it may have
-    is run, values and statements have limits, and it is checked first, which takes as long as to read it.
+    An index keeps the recipe with which it was made; another recipe is a `RecipeMismatch`. With
+    ``durability="normal"`` a commit survives a crash of the program, but perhaps not one of the machine, and
+    costs no flush of the disk. While another process writes to the file, this one waits up to `timeout_s`
+    seconds, then raises `Busy`.
+
+    Use ``trusted=False`` for a file that somebody else made. Then its triggers, views and functions are never
+    run, values and statements have limits, and the file is checked first, which takes as long as reading it.
 
     >>> with open(":memory:") as index:
     ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns.")
@@ -47,7 +53,7 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     if not (recipe is None or isinstance(recipe, Recipe)):
         raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
     store = Store(
-        _located(path, readonly),
+        _checked_path(path, readonly=readonly),
         readonly=readonly,
         durability=durability,
         timeout_s=timeout_s,
@@ -60,8 +66,8 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
         raise
 
 
-def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
-    """The path of an index as the connections need it; what cannot be one is refused."""
+def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str:
+    """The absolute path of an index, or ``":memory:"``; an error for a path that cannot be one."""
     if path is None:
         path = platformdirs.user_data_path("docindex", ensure_exists=not readonly) / "index.docindex"
     name = os.fsdecode(path)
@@ -71,12 +77,12 @@ def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
         return name
     if not can_be_stored(name) or not name:
         raise ValueError(
-            f"the path of an index must be text that SQLite takes, not {name!r}; choose another name"
+            f"the path of an index must be text that SQLite accepts, not {name!r}; choose another name"
         )
-    # Absolute, for connections are made later, too, when the working folder may be another.
+    # Connections are also made later, when the working folder may be another one.
     absolute = Path(name).absolute()
     try:
-        there = absolute.stat()
+        status = absolute.stat()
     except FileNotFoundError:
         if readonly:
             raise FileNotFoundError(
@@ -85,7 +91,7 @@ def _located(path: str | os.PathLike[str] | None, readonly: bool) -> str:
     except OSError as error:
         raise UnreadableFile(f"{absolute} cannot be opened: {error.strerror}", str(absolute)) from error
     else:
-        if not stat.S_ISREG(there.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise NotAnIndex(
                 f"{absolute} is not a regular file; name a docindex index or a new file", str(absolute)
             )

@@ -5,7 +5,6 @@ or arithmetic, nor write.
 """
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +18,7 @@ from docindex.query.near import Neighbour
 from docindex.query.pairs import Pairs, checked_threshold
 from docindex.query.passages import Passage, align
 from docindex.query.resolve import Id, Query, kept_text, resolve
-from docindex.query.scope import Scope
+from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.search import Match, PassageFinder
 from docindex.query.search_options import Rank, SearchOptions
 from docindex.recipe import Recipe
@@ -229,12 +228,6 @@ def open_scope(
     store = reader._store  # noqa: SLF001 - of a class in this module; a method would be public to hosts
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
-        scope = Scope(
-            db=db,
-            recipe=reader.recipe,
-            where=condition,
-            check_cancelled=functools.partial(store.refuse_cancelled, store.cancels()),
-        )
-        if boilerplate:
-            scope = dataclasses.replace(scope, ignored=reader.boilerplate.ignored(db))
-        yield scope
+        ignored = reader.boilerplate.ignored(db) if boilerplate else NOTHING_IGNORED
+        check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
+        yield Scope(db, reader.recipe, ignored, condition, check_cancelled)

@@ -1,6 +1,6 @@
-"""The questions about one or two strings that need no index.
+"""Compare two texts, or take fingerprints and sketches of one, without an index.
 
-In: `str` and, if wanted, a `Recipe`. Out: exact answers. Must never touch a file.
+Takes strings and an optional `Recipe`. The answers are exact. Must never touch a file.
 """
 
 import dataclasses
@@ -24,13 +24,13 @@ class Fingerprints:
     """The fingerprints of one text, in the order of their positions."""
 
     hashes: U64
-    """2^47 values spread evenly over 64 bits; equal k-grams have equal hashes."""
+    """The hashes: 2^47 possible values, spread evenly over 64 bits. Equal k-grams have equal hashes."""
     positions: I64
     """Where each k-gram begins, counted in symbols."""
     text: str = dataclasses.field(repr=False)
-    """The text itself, which `offsets` is about."""
+    """The text itself, to which `offsets` refers."""
     recipe: Recipe = dataclasses.field(repr=False)
-    """The recipe that the fingerprints were made with."""
+    """The recipe with which the fingerprints were made."""
 
     def __len__(self) -> int:
         return len(self.hashes)
@@ -42,14 +42,15 @@ class Fingerprints:
 
     @cached_property
     def lines_and_columns(self) -> tuple[I64, I64]:
-        """The same as lines and columns, counted from 1."""
+        """Where each k-gram begins, as lines and columns, counted from 1."""
         return lines_and_columns(self.text, self.offsets)
 
 
 def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
-    """The winnowing fingerprints of a text: two texts that share enough of it share one of these.
+    """The winnowing fingerprints of a text. Two texts that share enough text have a fingerprint in common.
 
-    Every common run of ``recipe.guarantee`` symbols is found, none shorter than ``recipe.k``.
+    That is certain for every common run of ``recipe.guarantee`` symbols. Runs shorter than ``recipe.k`` are
+    never found.
 
     >>> found = fingerprints("A do run run run, a do run run", Recipe(k=5, window=4))
     >>> found.positions.tolist(), found.offsets.tolist()
@@ -60,7 +61,7 @@ def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
 
 
 def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
-    """All that an index would store of a text.
+    """The sketch of a text: all that an index stores of it, but not the text itself.
 
     >>> of_ada = sketch("The Analytical Engine weaves algebraical patterns")
     >>> of_ada.shingles, len(of_ada.slots), len(of_ada.features)
@@ -71,7 +72,9 @@ def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
 
 
 def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The share of the shingles of either text that both have: exact, symmetric, 0 to 1.
+    """The resemblance of two texts: their common shingles, as a share of the shingles of either text.
+
+    Exact and symmetric; 0 to 1.
 
     >>> resemblance("a rose is a rose is a rose", "a rose is a flower which is a rose", Recipe(shingle=2))
     0.5
@@ -80,9 +83,9 @@ def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
 
 
 def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The share of the shingles of `a` that `b` has, too: exact, 0 to 1.
+    """The containment of `a` in `b`: the share of the shingles of `a` that `b` also has. Exact; 0 to 1.
 
-    A text without a single letter or digit is contained in its like alone.
+    A text without letters and digits is contained only in another such text.
 
     >>> draft, final = "to be or not to be", "to be or not to be that is the question"
     >>> containment(draft, final), round(containment(final, draft), 2)
@@ -92,7 +95,7 @@ def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
 
 
 def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, float]:
-    """The resemblance of two texts, the containment of `a` in `b`, and that of `b` in `a`: exact.
+    """The resemblance of two texts, the containment of `a` in `b`, and that of `b` in `a`. Exact.
 
     >>> shares("to be or not to be", "to be or not to be that is the question")
     (0.3333333333333333, 1.0, 0.3333333333333333)
@@ -107,7 +110,7 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
 
 
 def simhash(text: str, recipe: Recipe | None = None) -> int:
-    """64 bits, 0 to 2^64 - 1, that differ little between texts that differ little.
+    """The simhash of a text: a number of 64 bits. Texts that differ little have values that differ in few bits.
 
     >>> one, other = simhash("the quick brown fox jumps"), simhash("the quick brown fox jumped")
     >>> distance(one, other) < distance(one, simhash("something else altogether"))
@@ -117,9 +120,9 @@ def simhash(text: str, recipe: Recipe | None = None) -> int:
 
 
 def distance(x: int, y: int) -> int:
-    """In how many bits two simhash values differ, 0 to 64.
+    """The number of bits in which two simhash values differ, 0 to 64.
 
-    Negative numbers are taken for the same 64 bits read signed, as SQLite stores them.
+    A negative number stands for the same 64 bits read as a signed number, as SQLite stores them.
 
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)

@@ -58,12 +58,18 @@ class Index(IndexReader):
         super().__init__(store, recipe)
         self._add_functions = add_functions
         self.files = FileRecords(store, recipe)
-        """The files that scans of folders have seen; used by `docindex.folders`."""
+        """The files that `docindex.folders.scan` has seen; ``index.files.under(folder)`` lists them."""
         self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     @property
     def path(self) -> str:
-        """The absolute path of the file, or ":memory:"."""
+        """The absolute path of the file; ``":memory:"`` for an index in memory.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.path
+        ':memory:'
+        """
         return self._store.path
 
     def __enter__(self) -> Self:
@@ -253,9 +259,16 @@ class Index(IndexReader):
             return user_sql.answer(db, sql, bindings)
 
     def document_frequencies(self) -> I64:
-        """The number of texts that have each fingerprint hash, the most common hash first.
+        """In how many texts each fingerprint hash occurs, the most common first. Reads all of the index.
 
-        Reads all postings.
+        Shows which limit `ignore_above` should have: hashes of boilerplate stand out.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=8)) as index:
+        ...     index.add("a", "The Analytical Engine")
+        ...     index.add("b", "The Analytical Engine weaves")
+        ...     index.document_frequencies().tolist()
+        [2, 2, 1]
         """
         with self._store.reading() as db:
             return postings.document_frequencies(db)

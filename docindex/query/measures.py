@@ -15,7 +15,7 @@ Basis = Literal["fingerprints", "shingles", "slots"]
 """The unit that measures are counted in. Those counted in slots are estimates."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, slots=True)
 class Measures:
     """How much two texts share. The first text is the query or `a`; the second is the match or `b`."""
 

@@ -20,6 +20,10 @@ CheckCancelled = Callable[[], None]
 """Called between the steps of a long question; raises an exception to stop it."""
 
 
+NOTHING_IGNORED = Ignored()
+"""What a scope ignores that knows no boilerplate."""
+
+
 def never_cancelled() -> None:
     """A cancel check for questions that nobody can cancel.
 
@@ -34,7 +38,7 @@ class Scope:
     db: apsw.Connection
     """A connection inside a read transaction."""
     recipe: Recipe
-    ignored: Ignored = dataclasses.field(default_factory=Ignored)
+    ignored: Ignored = NOTHING_IGNORED
     """The hashes and shingles of the boilerplate."""
     where: Where | None = None
     """The condition that documents must fulfil; it was checked."""

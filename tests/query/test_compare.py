@@ -1,11 +1,13 @@
-"""Two texts or documents beside each other: exact where the texts are there, said to be estimates if not."""
+"""Comparing two texts: the numbers are exact if both texts are kept, and are called estimates if not."""
 
 import random
 
+import numpy as np
 import pytest
 
 import docindex
 from docindex import Recipe
+from docindex.query.measures import by_slots
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
@@ -77,6 +79,33 @@ def test_without_texts_the_numbers_are_estimates_and_say_so(texts):
                     cases += 1
     assert cases > 5_000
     assert within / cases >= 0.95
+
+
+def test_an_estimated_containment_is_at_most_the_size_of_the_smaller_text():
+    # Half of the slots are equal: sets of 10 and 100 shingles would have 36 in common.
+    a, b = np.arange(8, dtype=np.uint32), np.array([0, 1, 2, 3, 9, 9, 9, 9], np.uint32)
+    found = by_slots(a, b, 10, 100, alike=False)
+    assert numbers(found) == (1.0, 0.1, 0.5, 4)
+    assert numbers(by_slots(b, a, 100, 10, alike=False)) == (0.1, 1.0, 0.5, 4)
+
+
+def test_a_containment_has_the_error_of_the_resemblance_times_its_slope():
+    a, b = np.arange(8, dtype=np.uint32), np.array([0, 1, 9, 9, 9, 9, 9, 9], np.uint32)
+    found = by_slots(a, b, 30, 20, alike=False)
+    r, step = found.resemblance, 1e-6
+    for size, name in ((30, "containment"), (20, "reverse_containment")):
+        slope = ((r + step) / (1 + r + step) - r / (1 + r)) * 50 / size / step
+        error = getattr(found, name + "_error")
+        assert error == pytest.approx(found.resemblance_error * slope, rel=1e-4)
+        assert getattr(found, name) == pytest.approx(r / (1 + r) * 50 / size)
+
+
+def test_a_text_without_words_shares_no_slot_with_one_that_has_some():
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for key, text in (("empty", ""), ("marks", "..."), ("words", "some words and more of them")):
+            index.add(key, text, store_text=False)
+        assert numbers(index.compare("empty", "words")) == (0.0, 0.0, 0.0, 0)
+        assert numbers(index.compare("empty", "marks")) == (1.0, 1.0, 1.0, RECIPE.slots)
 
 
 def test_boilerplate_is_left_out_of_the_shingles_too():
