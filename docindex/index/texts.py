@@ -110,7 +110,7 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
 
 
 def simhash(text: str, recipe: Recipe | None = None) -> int:
-    """The simhash of a text: a number of 64 bits. Texts that differ little have values that differ in few bits.
+    """The simhash of a text, a number of 64 bits. It differs in few bits between texts that differ little.
 
     >>> one, other = simhash("the quick brown fox jumps"), simhash("the quick brown fox jumped")
     >>> distance(one, other) < distance(one, simhash("something else altogether"))

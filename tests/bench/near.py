@@ -1,7 +1,6 @@
-"""Contents near a simhash, one look-up and a million, beside scans; and what the indexes cost, in one run.
+"""Measure simhash look-ups, one and a million, beside scans, and the cost of the SQL indexes, in one run.
 
-Half a million contents stand alone, and as many in families whose members differ from one of those in up to
-ten bits.
+Half a million simhash values are random. As many differ from one of those in up to ten bits.
 """
 
 import tempfile
@@ -43,7 +42,7 @@ def families(random):
 
 
 def fill(path, simhashes, *, indexes):
-    """Rows of `content` as long as real ones; gives the seconds of processor time that the million took."""
+    """Insert rows of `content` as long as real ones; return the seconds of processor time for all of them."""
     random, took = np.random.default_rng(2), 0.0
     with docindex.open(path, durability="normal") as index:
         if not indexes:
@@ -69,9 +68,9 @@ def fill(path, simhashes, *, indexes):
 
 
 def building(paths, filling, rounds):
-    """What the indexes add to the file, and to the processor time of adding documents to a million contents.
+    """Measure what the indexes add to the file, and to the processor time of adding documents.
 
-    (The clock would say what else the machine does and how it writes.)
+    (Elapsed time would depend on the disk, and on what else the machine does.)
     """
     with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
         sizes = dict(db.execute("select name, sum(pgsize) from dbstat group by name"))
@@ -105,7 +104,7 @@ def building(paths, filling, rounds):
 
 
 def one(db, simhashes):
-    """One look-up at a time, for contents that are there."""
+    """Time one look-up at a time, for values that are in the index."""
     random = np.random.default_rng(4)
     print(f"one look-up among {COUNT:,} contents (target: 2 ms at distance 3)")
     print(f"{'distance':>8} {'values':>7} {'found':>8} {'median ms':>10} {'p99 ms':>8}")
@@ -130,7 +129,7 @@ def one(db, simhashes):
 
 
 def beside(db, simhashes, rounds):
-    """The same at distance 3 by going through all."""
+    """Time look-ups at distance 3, beside scans of all values."""
     queries = np.random.default_rng(5).choice(simhashes, 20 * rounds).tolist()
 
     def median(work):
@@ -160,7 +159,7 @@ def beside(db, simhashes, rounds):
 
 
 def many(db, simhashes, rounds):
-    """A million look-ups at a time."""
+    """Time a million look-ups at once."""
     random = np.random.default_rng(6)
     queries = random.permutation(simhashes)
     print(f"{COUNT:,} look-ups at a time, reading included (target: 10 s at distance 3)")

@@ -1,7 +1,7 @@
-"""Searching, coarsely too, beside the bare reading of blocks and beside SQL over a plain table, in one run.
+"""Measure searches, beside reading the same blocks alone and beside SQL on a plain table, in one run.
 
-Then how much a coarse search loses, how an index ten times as large slows a search, how often the source
-of an excerpt is found, and all pairs beside copydetect and sim_text where these are there.
+Then it measures how much a coarse search misses, how much slower a search is in an index ten times as large,
+how often the source of an excerpt is found, and all pairs beside copydetect and sim_text where installed.
 """
 
 import contextlib
@@ -68,19 +68,19 @@ def timed(work, *arguments, **options):
 
 
 def speed(index, queries, folder):
-    """One query after the other, and each side in turn, in an order that changes."""
+    """Time the queries one by one, each side in turn, in a random order."""
     hashes = {query: as_stored(text_fingerprints(query, index.recipe)[0]) for query in queries}
     table = plain_table(index, folder / "table")
 
     def bare(query):
-        """The blocks that the query's hashes are in, fetched and decoded."""
+        """Fetch and decode the blocks that have the hashes of the query."""
         with index._store.reading() as db:
             for segment in all_segments(db):
                 blocks = (hashes[query] >> np.uint64(64 - segment.block_bits)).astype(np.int64)
                 chosen_blocks(db, segment, np.unique(blocks))
 
     def grouped(query):
-        """The same hits from a plain table."""
+        """Find the same documents in a plain table."""
         wanted = apsw.carray((hashes[query] >> np.uint64(16)).astype(np.int64))
         table.execute(
             "select doc, count(distinct hash) from carray(?) as wanted join plain on hash = value "
@@ -111,7 +111,7 @@ def speed(index, queries, folder):
 
 
 def plain_table(index, path):
-    """What an index would be with a row for each posting, filled in its order."""
+    """An index with one row for each posting, filled in its order."""
     db = apsw.Connection(str(path))
     db.execute(
         "create table plain (hash integer, doc integer, pos integer, primary key (hash, doc, pos)) "
@@ -134,7 +134,7 @@ def plain_table(index, path):
 
 
 def parts(index, queries):
-    """What is lost when less of a query is looked up; and how wrong estimates from that part would be."""
+    """Measure what is missed if a part of a query is looked up, and how wrong estimates from it would be."""
     truth = {query: {match.key: match for match in index.search(query, limit=None)} for query in queries}
     wanted = {query: {k for k, m in found.items() if m.containment >= 0.3} for query, found in truth.items()}
     own = {key: hashes_of(index.text(key), index.recipe) for keys in wanted.values() for key in keys}
@@ -174,7 +174,7 @@ def root_mean_square(values):
 
 
 def excerpts(index, texts):
-    """500 characters of one document in the middle of another: is the source found, and the place marked?"""
+    """Copy 500 characters of one document into another: is the source found, and the passage exact?"""
     rng = random.Random(3)
     hosts = [text for text in texts if 5_000 < len(text) < 20_000]
     sources = [number for number, text in enumerate(texts) if sum(map(str.isalnum, text)) > 2_000]
@@ -189,7 +189,7 @@ def excerpts(index, texts):
             docindex.Text(query), limit=10, where=("key <> ?", (f"{texts.index(host):07}",))
         )
         source = next((match for match in matches if match.key == f"{number:07}"), None)
-        # A copy of the place in another file is as good a source: it holds the excerpt, too.
+        # Another file that has the excerpt is just as good a source.
         holding = [match for match in matches if excerpt in texts[int(match.key)]]
         among_ten += source is not None or bool(holding)
         marked += any(is_marked(match, excerpt, middle + 2) for match in holding)
@@ -209,7 +209,7 @@ def is_marked(match, excerpt, at):
 
 
 def larger(index, texts, queries, folder):
-    """Nine copies of each document, each with other words here and there."""
+    """Time searches among ten times as many documents: nine copies of each, with some words changed."""
     rng = random.Random(4)
 
     def changed(text):
@@ -237,7 +237,7 @@ def larger(index, texts, queries, folder):
 
 
 def pairs(index, texts, folder):
-    """All pairs, beside two programs that compare each with each."""
+    """Time all pairs, beside two programs that compare all with all."""
     begin = time.perf_counter()
     found = list(index.pairs(min_resemblance=0.5))
     ours = time.perf_counter() - begin

@@ -1,4 +1,4 @@
-"""Whatever a text is made of there is an answer, and whatever is no text gets a clear error."""
+"""Any text has an answer, whatever characters it has; anything else than a text gets a clear error."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_ten_million_equal_characters_have_an_answer():
 
 
 @pytest.mark.parametrize("what", [b"bytes", None, 5, ["a"]])
-def test_what_is_no_str_is_refused_by_name(what):
+def test_a_value_that_is_not_a_str_is_refused_by_its_type(what):
     for ask in (docindex.fingerprints, docindex.sketch, docindex.simhash):
         with pytest.raises(TypeError, match=f"must be str, not {type(what).__name__}"):
             ask(what)
@@ -53,7 +53,7 @@ def test_a_simhash_of_more_than_64_bits_is_refused(value):
 
 
 @pytest.mark.parametrize("value", ["12", 1.5, None])
-def test_a_distance_of_what_is_no_whole_number_is_refused(value):
+def test_a_simhash_that_is_not_a_whole_number_is_refused(value):
     with pytest.raises(TypeError, match="int"):
         docindex.distance(value, 0)
 
@@ -68,6 +68,6 @@ def test_resemblance_and_containment_of_texts_without_a_shingle_are_0_or_1():
     )
 
 
-def test_texts_shorter_than_a_shingle_are_alike_when_they_are():
+def test_texts_shorter_than_a_shingle_resemble_only_texts_with_their_words():
     assert docindex.resemblance("Hello!", "hello") == 1.0
     assert docindex.resemblance("hello", "world", Recipe(shingle=9)) == 0.0

@@ -1,4 +1,4 @@
-"""Any common run of t symbols is found, and none below k symbols ever is."""
+"""Every common run of t symbols is found, and no run shorter than k symbols is."""
 
 import random
 
@@ -25,11 +25,11 @@ def random_text(rng, alphabet, length):
     return "".join(rng.choice(alphabet) for _ in range(length))
 
 
-# Alphabets of one and two letters make ties, and runs that overlap themselves.
+# Alphabets of one and two letters make equal hashes, and runs that overlap themselves.
 @given(recipes, st.randoms(use_true_random=False), st.sampled_from(["a", "ab", "abcdefghijklmnopqrstuvwxyz"]))
 def test_two_texts_with_a_common_run_of_t_symbols_share_a_hash_in_that_run(recipe, rng, alphabet):
     run = random_text(rng, alphabet, recipe.guarantee)
-    # As a person copies: other line ends, other case, other accents, other punctuation.
+    # Copied as people do, with other line ends, case, accents and punctuation.
     copied = "".join(
         rng.choice([char, char.upper(), char + "\r\n", f"({char}", char + "\u0301"]) for char in run
     )
@@ -43,7 +43,7 @@ def test_two_texts_with_a_common_run_of_t_symbols_share_a_hash_in_that_run(recip
 
 @given(recipes, st.randoms(use_true_random=False))
 def test_texts_that_share_no_k_symbols_share_no_hash(recipe, rng):
-    # Every k-gram of `b` has a letter that `a` has not.
+    # Every k-gram of `b` has a letter that does not occur in `a`.
     a = random_text(rng, "abc", 100)
     b = random_text(rng, "abc", recipe.k - 1).join("xyz"[i % 3] for i in range(20))
     of_a, of_b = docindex.fingerprints(a, recipe), docindex.fingerprints(b, recipe)
@@ -51,16 +51,16 @@ def test_texts_that_share_no_k_symbols_share_no_hash(recipe, rng):
 
 
 @given(recipes, st.text(max_size=80))
-def test_a_fingerprint_stands_where_its_offset_says(recipe, text):
+def test_a_fingerprint_is_at_its_offset(recipe, text):
     found = docindex.fingerprints(text, recipe)
     for hash_, offset in zip(found.hashes.tolist(), found.offsets.tolist(), strict=True):
-        # From its offset on the text begins with the very k-gram.
+        # The text begins at the offset with the same k-gram.
         again = docindex.fingerprints(text[offset:], Recipe(k=recipe.k, window=1, selector="rightmost"))
         assert hash_ in again.hashes[:3].tolist()
 
 
 @pytest.mark.parametrize(("k", "window"), [(4096, 3), (1, 65_535), (4096, 65_535)])
-def test_the_greatest_k_and_window_keep_the_promise_too(k, window):
+def test_the_largest_k_and_window_keep_the_promise_too(k, window):
     recipe = Recipe(k=k, window=window)
     rng = random.Random(k)
     run = random_text(rng, "abcdefgh", recipe.guarantee)

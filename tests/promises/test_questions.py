@@ -1,4 +1,4 @@
-"""What a person counts on when asking an index: the one is found among the many, and its place is marked."""
+"""One source among very many documents is found, and the copied passage is given exactly."""
 
 import random
 
@@ -10,7 +10,7 @@ def test_one_document_in_100_000_that_contains_a_sentence_is_found():
     rng = random.Random(1)
     sentence = "The one sentence that nobody else has ever written down, in exactly these words."
     with docindex.open(":memory:") as index:
-        # Two in three are of twelve words that many have, so that the index is not of strangers only.
+        # Each text has twelve words in common with many others, so that the documents are not all unrelated.
         common = [prose(rng, 12) for _ in range(50)]
         items = (
             (f"{number:06}", f"{rng.choice(common)} {rng.random()} {number}") for number in range(100_000)
@@ -25,7 +25,7 @@ def test_one_document_in_100_000_that_contains_a_sentence_is_found():
             assert len(index) == 100_000
 
 
-def test_the_source_of_an_excerpt_is_among_the_first_ten_and_marked_to_the_character():
+def test_the_source_of_an_excerpt_is_among_the_first_ten_and_its_passage_is_exact():
     rng = random.Random(2)
     texts = {f"{number:04}": prose(rng, 600) for number in range(300)}
     with docindex.open(":memory:") as index:

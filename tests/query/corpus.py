@@ -1,7 +1,6 @@
-"""A small corpus whose documents copy from each other, and the definitions of what is asked about it."""
+"""A small corpus whose documents copy from each other, and the plain definition of a search in it."""
 
 import random
-from fractions import Fraction
 
 import docindex
 from docindex import Recipe
@@ -11,7 +10,7 @@ RECIPE = Recipe(k=8, window=6, shingle=3, slots=64, features=(4, 4, 2))
 
 
 def corpus(seed, size=40):
-    """Texts by key: some share passages, some are copies, some too short for a fingerprint, some empty."""
+    """Texts by key: some share passages, some are copies, some are empty or too short for a fingerprint."""
     rng = random.Random(seed)
     texts = {"empty": "", "marks": " ... !", "short": "abc", "SHORT": "A b-c"}
     passages = [prose(rng, rng.randint(3, 40)) for _ in range(10)]
@@ -26,12 +25,12 @@ def corpus(seed, size=40):
 
 
 def hashes_of(text, recipe=RECIPE):
-    """The set of a text's fingerprints as an index keeps them."""
+    """The set of the fingerprint hashes of a text, as an index stores them."""
     return {hash_ >> 16 for hash_ in docindex.fingerprints(text, recipe).hashes.tolist()}
 
 
 def search(texts, query, *, ignored=frozenset(), ignore_above=None):
-    """The definition: for each key its shared, containment, contained, resemblance and score."""
+    """The definition: shared, both containments, resemblance and score of each match, by key."""
     sets = {key: hashes_of(text) - ignored for key, text in texts.items()}
     having = {}
     for own in {texts[key]: own for key, own in sets.items()}.values():  # exact copies count once
@@ -56,10 +55,5 @@ def search(texts, query, *, ignored=frozenset(), ignore_above=None):
 
 
 def shares(match):
-    """What `search` above gives of a match."""
+    """The numbers of a match in the order in which `search` above gives them."""
     return match.shared, match.containment, match.reverse_containment, match.resemblance, match.score
-
-
-def fraction(a, b):
-    """An exact quotient."""
-    return Fraction(a, b) if b else Fraction(0)

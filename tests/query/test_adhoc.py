@@ -1,4 +1,4 @@
-"""`Index.execute` runs SQL of the caller, which can read everything and write nothing."""
+"""A statement that a caller passes to `execute` can read the index, and can never write to it."""
 
 import pytest
 

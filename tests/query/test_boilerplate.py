@@ -1,4 +1,4 @@
-"""Templates come and go, by name, by key and by text."""
+"""Boilerplate can be added, listed and removed, by name, by key and by text."""
 
 import random
 
@@ -31,7 +31,7 @@ def test_templates_are_added_listed_and_removed(tmp_path):
             index.boilerplate.add("x")
 
 
-def test_the_same_template_is_there_once_and_a_name_can_be_given_to_another():
+def test_a_template_is_stored_once_and_its_name_can_be_given_to_another():
     with docindex.open(":memory:") as index:
         assert index.boilerplate.add(TEMPLATE) == index.boilerplate.add(TEMPLATE)
         index.boilerplate.add(TEMPLATE, name="one")
@@ -49,7 +49,7 @@ def test_a_template_stays_when_its_document_goes():
         assert index.search("one") == before
 
 
-def test_what_cannot_be_a_template_is_refused():
+def test_a_template_that_cannot_be_stored_is_refused():
     with docindex.open(":memory:") as index:
         index.add("not kept", TEMPLATE, store_text=False)
         with pytest.raises(docindex.TextNotKept, match="give the template itself"):

@@ -1,4 +1,4 @@
-"""Groups of documents that belong together are those of the definition, in any order of arrival."""
+"""Clusters are those of the plain definition, in whatever order the documents were added."""
 
 import itertools
 import random
@@ -13,7 +13,7 @@ LINKAGES = ["connected", "greedy", "complete"]
 
 
 def definition(sets, least, linkage):
-    """The keys of each cluster, by going through documents one by one."""
+    """The definition: the keys of each cluster, found by going through the documents one by one."""
     near = {key: set() for key in sets}
     score = {}
     for a, b, resemblance, *_ in brute_pairs(sets, least):
@@ -31,7 +31,7 @@ def definition(sets, least, linkage):
         elif linkage == "greedy":
             group |= near[leader] & free
         else:
-            # Those of the same symbols are all together or all not, whatever stands between them.
+            # Texts with the same symbols are in one cluster, even if other keys stand between theirs.
             same = {key: min(other for other in sets if sets[other][1] == sets[key][1]) for key in sets}
             for key in sorted(near[leader] & free, key=lambda key: (-score[leader, key], same[key], key)):
                 if group <= near[key] | {key}:
@@ -47,7 +47,7 @@ def keys_of(found):
 
 
 def check_reasons(index, cluster, least, linkage):
-    """Each member is like one before it, in the way it says."""
+    """Check that each member is like a member before it, for the reason that it gives."""
     sets, _ = hash_sets(index)
     near = {(a, b): resemblance for a, b, resemblance, *_ in brute_pairs(sets, 1e-9)}
     seen = {}
@@ -91,7 +91,7 @@ def test_clusters_are_those_of_the_definition(linkage):
 
 @pytest.mark.parametrize("linkage", LINKAGES)
 @pytest.mark.parametrize("method", ["fingerprints", "slots", "features"])
-def test_clusters_do_not_depend_on_the_order_in_which_documents_came(linkage, method):
+def test_clusters_do_not_depend_on_the_order_in_which_documents_were_added(linkage, method):
     for seed in range(15):
         rng = random.Random(seed)
         items = [(f"{number:02}", text) for number, text in enumerate(corpus(rng, 25))]
@@ -109,7 +109,7 @@ def test_clusters_do_not_depend_on_the_order_in_which_documents_came(linkage, me
 
 
 def test_a_connected_cluster_grows_from_its_closest_members():
-    # A chain: each has most in common with its neighbours.
+    # A chain: each text has most in common with its neighbours.
     pieces = ["".join(random.Random(number).choices("abcdefghijk", k=40)) for number in range(8)]
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for number in range(6):
@@ -158,7 +158,7 @@ def test_an_unknown_linkage_is_refused():
         index.clusters(0.5, linkage="average")
 
 
-def test_of_texts_with_the_same_symbols_the_closest_says_how_near_they_are():
+def test_between_texts_with_the_same_symbols_the_closest_pair_gives_the_resemblance():
     chosen = 0
     for seed in range(120):
         with build(random.Random(seed), 25) as index:

@@ -23,7 +23,7 @@ def shingles(text):
 
 
 def measured(a, b):
-    """The definition: containment of a in b, of b in a, resemblance, and how many are shared."""
+    """The definition: containment of a in b and of b in a, resemblance, and the number of shared shingles."""
     if not (a and b):
         share = float(a == b)
         return share, share, share, 0
@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_the_definition_over_shingles(texts):
                 assert found == index.compare(docindex.Text(texts[a]), docindex.Key(b))
 
 
-def test_a_document_compared_with_itself_is_one_whatever_it_is(texts):
+def test_any_document_compared_with_itself_has_resemblance_1(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         index.boilerplate.add("009")
@@ -58,7 +58,7 @@ def test_a_document_compared_with_itself_is_one_whatever_it_is(texts):
                 assert (found.query_coverage, found.coverage) == (1.0, 1.0)
 
 
-def test_without_texts_the_numbers_are_estimates_and_say_so(texts):
+def test_if_texts_are_not_kept_the_numbers_are_estimates_and_say_so(texts):
     within = cases = 0
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items(), store_text=False)
@@ -108,7 +108,7 @@ def test_a_text_without_words_shares_no_slot_with_one_that_has_some():
         assert numbers(index.compare("empty", "marks")) == (1.0, 1.0, 1.0, RECIPE.slots)
 
 
-def test_boilerplate_is_left_out_of_the_shingles_too():
+def test_shingles_of_boilerplate_are_ignored():
     rng = random.Random(4)
     header, one, other = (prose(rng, 50) for _ in range(3))
     a, b = f"{header}\n{one}", f"{header}\n{one} {other}"
@@ -121,7 +121,7 @@ def test_boilerplate_is_left_out_of_the_shingles_too():
         assert numbers(index.compare(a, b)) == measured(shingles(a), shingles(b))
 
 
-def test_passages_cover_what_is_shared_and_the_longest_is_the_longest():
+def test_passages_cover_the_shared_text_and_longest_is_the_longest_of_them():
     rng = random.Random(6)
     one, other, alone = (prose(rng, words) for words in (60, 40, 50))
     a, b = f"{one} -- {alone} -- {other}", f"{other} ++ {alone[::-1]} ++ {one}"
@@ -137,7 +137,7 @@ def test_passages_cover_what_is_shared_and_the_longest_is_the_longest():
     assert (found.query_coverage, found.coverage) == (covered / letters[0], covered / letters[1])
 
 
-def test_a_match_gives_its_passages_and_says_when_a_text_is_not_kept():
+def test_a_match_gives_its_passages_or_says_that_a_text_is_not_kept():
     text = prose(random.Random(8), 80)
     with docindex.open(":memory:") as index:
         index.add("kept", text)
@@ -152,6 +152,6 @@ def test_a_match_gives_its_passages_and_says_when_a_text_is_not_kept():
                 by_key[key].passages()
 
 
-def test_texts_of_other_recipes_are_compared_by_the_recipe_of_the_index():
+def test_texts_are_compared_by_the_recipe_of_the_index():
     with docindex.open(":memory:", recipe=Recipe(shingle=1)) as index:
         assert index.compare("one two three", "three two one").resemblance == 1.0

@@ -1,4 +1,4 @@
-"""Documents whose simhash is near: by key, by text, by number, one and many at a time."""
+"""Documents whose simhash is near that of a key, a text or a number; one query or many at a time."""
 
 import random
 
@@ -37,14 +37,14 @@ def test_all_within_a_distance_are_found_nearest_first(index, texts, distance):
             assert answers(index.near(query, distance)) == expected(texts, simhash, distance)
 
 
-def test_many_at_a_time_give_what_one_gives(index, texts):
+def test_many_queries_at_once_have_the_answers_of_single_queries(index, texts):
     rng = random.Random(1)
     queries = [*texts, rng.getrandbits(64), 2**63, docindex.Text("words that nobody has")]
     assert index.near_many(queries, 6) == [index.near(query, 6) for query in queries]
     assert index.near_many([]) == []
 
 
-def test_a_condition_restricts_and_a_removed_document_is_gone(texts):
+def test_a_condition_restricts_the_answers_and_a_removed_document_is_not_found(texts):
     with docindex.open(":memory:") as index:
         index.add_many(texts.items())
         copies = [key for key in texts if key.startswith("copy")]
@@ -55,7 +55,7 @@ def test_a_condition_restricts_and_a_removed_document_is_gone(texts):
             assert original not in {n.key for n in index.near(key, 3)}
 
 
-def test_what_cannot_be_asked_is_refused(index):
+def test_a_query_or_distance_that_cannot_be_is_refused(index):
     with pytest.raises(ValueError, match="distance must be a whole number, 0 to 63"):
         index.near("a text", 64)
     with pytest.raises(ValueError, match="does not fit in 64 bits"):

@@ -23,13 +23,13 @@ from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
 from docindex.storage.templates import Ignored
 
-# So small that a few words have fingerprints.
+# So small that texts of a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
 THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
 
 
 def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
-    """For each key its hashes that count and its symbols; and how many are set aside."""
+    """For each key its hashes that count and its symbols; and how many hashes are set aside."""
     with index._store.reading() as db:
         rows = db.execute(
             "select key, content, symbols_hash from document join content on content.id = content"
@@ -54,7 +54,7 @@ def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
 
 
 def numbers(a, b):
-    """Resemblance, containment, contained and shared, from the sets."""
+    """Resemblance, containment, reverse containment and shared, from the sets."""
     both = len(a[0] & b[0])
     if a[1] == b[1]:
         return 1.0, 1.0, 1.0, both
@@ -67,7 +67,7 @@ def best_first(found, score):
 
 
 def brute_pairs(sets, least, *, measure="resemblance"):
-    """All pairs of all documents, compared."""
+    """The definition: all pairs of documents, found by comparing all with all."""
 
     def score(row):
         return row[2] if measure == "resemblance" else max(row[3], row[4])
@@ -98,7 +98,7 @@ def shown(found):
 
 
 def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, where=None):
-    """That all three questions have the answers that comparing all with all has."""
+    """Check that all three questions have the answers of the definitions."""
     sets, aside = hash_sets(index, bits, ignored, ignore_above)
     if where is not None:
         with index._store.reading() as db:
@@ -111,7 +111,7 @@ def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None
     )
     found = pairs(scopes, resemblance)
     assert shown(found) == brute_pairs(sets, least)
-    assert shown(found) == brute_pairs(sets, least)  # and once again
+    assert shown(found) == brute_pairs(sets, least)  # pairs can be iterated again
     assert found.set_aside == aside
     found = pairs(scopes, containment)
     assert shown(found) == brute_pairs(sets, least, measure="containment")
@@ -121,7 +121,7 @@ def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None
 
 
 def corpus(rng, count):
-    """Texts of few pieces, so that many have some in common: copies, other spaces, short ones, none."""
+    """Texts made of few pieces, so that many share some. There are copies, short texts and empty ones."""
     pool = ["".join(rng.choices("abcdef", k=rng.randrange(1, 30))) for _ in range(rng.randrange(1, 12))]
     common = [rng.choice(pool) for _ in range(rng.randrange(3))]
     texts = []
@@ -138,7 +138,7 @@ def corpus(rng, count):
 
 @pytest.fixture
 def tight(monkeypatch):
-    """Everything in small stretches, and hashes of which so few bits are indexed that many look alike."""
+    """Make all batches small, and index so few bits of a hash that many hashes look alike."""
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 64)
     monkeypatch.setattr(segment_writer, "KEYS_IN_MEMORY", 64)
     monkeypatch.setattr(segment_writer, "POSTING_HASH_BITS", 9)
@@ -152,7 +152,7 @@ def tight(monkeypatch):
 
 
 def build(rng, count):
-    """An index in many segments, some of which are being merged; some documents are gone again."""
+    """An index with many segments, some of them half merged; some documents were removed or replaced."""
     index = docindex.open(":memory:", recipe=RECIPE)
     for number, text in enumerate(corpus(rng, count)):
         index.add(f"{rng.randrange(100):02} {number}", text)
@@ -184,7 +184,7 @@ def test_pairs_are_those_that_comparing_all_with_all_finds():
 
 
 @pytest.mark.usefixtures("tight")
-def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch):
+def test_small_batches_and_hashes_that_look_alike_change_nothing(monkeypatch):
     for seed in range(36):
         rng = random.Random(seed)
         bits = (4, 6, 9)[seed % 3]
@@ -200,7 +200,7 @@ def test_bounded_stretches_and_hashes_that_look_alike_change_nothing(monkeypatch
 
 
 @pytest.mark.usefixtures("tight")
-def test_a_merge_under_way_changes_nothing(monkeypatch):
+def test_a_half_finished_merge_changes_nothing(monkeypatch):
     monkeypatch.setattr(segment_writer, "_LEAST", 16)
     monkeypatch.setattr(segment_writer, "_BLOCK", 4)
     monkeypatch.setattr(segment_writer, "_MERGED_AT_LEAST", 3)
@@ -221,13 +221,13 @@ def test_a_merge_under_way_changes_nothing(monkeypatch):
 
 @given(st.lists(st.text("ab ", max_size=20), max_size=8), st.sampled_from(THRESHOLDS))
 @settings(max_examples=100)
-def test_any_texts_make_the_pairs_that_comparing_finds(texts, least):
+def test_any_texts_have_the_pairs_that_comparing_them_finds(texts, least):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(((str(number), text) for number, text in enumerate(texts)), workers=1)
         check(index, least)
 
 
-def test_no_more_contents_are_looked_at_together_than_have_numbers_beside_a_hash(monkeypatch):
+def test_a_batch_has_no_more_contents_than_fit_beside_a_hash_in_64_bits(monkeypatch):
     together = []
     original = overlap.FingerprintOverlap.counting
 
@@ -253,7 +253,7 @@ def test_a_pair_that_just_reaches_the_threshold_is_in():
                 check(index, np.nextafter(score, 2) if score < 1 else 1.0)
 
 
-def test_statements_search_or_go_through_a_whole_table_once():
+def test_statements_use_an_index_or_read_a_whole_table_once():
     with build(random.Random(1), 20) as index:
         db = index._store._writer
         for method in ["fingerprints", "slots", "features"]:
@@ -284,7 +284,7 @@ def test_statements_search_or_go_through_a_whole_table_once():
 
 
 class Held:
-    """Sets of small numbers; groups are made by all bits but the lowest."""
+    """A source whose members are sets of small numbers; a group ignores the lowest bit of a number."""
 
     def __init__(self, sets):
         self.count = len(sets)
@@ -303,7 +303,7 @@ class Held:
 
 
 def common_sets(rng):
-    """Sets of which many have the same lower numbers; some numbers differ in the lowest bit alone."""
+    """Sets that share low numbers; some of the other numbers differ only in the lowest bit."""
     common = rng.randrange(1, 30)
     return [
         {number for number in range(common) if rng.random() < 0.8}
@@ -313,7 +313,7 @@ def common_sets(rng):
 
 
 @pytest.mark.parametrize("kept", [0, 1 << 25])
-def test_candidates_miss_no_pair_though_hashes_begin_alike(kept, monkeypatch):
+def test_candidates_miss_no_pair_even_if_hashes_begin_alike(kept, monkeypatch):
     monkeypatch.setattr(candidates, "_KEPT", kept)
     monkeypatch.setattr(candidates, "_MEETINGS", 40)
     ignored = 0
@@ -345,7 +345,7 @@ def test_candidates_miss_no_pair_though_hashes_begin_alike(kept, monkeypatch):
     assert ignored > 10_000
 
 
-def test_short_and_empty_texts_pair_with_the_same_symbols_alone():
+def test_short_and_empty_texts_pair_only_with_texts_of_the_same_symbols():
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in zip("abcdefg", ["", " ", "ab", "A b", "ba", "", "long enough"], strict=True):
             index.add(key, text)
@@ -374,7 +374,7 @@ def test_ignoring_all_hashes_leaves_only_texts_with_the_same_symbols():
 
 
 def header_and_bodies(count, rng):
-    """Texts that begin with the same licence."""
+    """Texts that all begin with the same licence."""
     words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(2000)]
     licence = " ".join(rng.choices(words, k=80))
     for number in range(count):
@@ -382,7 +382,7 @@ def header_and_bodies(count, rng):
         yield f"{number:05}", f"{licence} {' '.join(body)}"
 
 
-def test_a_licence_that_all_begin_with_makes_few_meetings(monkeypatch):
+def test_a_licence_at_the_head_of_all_texts_makes_few_meetings(monkeypatch):
     met = []
     original = candidates.meeting_pairs
 
@@ -399,7 +399,7 @@ def test_a_licence_that_all_begin_with_makes_few_meetings(monkeypatch):
         assert sum(met) < 10 * len(index)
 
 
-def test_a_licence_that_all_begin_with_hides_no_pair():
+def test_a_licence_at_the_head_of_all_texts_hides_no_pair():
     with docindex.open(":memory:") as index:
         index.add_many(header_and_bodies(120, random.Random(5)), workers=1)
         check(index, 0.3)
@@ -417,7 +417,7 @@ def test_ten_thousand_copies_are_paired_one_after_the_other():
         assert (first[9_999].a, first[9_999].b, first[9_999].resemblance) == ("00001", "00002", 1.0)
 
 
-def test_what_was_removed_since_is_left_out():
+def test_a_document_that_was_removed_after_the_question_is_left_out():
     with docindex.open(":memory:") as index:
         for key in "abc":
             index.add(key, "the same text for all of them")

@@ -16,8 +16,8 @@ from tests.kernels.test_alignment import definition
 READER = symbol_reader("text/1")
 read, offsets, ends, borders = READER.read, READER.offsets, READER.ends, READER.borders
 
-# Letters of one symbol and of several, marks of all kinds, what parts letters, and ends of lines. "ผ" is
-# either of the two symbols of "东", which has twice the same: runs begin and end inside of it.
+# Letters of one and of several symbols, marks, separators and line ends. The two symbols of "东" are the
+# same, and each of them is that of "ผ": runs begin and end inside the letter.
 odd = "aabbfi1éÉผﬁ½東东京漢가각ﷺe\u0301\u0327\u00ad\u200d\u200b\ufeff🎉👍🏽 .,\r\n"
 
 recipes = st.builds(Recipe, k=st.integers(1, 6), window=st.integers(1, 5))
@@ -25,7 +25,7 @@ recipes = st.builds(Recipe, k=st.integers(1, 6), window=st.integers(1, 5))
 
 @st.composite
 def texts(draw):
-    """Two texts of common pieces, each piece now and then written in another way."""
+    """Two texts made of common pieces, some of them written in another way."""
     alphabet = draw(st.sampled_from([odd, "fiﬁ\n", "东ผ", "东京ผ", "가각\u1161 "]))
     pieces = draw(st.lists(st.text(st.sampled_from(alphabet), max_size=15), min_size=1, max_size=3))
     written = st.sampled_from(
@@ -44,7 +44,7 @@ def texts(draw):
 
 
 def end_of(text, offset):
-    """Where a character ends, with what stands behind it and neither spells nor separates."""
+    """Where a character ends, including the marks after it that neither spell nor separate."""
     offset += 1
     while offset < len(text) and not plain.symbols(text[offset]):
         silent = unicodedata.category(text[offset]) in {"Mn", "Mc", "Me", "Cf"} and text[offset] != "\u200b"
@@ -59,7 +59,7 @@ def line_of(text, offset):
 
 
 def expected(query, text, recipe):
-    """The common runs of symbols, each shortened to whole characters and told in characters."""
+    """The definition: the common runs of symbols, shortened to whole characters, as ranges of characters."""
     (a, of_query), (b, of_text) = (
         zip(*plain.symbols(source), strict=True) if plain.symbols(source) else ((), ())
         for source in (query, text)
@@ -97,7 +97,7 @@ def symbols_of(text):
 @example(("ﬁnal of", "an inal oﬁ"), Recipe(k=3, window=2), 2)
 @example(("ofﬁce\r\nhours", "in the of\u00adfi\u0301\nce hours"), Recipe(k=2, window=2), 3)
 @settings(max_examples=500)
-def test_passages_are_the_common_runs_of_whole_characters_where_they_stand_in_both_texts(pair, recipe, part):
+def test_passages_are_the_common_runs_of_whole_characters_at_their_places_in_both_texts(pair, recipe, part):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slicing, "PIECE_CHARACTERS", part)
         found = passages(*pair, recipe)
@@ -135,7 +135,7 @@ def test_coverage_is_the_share_of_symbols_that_lie_in_some_passage(pair, recipe)
             assert share == sum(inside) / len(places)
 
 
-def test_texts_without_symbols_are_covered_by_their_like_alone():
+def test_texts_without_symbols_are_covered_only_by_texts_without_symbols():
     assert align("", "...", Recipe()) == Alignment([], 1.0, 1.0)
     assert align("", "a", Recipe()) == Alignment([], 0.0, 0.0)
     assert align("?!", "some text", Recipe(k=2, window=2)) == Alignment([], 0.0, 0.0)
@@ -160,14 +160,14 @@ def test_what_a_text_shares_with_another_the_other_shares_with_it(pair, recipe):
     assert in_order(map(turned, passages(*pair, recipe))) == passages(*reversed(pair), recipe)
 
 
-def test_no_accent_is_cut_off_and_no_separator_taken_in():
+def test_a_passage_keeps_the_accents_at_its_end_and_takes_no_separator():
     for end in ("\u0301", "\u0301\u0327", "\u00ad", "\u200d\u0301"):
         (found,) = passages(f"(un cafe{end}) ", f"Un Cafe{end}\u200b!", Recipe(k=3, window=2))
         assert (found.query_start, found.query_end) == (1, 8 + len(end))
         assert (found.start, found.end) == (0, 7 + len(end))
 
 
-def test_a_text_of_many_slices_has_its_passages_where_they_stand():
+def test_a_text_of_many_slices_has_its_passages_at_their_places():
     letters = (
         np.random.default_rng(0)
         .integers(97, 123, 3 * slicing.PIECE_CHARACTERS)
@@ -197,7 +197,7 @@ def test_ends_and_borders_do_not_depend_on_where_a_long_text_is_cut(text, positi
     ]
 
 
-def test_an_end_is_only_given_for_a_symbol_that_is_there():
+def test_an_end_is_given_only_for_a_symbol_that_exists():
     for text in ("ab", "éa\u0301"):
         with pytest.raises(IndexError, match="has 2 symbols"):
             ends(text, np.array([0, 2]))

@@ -1,4 +1,4 @@
-"""Which documents share fingerprints with a query: the numbers are those of the definition."""
+"""Search finds the documents that share fingerprints with a query, with the numbers of the definition."""
 
 import random
 
@@ -7,7 +7,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.query import search as room
+from docindex.query import search as search_module
 from tests.query.corpus import RECIPE, corpus, hashes_of, search, shares
 from tests.storage.texts import prose
 
@@ -30,7 +30,7 @@ def numbers(match):
 
 
 def like(query, texts):
-    """The keys of texts with the same letters (of these texts, which are ASCII)."""
+    """The keys of the texts with the same letters. (All these texts are ASCII.)"""
     letters = {key: "".join(filter(str.isalnum, text.lower())) for key, text in texts.items()}
     return {key for key, own in letters.items() if own == "".join(filter(str.isalnum, query.lower()))}
 
@@ -55,19 +55,19 @@ def test_every_answer_carries_the_numbers_of_the_definition_in_their_order(index
             assert [match.key for match in index.search(docindex.Text(query), limit=limit)] == order[:limit]
 
 
-def test_a_key_asks_with_its_text(index, texts):
+def test_a_key_stands_for_the_text_of_its_document(index, texts):
     for key, text in texts.items():
         assert index.search(key, limit=None) == index.search(docindex.Text(text), limit=None)
 
 
-def test_what_has_no_fingerprint_finds_its_like_alone(index, texts):
+def test_a_text_without_a_fingerprint_finds_only_texts_with_its_symbols(index, texts):
     for query in ("", ",", "ab c"):
         found = index.search(query)
         assert {match.key for match in found} == like(query, texts)
         assert {numbers(match) for match in found} == {(1.0, 1.0, 1.0, True)}
 
 
-def test_thresholds_keep_what_meets_them_exactly(index, texts):
+def test_a_match_exactly_at_a_threshold_is_kept(index, texts):
     for query in list(texts.values())[5:12]:
         expected = search(texts, query)
         for number, name in ((1, "min_containment"), (3, "min_resemblance"), (0, "min_shared")):
@@ -78,7 +78,7 @@ def test_thresholds_keep_what_meets_them_exactly(index, texts):
                 }
 
 
-def test_other_ranks_order_by_what_is_shared(index, texts):
+def test_other_ranks_order_by_the_number_of_shared_fingerprints(index, texts):
     query = texts["007"]
     expected = search(texts, query)
     for rank in ("count", "containment"):
@@ -103,7 +103,7 @@ def test_a_condition_on_documents_restricts_the_answers_and_not_the_ranking(text
             index.search("007", where="nonsense = 1")
 
 
-def test_a_coarse_search_finds_who_has_what_the_larger_window_selects(index, texts):
+def test_a_larger_window_finds_the_documents_that_have_a_hash_it_selects(index, texts):
     for query in texts.values():
         for factor in (1, 2, 4, 8):
             window = factor * RECIPE.window
@@ -114,7 +114,7 @@ def test_a_coarse_search_finds_who_has_what_the_larger_window_selects(index, tex
                 check_numbers(found, texts, query)
 
 
-def test_a_budget_finds_who_has_the_smallest_hashes(index, texts):
+def test_a_budget_finds_the_documents_that_have_one_of_the_smallest_hashes(index, texts):
     query = max(texts.values(), key=len)
     whole = sorted(hashes_of(query))
     for budget in (1, 3, 8, len(whole), 10_000):
@@ -125,14 +125,14 @@ def test_a_budget_finds_who_has_the_smallest_hashes(index, texts):
 
 
 def check_numbers(found, texts, query):
-    """However little was looked up, the numbers are of all."""
+    """Check that the numbers count all hashes, even if few of them were looked up."""
     expected = search(texts, query)
     for key, match in found.items():
         assert shares(match)[:4] == expected[key][:4]
         assert match.exact
 
 
-def test_thresholds_hold_however_little_is_looked_up(index, texts):
+def test_thresholds_hold_even_if_little_is_looked_up(index, texts):
     query = max(texts.values(), key=len)
     for part in ({"budget": 8}, {"window": 24}, {"ignore_above": 4}, {"ignore_above": 3, "window": 12}):
         everything = found_by(index, query, **part)
@@ -154,7 +154,7 @@ def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
             if hashes_of(texts.get(query, "")) - ignored:
                 found = {match.key: shares(match) for match in index.search(query, limit=None)}
                 assert found == search(texts, texts[query], ignored=ignored)
-        # All of it is boilerplate: it is like itself, and like nothing else.
+        # A text that is all boilerplate matches itself, and nothing else.
         same = index.search("003", limit=None)
         assert {match.key for match in same} == like(template, texts)
         assert {numbers(match) for match in same} == {(1.0, 1.0, 1.0, True)}
@@ -164,7 +164,7 @@ def test_boilerplate_counts_in_neither_numerator_nor_denominator(texts):
         assert index.check() == []
 
 
-def test_what_too_many_have_counts_in_neither_numerator_nor_denominator(index, texts):
+def test_hashes_of_too_many_texts_count_in_neither_numerator_nor_denominator(index, texts):
     for query in texts.values():
         for most in (1, 2, 5):
             expected = search(texts, query, ignore_above=most)
@@ -173,7 +173,7 @@ def test_what_too_many_have_counts_in_neither_numerator_nor_denominator(index, t
                 assert {match.key: shares(match) for match in found} == expected
 
 
-def test_removed_documents_never_appear_and_optimize_changes_no_answer(texts):
+def test_removed_documents_are_not_found_and_optimize_changes_no_answer(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in texts.items():
             index.add(key, text)
@@ -192,30 +192,30 @@ def test_removed_documents_never_appear_and_optimize_changes_no_answer(texts):
 
 def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(index, texts, monkeypatch):
     before = {key: index.search(key, limit=7) for key in texts}
-    monkeypatch.setattr(room, "_KEPT", 3)
+    monkeypatch.setattr(search_module, "_KEPT", 3)
     monkeypatch.setattr("docindex.storage.postings._FIRST_BLOCKS", 1)
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
     monkeypatch.setattr("docindex.storage.forward_index._AT_ONCE", 50)
     assert {key: index.search(key, limit=7) for key in texts} == before
 
 
-def test_a_promise_that_the_forward_index_takes_back_makes_room_for_the_next(index, monkeypatch):
-    # As if every hash met strangers: the inverted index promises each document a stranger's share.
+def test_a_candidate_whose_score_is_lowered_makes_room_for_the_next(index, monkeypatch):
+    # As if the inverted index confused hashes: it promises documents more than they have.
     honest = index.search("007", limit=3)
-    real = room._candidates
+    real = search_module._candidates
 
     def generous(*arguments):
         found = real(*arguments)
         extra = np.arange(len(found.contents)) % 5
-        return room._Candidates(
+        return search_module._Candidates(
             found.contents, found.counts + extra, found.scores + (extra << 31), found.weights
         )
 
-    monkeypatch.setattr(room, "_candidates", generous)
+    monkeypatch.setattr(search_module, "_candidates", generous)
     assert index.search("007", limit=3) == honest
 
 
-def test_ten_thousand_copies_of_one_text_are_all_found_and_few_when_few_are_wanted():
+def test_all_of_ten_thousand_copies_are_found_or_as_many_as_the_limit_says():
     text = prose(random.Random(1), 60)
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many((f"{number:05}", text) for number in range(10_000))
@@ -269,7 +269,7 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
         ({"where": "\ud800"}, "does not work"),
     ],
 )
-def test_what_cannot_be_asked_is_a_value_error_that_says_so(index, options, message):
+def test_an_option_out_of_range_is_a_value_error_that_names_it(index, options, message):
     with pytest.raises(ValueError, match=message):
         index.search("a query", **options)
 

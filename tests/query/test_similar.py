@@ -1,9 +1,9 @@
-"""Near-duplicates of a text or a document, counted in shingles."""
+"""`similar` finds the near-duplicates of a text or a document, counted in shingles."""
 
 import pytest
 
 import docindex
-from docindex.query import similar as room
+from docindex.query import similar as similar_module
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus
 
@@ -22,12 +22,12 @@ def resemblance(a, b, ignored=frozenset()):
 
 
 def reachable(a, b):
-    """Whether two texts have a fingerprint in common, or the same symbols: else no index knows of them."""
+    """Whether two texts have a fingerprint or all symbols in common: an index finds no others."""
     one, other = (set(docindex.fingerprints(text, RECIPE).hashes.tolist()) for text in (a, b))
     return bool(one & other) or resemblance(a, b) == 1.0
 
 
-def test_all_that_resemble_a_text_so_much_are_found_with_their_exact_numbers(texts):
+def test_all_documents_that_reach_the_threshold_are_found_with_exact_numbers(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         for query in texts.values():
@@ -50,7 +50,7 @@ def test_a_pair_exactly_at_the_threshold_is_in(texts):
                 assert match.key in at
 
 
-def test_a_key_asks_with_its_text_and_a_condition_restricts(texts):
+def test_a_key_stands_for_its_text_and_a_condition_restricts_the_answers(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         for key, text in texts.items():
@@ -60,7 +60,7 @@ def test_a_key_asks_with_its_text_and_a_condition_restricts(texts):
             assert index.similar(key, 0.3, where="key like 'copy%'") == copies
 
 
-def test_without_texts_slots_estimate_and_say_so(texts):
+def test_if_texts_are_not_kept_slots_estimate_and_say_so(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items(), store_text=False)
         for key, text in texts.items():
@@ -72,7 +72,7 @@ def test_without_texts_slots_estimate_and_say_so(texts):
                 assert abs(match.resemblance - resemblance(text, texts[other])) <= 5 * error
 
 
-def test_boilerplate_is_left_out(texts):
+def test_boilerplate_is_ignored(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         index.boilerplate.add("003")
@@ -82,10 +82,10 @@ def test_boilerplate_is_left_out(texts):
                 assert match.resemblance == resemblance(texts[key], texts[match.key], ignored)
 
 
-def test_features_alone_are_asked_where_they_find_nearly_all(texts, monkeypatch):
+def test_only_features_are_looked_up_if_they_find_nearly_all(texts, monkeypatch):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
-        monkeypatch.setattr(room, "candidates_of", None)  # must not be called
+        monkeypatch.setattr(similar_module, "candidates_of", None)  # must not be called
         copies = [key for key in texts if key.startswith("copy")]
         for key in copies:
             assert key.removeprefix("copy of ") in {match.key for match in index.similar(key, 1.0)}
@@ -100,7 +100,7 @@ def test_a_removed_document_is_not_found(texts):
         assert [match.key for match in index.similar("007", 0.2)] == [before[0].key]
 
 
-def test_a_threshold_that_cannot_be_is_refused():
+def test_a_threshold_out_of_range_is_refused():
     with (
         docindex.open(":memory:") as index,
         pytest.raises(ValueError, match="min_resemblance must be a share"),
