@@ -106,6 +106,12 @@ class IndexReader:
         """The documents whose simhash differs in at most `distance` bits, the nearest first. None is missed.
 
         `query` is a text, a key, a `docindex.Id`, or a simhash value.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add("fox.txt", "The quick brown fox jumps over the lazy dog")
+        ...     index.near("the QUICK brown fox jumps over the lazy dog!")
+        [Neighbour(key='fox.txt', id=1, distance=0)]
         """
         return self.near_many([query], distance, where=where)[0]
 
@@ -158,6 +164,13 @@ class IndexReader:
         """The pairs of documents of which the first, `a`, is contained in the second, `b`.
 
         At least `min_containment` of a is in b. The other parameters are those of `pairs`.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
+        ...     index.add("line", "To be, or not to be")
+        ...     index.add("speech", "To be, or not to be, that is the question")
+        ...     [(pair.a, pair.b) for pair in index.containments(0.7)]
+        [('line', 'speech')]
         """
         threshold = checked_threshold(None, min_containment, method, ignore_above)
         return pairs.containments(functools.partial(open_scope, self, where), threshold)
@@ -176,6 +189,13 @@ class IndexReader:
         "connected": any two members are linked by a chain of pairs with this resemblance. "greedy": each
         member is such a pair with the leader of its group. "complete": any two members are such a pair. The
         other parameters are those of `pairs`.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     for key, text in ("a", "some words"), ("b", "Some words!"), ("c", "others"):
+        ...         index.add(key, text)
+        ...     [cluster.keys for cluster in index.clusters()]
+        [('a', 'b')]
         """
         clusters.check_linkage(linkage)
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)

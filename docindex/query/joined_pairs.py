@@ -28,8 +28,8 @@ class Threshold:
     """Which pairs are wanted, and how they are counted."""
 
     measure: Measure
-    """For containment, the larger of the two containments of a pair is compared with `least`."""
     least: float
+    """The least resemblance of a pair, or the least value of the larger one of its two containments."""
     method: Method = "fingerprints"
     ignore_above: int | None = None
     """Hashes that more contents have are not counted."""
@@ -63,7 +63,7 @@ class PairNumbers:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class JoinedPairs:
-    """Pairs of nodes. A pair of a node with itself says that all its documents have the same text."""
+    """Pairs of nodes. A pair of a node with itself says that all documents of the node have the same text."""
 
     a: U32
     b: U32
@@ -129,7 +129,7 @@ def _estimates_by_equal_slots(slots: int) -> tuple[F64, F64]:
 
 
 def quotients(part: I64 | F64, whole: I64) -> F64:
-    """Quotients; 0 where the divisor is 0.
+    """The quotients of two arrays; 0 where the divisor is 0.
 
     >>> quotients(np.array([1, 0]), np.array([4, 0])).tolist()
     [0.25, 0.0]

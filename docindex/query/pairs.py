@@ -1,7 +1,7 @@
 """List the pairs of documents that share enough text, best first.
 
-Takes a threshold; gives an iterable of pairs. Contents are compared at once, documents are looked up while
-the caller goes through the pairs. Must never hold all pairs of documents: copies of one text make very many.
+Takes a threshold; gives an iterable of pairs. Contents are compared first; documents are looked up while the
+caller goes through the pairs. Must never hold all pairs of documents: copies of one text make very many.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from docindex.query.measures import Basis, Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
 
-# The documents of this many pairs of nodes are looked up at a time, and of all others with the last score.
+# Documents are looked up for this many pairs of nodes at a time, and for all with the same score as the last.
 _LOOKED_UP = 2048
 
 
@@ -89,7 +89,10 @@ class Pairs(Iterable[Pair]):
                     yield Pair(*rows[turned][number], a=key, b=other)
 
     def _partners(self, nodes: list[tuple[int, int]], tied: range) -> dict[int, list[tuple[int, int, bool]]]:
-        """For each node the other nodes of its pairs, the number of the pair, and whether it is turned."""
+        """The partners of each node in the pairs of one score.
+
+        For each partner also the number of the pair, and whether it is turned: the node is its second one.
+        """
         partners: dict[int, list[tuple[int, int, bool]]] = {}
         for number in tied:
             a, b = nodes[number]
@@ -112,7 +115,7 @@ def pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
 
 
 def containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
-    """All pairs of documents of which the first is contained in the second, at least to the threshold."""
+    """All pairs of documents of which the first is contained in the second, by the threshold or more."""
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
     numbers = found.numbers()
@@ -148,7 +151,8 @@ def checked_threshold(
             f"not min_resemblance={min_resemblance!r} and min_containment={min_containment!r}"
         )
     threshold.check()
-    return threshold
+    # Other numbers, a Fraction or a float32, would make other arrays of products with sizes.
+    return dataclasses.replace(threshold, least=float(threshold.least))
 
 
 def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
@@ -162,10 +166,8 @@ def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[t
     same = numbers.resemblance.tolist(), numbers.shared.tolist(), [basis] * len(found)
     if found.slots is None:
         return list(zip(inside, reverse, *same, strict=True)), list(zip(reverse, inside, *same, strict=True))
-    inside_error, reverse_error = (
-        numbers.containment_error.tolist(),
-        numbers.reverse_containment_error.tolist(),
-    )
+    inside_error = numbers.containment_error.tolist()
+    reverse_error = numbers.reverse_containment_error.tolist()
     error = numbers.resemblance_error.tolist()
     return (
         list(zip(inside, reverse, *same, inside_error, reverse_error, error, strict=True)),

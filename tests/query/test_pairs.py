@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import itertools
 import random
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -518,6 +519,14 @@ def test_features_find_those_that_pass_the_filter():
 def test_parameters_out_of_range_are_refused(wrong, message):
     with docindex.open(":memory:") as index, pytest.raises(ValueError, match=message):
         index.pairs(**wrong)
+
+
+def test_a_threshold_may_be_a_number_of_another_type():
+    with build(random.Random(2), 25) as index:
+        expected = list(index.pairs(min_resemblance=0.5))
+        assert expected
+        for half in (Fraction(1, 2), np.float32(0.5)):
+            assert list(index.pairs(min_resemblance=half)) == expected
 
 
 def test_a_threshold_that_is_not_a_number_is_a_type_error():
