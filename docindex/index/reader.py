@@ -1,7 +1,7 @@
 """Ask an index: search, similar, near, compare, pairs, clusters. The reading half of `docindex.Index`.
 
 Takes what a caller passes, checks it, and gives it to `docindex.query` with a scope. Must never contain SQL
-or arithmetic, nor write.
+or arithmetic, and must never write.
 """
 
 import contextlib
@@ -122,7 +122,7 @@ class IndexReader:
         argument_checks.whole("distance", distance, least=0, most=63)
         if isinstance(queries, (str, bytes)):
             raise TypeError("near_many takes many texts, keys or numbers, not a single one; use near")
-        # A list first: an iterable of the caller's must not run inside our transaction.
+        # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(queries)
         with open_scope(self, where, boilerplate=False) as scope:
             return near.near_many(scope, asked, distance)

@@ -1,7 +1,7 @@
 """Group the documents of an index that belong together: connected, greedy or complete clusters.
 
 Takes a scope and a threshold; gives clusters, the largest first. Connected clusters are the fourth phase of
-Broder (1997); the other two linkages are stricter. What is grouped are *units*: exact copies are put together
+Broder (1997); the other two linkages are stricter. Clusters consist of *units*: exact copies are put together
 before anything is compared, and so are texts with the same symbols. The result depends on the documents and
 their keys only. It must never depend on the numbers of contents, or on the order in which documents came.
 """

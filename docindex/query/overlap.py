@@ -59,8 +59,8 @@ class ContentPlaces:
 class FingerprintOverlap:
     """The hashes that contents of an index have in common: a `GroupSource`, and exact counts.
 
-    `living` are all contents of the index, `contents` those that take part. A place is a number of one of
-    these. Hashes that more than `ignore_above` of the living contents have are not counted.
+    `living` are all contents of the index, `contents` those that take part, both ascending. A place is an
+    index into `contents`. Hashes that more than `ignore_above` of the living contents have are not counted.
     """
 
     def __init__(self, scope: Scope, living: I64, contents: I64, ignore_above: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Resolve what a caller asks with - a text, a key or an id - and give its text, fingerprints and sketch.
+"""Resolve a query - a text, a key or an id - and give its text, fingerprints and sketch.
 
 A string that is the key of a document stands for that document; any other string is a text. Must never
 keep a copy of a text that the index has.

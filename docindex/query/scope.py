@@ -21,7 +21,7 @@ CheckCancelled = Callable[[], None]
 
 
 NOTHING_IGNORED = Ignored()
-"""What a scope ignores that knows no boilerplate."""
+"""The value of `Scope.ignored` without boilerplate."""
 
 
 def never_cancelled() -> None:

@@ -163,7 +163,7 @@ def _common(scope: Scope, hashes: U64, ignore_above: int) -> U64:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Candidates:
-    """What the inverted index says of the contents: counts and scores may be too high, but never too low."""
+    """Contents from the inverted index. Their counts and scores may be too high, but never too low."""
 
     contents: I64
     counts: I64
@@ -212,7 +212,7 @@ class _Candidate:
 
 
 def _best_first(scope: Scope, contents: I64, promised: I64, limit: int | None) -> Iterator[list[_Candidate]]:
-    """The documents of some contents in batches, ordered by what is promised, then by key."""
+    """The documents of some contents in batches, ordered by the promised score or count, then by key."""
     step = size = limit or _ALL_AT_ONCE
     while len(contents):
         # All that promise as much as the last one belong to the same batch: their keys decide the order.

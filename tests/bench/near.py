@@ -1,6 +1,7 @@
-"""Measure simhash look-ups, one and a million, beside scans, and the cost of the SQL indexes, in one run.
+"""Measure simhash look-ups, one and a million, compared with scans; and the cost of the SQL indexes.
 
-Half a million simhash values are random. As many differ from one of those in up to ten bits.
+All is measured in one run. Half a million simhash values are random. As many differ from one of those in up
+to ten bits.
 """
 
 import tempfile
@@ -26,7 +27,7 @@ def run(options):
         building(paths, filling, options.rounds)
         with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
             one(db, simhashes)
-            beside(db, simhashes, options.rounds)
+            scans(db, simhashes, options.rounds)
             many(db, simhashes, options.rounds)
 
 
@@ -128,8 +129,8 @@ def one(db, simhashes):
         )
 
 
-def beside(db, simhashes, rounds):
-    """Time look-ups at distance 3, beside scans of all values."""
+def scans(db, simhashes, rounds):
+    """Time look-ups at distance 3, compared with scans of all values."""
     queries = np.random.default_rng(5).choice(simhashes, 20 * rounds).tolist()
 
     def median(work):
@@ -148,7 +149,7 @@ def beside(db, simhashes, rounds):
         return [number for number, simhash in rows if (simhash % (1 << 64) ^ query).bit_count() <= 3]
 
     ours = median(lambda query: simhash_index.find_near(db, [query], 3))
-    print(f"at distance 3, beside it: {ours:.3f} ms")
+    print(f"at distance 3, compared with scans: {ours:.3f} ms")
     in_memory = median(scan)
     print(f"  numpy, all held in memory: {in_memory:.3f} ms, {in_memory / ours:.1f} times as long")
     del queries[3:]

@@ -1,7 +1,7 @@
-"""Measure searches, beside reading the same blocks alone and beside SQL on a plain table, in one run.
+"""Measure searches, compared with only reading the same blocks, and with SQL on a plain table, in one run.
 
 Then it measures how much a coarse search misses, how much slower a search is in an index ten times as large,
-how often the source of an excerpt is found, and all pairs beside copydetect and sim_text where installed.
+how often the source of an excerpt is found, and all pairs, compared with copydetect and sim_text if present.
 """
 
 import contextlib
@@ -237,7 +237,7 @@ def larger(index, texts, queries, folder):
 
 
 def pairs(index, texts, folder):
-    """Time all pairs, beside two programs that compare all with all."""
+    """Time all pairs, compared with two programs that compare all texts with all others."""
     begin = time.perf_counter()
     found = list(index.pairs(min_resemblance=0.5))
     ours = time.perf_counter() - begin
