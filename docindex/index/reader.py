@@ -9,18 +9,19 @@ import functools
 from collections.abc import Iterable, Iterator
 
 from docindex.index.boilerplate import Boilerplate
-from docindex.query import argument_checks, clusters, compare, near, pairs, search, similar
-from docindex.query.clusters import Cluster, Linkage
-from docindex.query.compare import Comparison
+from docindex.query import argument_checks
+from docindex.query.clusters import Cluster, Linkage, check_linkage, find_clusters
+from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
-from docindex.query.near import Neighbour
-from docindex.query.pairs import Pairs, checked_threshold
+from docindex.query.near import Neighbour, find_near
+from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
 from docindex.query.passages import Passage, align
 from docindex.query.resolve import Id, Query, kept_text, resolve
 from docindex.query.scope import NOTHING_IGNORED, Scope
-from docindex.query.search import Match, PassageFinder
+from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions
+from docindex.query.similar import find_similar
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
 from docindex.storage.connection import Transactions
@@ -79,7 +80,7 @@ class IndexReader:
         options.check(self.recipe)
         with open_scope(self, where) as scope:
             asked = resolve(scope.db, query)
-            return search.search(scope, asked, options, self._passage_finder(asked))
+            return find_matches(scope, asked, options, self._passage_finder(asked))
 
     def similar(
         self, query: str | Id, min_resemblance: float = 0.8, *, where: Where | None = None
@@ -100,7 +101,7 @@ class IndexReader:
         argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
         with open_scope(self, where) as scope:
             asked = resolve(scope.db, query)
-            return similar.similar(scope, asked, min_resemblance, self._passage_finder(asked))
+            return find_similar(scope, asked, min_resemblance, self._passage_finder(asked))
 
     def near(self, query: str | int, distance: int = 3, *, where: Where | None = None) -> list[Neighbour]:
         """The documents whose simhash differs in at most `distance` bits, the nearest first. None is missed.
@@ -119,13 +120,13 @@ class IndexReader:
         self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
         """The result of `near` for each of many queries, at a much lower cost."""
-        argument_checks.whole("distance", distance, least=0, most=63)
+        argument_checks.whole_number("distance", distance, least=0, most=63)
         if isinstance(queries, (str, bytes)):
             raise TypeError("near_many takes many texts, keys or numbers, not a single one; use near")
         # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(queries)
         with open_scope(self, where, boilerplate=False) as scope:
-            return near.near_many(scope, asked, distance)
+            return find_near(scope, asked, distance)
 
     def pairs(
         self,
@@ -151,7 +152,7 @@ class IndexReader:
         [('draft', 'final', 1.0)]
         """
         threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return pairs.pairs(functools.partial(open_scope, self, where), threshold)
+        return find_pairs(functools.partial(open_scope, self, where), threshold)
 
     def containments(
         self,
@@ -173,7 +174,7 @@ class IndexReader:
         [('line', 'speech')]
         """
         threshold = checked_threshold(None, min_containment, method, ignore_above)
-        return pairs.containments(functools.partial(open_scope, self, where), threshold)
+        return find_containments(functools.partial(open_scope, self, where), threshold)
 
     def clusters(
         self,
@@ -197,10 +198,10 @@ class IndexReader:
         ...     [cluster.keys for cluster in index.clusters()]
         [('a', 'b')]
         """
-        clusters.check_linkage(linkage)
+        check_linkage(linkage)
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)
         with open_scope(self, where) as scope:
-            return clusters.clusters(scope, threshold, linkage)
+            return find_clusters(scope, threshold, linkage)
 
     def compare(self, a: str | Id, b: str | Id) -> Comparison:
         """How much two texts or documents have in common, and their common passages.
@@ -212,7 +213,7 @@ class IndexReader:
         (1.0, 0.33, True)
         """
         with open_scope(self) as scope:
-            return compare.compare(scope, resolve(scope.db, a), resolve(scope.db, b))
+            return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
     def measures(self, a: str | Id, b: str | Id) -> Measures:
         """The numbers that `compare` gives, without the passages: several times as fast.
@@ -223,7 +224,7 @@ class IndexReader:
         1.0
         """
         with open_scope(self) as scope:
-            return compare.measured(scope, resolve(scope.db, a), resolve(scope.db, b))
+            return measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
     def _passage_finder(self, query: Query) -> PassageFinder:
         """A function that finds the passages which a query and a content have in common."""

@@ -7,10 +7,10 @@ import numbers
 import operator
 
 
-def whole(name: str, number: object, least: int = 1, most: int | None = None) -> None:
+def whole_number(name: str, number: object, least: int = 1, most: int | None = None) -> None:
     """`TypeError` unless a value is a whole number; `ValueError` unless it is within bounds.
 
-    >>> whole("limit", 5)
+    >>> whole_number("limit", 5)
     """
     if isinstance(number, bool) or not isinstance(number, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {number!r}")

@@ -64,7 +64,7 @@ class Cluster:
         return sum(member.why != "exact copy" for member in self.members)
 
 
-def clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> list[Cluster]:
+def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> list[Cluster]:
     """The documents in groups of two and more, the largest first.
 
     A pair is two documents that reach the threshold, and they are each other's partners. "connected": any two

@@ -34,12 +34,12 @@ class Comparison(Measures):
         return max(self.passages, key=lambda passage: passage.length, default=None)
 
 
-def measured(scope: Scope, a: Query, b: Query) -> Measures:
+def measure_texts(scope: Scope, a: Query, b: Query) -> Measures:
     """How much two texts share: exact, by shingles, if both texts are kept; else estimated by slots."""
     return _measured(scope, (a, b), (a.text(scope.db), b.text(scope.db)))
 
 
-def compare(scope: Scope, a: Query, b: Query) -> Comparison:
+def compare_texts(scope: Scope, a: Query, b: Query) -> Comparison:
     """How much two texts share, and their common passages, if both texts are kept."""
     text_a, text_b = a.text(scope.db), b.text(scope.db)
     measures = _measured(scope, (a, b), (text_a, text_b))

@@ -40,7 +40,7 @@ class Threshold:
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if self.ignore_above is not None:
-            argument_checks.whole("ignore_above", self.ignore_above)
+            argument_checks.whole_number("ignore_above", self.ignore_above)
             if self.method != "fingerprints":
                 raise ValueError(
                     f"ignore_above counts the texts that have a fingerprint, and {self.method} know no "

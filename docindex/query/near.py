@@ -26,7 +26,7 @@ class Neighbour:
     """The number of bits, of 64, in which the two simhash values differ."""
 
 
-def near_many(scope: Scope, queries: Sequence[str | int], distance: int) -> list[list[Neighbour]]:
+def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list[list[Neighbour]]:
     """For each query the documents within a distance, the nearest first, then in the order of their keys.
 
     A whole number that is not an `Id` is a simhash value.

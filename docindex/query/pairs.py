@@ -102,7 +102,7 @@ class Pairs(Iterable[Pair]):
         return partners
 
 
-def pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
+def find_pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     """All pairs of documents that reach a threshold.
 
     By fingerprints none is missed, and their numbers are exact: they count the different hashes of the
@@ -114,7 +114,7 @@ def pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     return Pairs(open_scope, found, found.scores(threshold.measure))
 
 
-def containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
+def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     """All pairs of documents of which the first is contained in the second, by the threshold or more."""
     with open_scope() as scope:
         found = join_pairs(scope, threshold)

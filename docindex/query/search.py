@@ -55,7 +55,9 @@ PassageFinder = Callable[[int], list[Passage]]
 """Gives the passages that a content has in common with the query."""
 
 
-def search(scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder) -> list[Match]:
+def find_matches(
+    scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
+) -> list[Match]:
     """The documents that share fingerprints with a query, ordered by score, then by key."""
     hashes = _query_hashes(scope, query, options)
     if not len(hashes.counting):

@@ -27,7 +27,7 @@ class SearchOptions:
     def check(self, recipe: Recipe) -> None:
         """`TypeError` or `ValueError` for options that are out of range."""
         if self.window is not None:
-            argument_checks.whole("window", self.window, most=_LARGEST_WINDOW)
+            argument_checks.whole_number("window", self.window, most=_LARGEST_WINDOW)
             if self.window < recipe.window:
                 raise ValueError(
                     f"window={self.window} is smaller than the window of the index, {recipe.window}; "
@@ -35,8 +35,8 @@ class SearchOptions:
                 )
         for name in ("budget", "limit", "ignore_above"):
             if getattr(self, name) is not None:
-                argument_checks.whole(name, getattr(self, name))
-        argument_checks.whole("min_shared", self.min_shared, least=0)
+                argument_checks.whole_number(name, getattr(self, name))
+        argument_checks.whole_number("min_shared", self.min_shared, least=0)
         argument_checks.share("min_containment", self.min_containment)
         argument_checks.share("min_resemblance", self.min_resemblance)
         if self.rank not in ("rarity", "count", "containment"):

@@ -28,7 +28,9 @@ RECALL = 0.99
 _ERRORS = 4.0
 
 
-def similar(scope: Scope, query: Query, min_resemblance: float, passages_with: PassageFinder) -> list[Match]:
+def find_similar(
+    scope: Scope, query: Query, min_resemblance: float, passages_with: PassageFinder
+) -> list[Match]:
     """The documents whose resemblance to the query is at least `min_resemblance`, the most similar first.
 
     The numbers are exact if both texts are kept, else estimated from the slots.

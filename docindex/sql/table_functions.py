@@ -92,7 +92,7 @@ def _search(
     max_rows: Any = None,
 ) -> Iterable[Row]:
     if max_rows is not None:
-        argument_checks.whole("max_rows", max_rows)
+        argument_checks.whole_number("max_rows", max_rows)
     found = reader.search(
         text_or_id(query), window=window, budget=budget, min_containment=min_containment, limit=max_rows
     )

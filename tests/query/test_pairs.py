@@ -18,7 +18,7 @@ from docindex.kernels.minhash import estimate_resemblance
 from docindex.query import candidates, overlap, pair_join
 from docindex.query.joined_pairs import Threshold
 from docindex.query.measures import Measures, by_slots
-from docindex.query.pairs import containments, pairs
+from docindex.query.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
 from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
@@ -110,13 +110,13 @@ def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None
         Threshold(measure=measure, least=least, ignore_above=ignore_above)
         for measure in ("resemblance", "containment")
     )
-    found = pairs(scopes, resemblance)
+    found = find_pairs(scopes, resemblance)
     assert shown(found) == brute_pairs(sets, least)
     assert shown(found) == brute_pairs(sets, least)  # pairs can be iterated again
     assert found.set_aside == aside
-    found = pairs(scopes, containment)
+    found = find_pairs(scopes, containment)
     assert shown(found) == brute_pairs(sets, least, measure="containment")
-    found = containments(scopes, containment)
+    found = find_containments(scopes, containment)
     assert shown(found) == brute_containments(sets, least)
     assert found.set_aside == aside
 
@@ -268,7 +268,7 @@ def test_statements_use_an_index_or_read_a_whole_table_once():
             ignored = sorted(hash_sets(index)[0][next(iter(index))][0])[:3]
             threshold = Threshold(measure="resemblance", least=0.5, method=method)
             statements.clear()
-            list(pairs(functools.partial(scope_of, index, ignored), threshold))
+            list(find_pairs(functools.partial(scope_of, index, ignored), threshold))
             db.exec_trace = None
             scans = [
                 (step, sql)
@@ -370,7 +370,7 @@ def test_ignoring_all_hashes_leaves_only_texts_with_the_same_symbols():
         everything = set().union(*(own for own, _ in sets.values()))
         check(index, 0.5, ignored=everything)
         threshold = Threshold(measure="resemblance", least=0.1)
-        found = pairs(functools.partial(scope_of, index, everything), threshold)
+        found = find_pairs(functools.partial(scope_of, index, everything), threshold)
         assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
 
 
@@ -581,7 +581,7 @@ def test_pairs_can_be_stopped_at_every_step():
 
             scopes = functools.partial(scope_of, index, check_cancelled=check_cancelled)
             try:
-                pairs(scopes, Threshold(measure="resemblance", least=0.5))
+                find_pairs(scopes, Threshold(measure="resemblance", least=0.5))
             except KeyboardInterrupt:
                 continue
             break
