@@ -119,11 +119,11 @@ doc_search(query*, window=NULL, budget=NULL, min_containment=0, max_rows=NULL)
     found unless `max_rows` says how many.
 
 doc_similar(query*, min_resemblance=0.8)
-    key, id, resemblance, containment, reverse_containment, shared, basis, error
+    key, id, resemblance, containment, reverse_containment, shared, basis, resemblance_error
 
     The documents that resemble the query, most similar first. If `basis` is "shingles", the
-    numbers count shingles and are exact; if it is "slots", they are estimates and `error` is the
-    standard error of `resemblance`. As in `Index.similar`.
+    numbers count shingles and are exact; if it is "slots", they are estimates, and
+    `resemblance_error` is the standard error of `resemblance`. As in `Index.similar`.
 
 doc_near(query*, within=3)
     key, id, distance

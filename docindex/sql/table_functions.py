@@ -112,7 +112,7 @@ def _similar(reader: IndexReader, query: Value, min_resemblance: Any = 0.8) -> I
 
 
 def _near(reader: IndexReader, query: Value, within: Any = 3) -> Iterable[Row]:
-    argument_checks.whole("within", within, least=0, most=63)
+    argument_checks.whole_number("within", within, least=0, most=63)
     for found in reader.near(_key_or_text(query), within):
         yield found.key, found.id, found.distance
 

@@ -21,7 +21,7 @@ TABLE_COLUMNS = {
         "query window budget min_containment max_rows schema",
     ),
     "doc_similar": (
-        "key id resemblance containment reverse_containment shared basis error",
+        "key id resemblance containment reverse_containment shared basis resemblance_error",
         "query min_resemblance schema",
     ),
     "doc_near": ("key id distance", "query within schema"),
