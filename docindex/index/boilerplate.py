@@ -51,13 +51,13 @@ class Boilerplate:
             name = checked_key(name)
             # A window of one k-gram selects every k-gram.
             grams, _ = text_fingerprints(text, dataclasses.replace(self._recipe, window=1))
-            templates.put(db, Template(name, text), grams, shingle_set(text, self._recipe))
+            templates.put_template(db, Template(name, text), grams, shingle_set(text, self._recipe))
         return name
 
     def remove(self, template: str) -> None:
         """Stop ignoring a template, given by its name or its text; `KeyError` for an unknown one."""
         with self._store.writing() as db:
-            if not (can_be_stored(template) and templates.remove(db, str.__str__(template))):
+            if not (can_be_stored(template) and templates.remove_template(db, str.__str__(template))):
                 raise KeyError(template)
 
     def __iter__(self) -> Iterator[Template]:

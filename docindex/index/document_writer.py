@@ -27,4 +27,6 @@ def write_documents(
         if document.hash not in known and document.hash not in sketched:
             (document.sketches,) = sketch_batches([document.text], recipe)
             sketched.add(document.hash)
-    segment_writer.add_postings(db, contents.put(db, documents, known, recipe, store_text=store_text))
+    segment_writer.add_postings(
+        db, contents.put_documents(db, documents, known, recipe, store_text=store_text)
+    )

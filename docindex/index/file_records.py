@@ -28,7 +28,7 @@ class FileRecords:
     def put(self, known: Iterable[Tracked]) -> None:
         """Add or replace the records of some files."""
         with self._store.writing() as db:
-            file_rows.put(db, known)
+            file_rows.put_files(db, known)
 
     def forget(self, gone: Iterable[Tracked]) -> None:
         """Remove the records of some files, and the documents of those that are texts."""
@@ -36,7 +36,7 @@ class FileRecords:
             for file in gone:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
-                    contents.remove(db, file.key, self._recipe)
+                    contents.remove_document(db, file.key, self._recipe)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.
@@ -50,7 +50,7 @@ class FileRecords:
                 taken = file.kind == TEXT and contents.get(db, file.key) is not None
                 if not taken and (file.kind != TEXT or contents.rename(db, old, file.key)):
                     file_rows.forget(db, old)
-                    file_rows.put(db, [file])
+                    file_rows.put_files(db, [file])
                     done.add(old)
         return done
 

@@ -157,7 +157,7 @@ class Index(IndexReader):
     def remove(self, key: str) -> None:
         """Remove a document; `KeyError` for an unknown key."""
         with self._store.writing() as db:
-            if not (can_be_stored(key) and contents.remove(db, str.__str__(key), self.recipe)):
+            if not (can_be_stored(key) and contents.remove_document(db, str.__str__(key), self.recipe)):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:

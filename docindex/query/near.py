@@ -38,7 +38,7 @@ def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list
             simhashes.append(int(query))
         else:
             simhashes.append(resolve(scope.db, query).stored_sketch(scope).simhash)
-    places, contents, distances = simhash_index.find_near(
+    places, contents, distances = simhash_index.near_simhashes(
         scope.db, as_bits(simhashes), distance, scope.check_cancelled
     )
     found: list[list[Neighbour]] = [[] for _ in simhashes]

@@ -124,7 +124,7 @@ def _by_slots(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> Jo
     slots_of_each = scope.recipe.slots
     contents = classes.sizes.contents[classes.order]
     shingles = classes.sizes.shingles[classes.order]
-    slots = bulk.stored_slots(scope.db, contents, slots_of_each)
+    slots = bulk.slot_rows(scope.db, contents, slots_of_each)
     table, needs = _groups_of_slots(scope.recipe, threshold, slots, shingles)
     class_of = owners(classes.starts)
     found: list[_Columns] = []

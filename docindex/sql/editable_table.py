@@ -131,7 +131,7 @@ class DocIndexTable:
         document = _changed_document(before, key, fields)
         with place.transactions.writing() as db:
             if taken:
-                contents.remove(db, key, place.reader.recipe)
+                contents.remove_document(db, key, place.reader.recipe)
             contents.relabel(db, row, key, document.meta)
             if changed:
                 _put(db, place, document)
@@ -141,7 +141,7 @@ class DocIndexTable:
         place = self.located
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
-                contents.remove(db, document.key, place.reader.recipe)
+                contents.remove_document(db, document.key, place.reader.recipe)
 
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.

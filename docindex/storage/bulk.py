@@ -57,7 +57,7 @@ def copied(db: apsw.Connection) -> I64:
     return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
 
 
-def stored_slots(db: apsw.Connection, contents: I64, count: int) -> U32:
+def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
     """The slots of some contents, one row for each. `count` is the number of slots of the recipe."""
     slots = np.empty((len(contents), count), np.uint32)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):

@@ -102,7 +102,7 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
     return dict(found)
 
 
-def put(
+def put_documents(
     db: apsw.Connection,
     incoming: Sequence[Incoming],
     contents_of: dict[bytes, int],
@@ -131,7 +131,7 @@ def put(
     return postings
 
 
-def remove(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
+def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
     """Remove a document, and its content if no other document has it. False for an unknown key."""
     content = value(db, "delete from main.document where key = ? returning content", (key,))
     if content is None:

@@ -49,7 +49,7 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
     return known
 
 
-def put(db: apsw.Connection, files: Iterable[Tracked]) -> None:
+def put_files(db: apsw.Connection, files: Iterable[Tracked]) -> None:
     """Store files, replacing the records with the same keys."""
     db.executemany(FILE.replace, (FILE.with_sum(_row(file)) for file in files))
 

@@ -63,7 +63,7 @@ _ALL = "select id, simhash from main.content"
 _COUNT = "select count(*) from (select 1 from main.content limit ?)"
 
 
-def find_near(
+def near_simhashes(
     db: apsw.Connection,
     simhashes: ArrayLike,
     distance: int,

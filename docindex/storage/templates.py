@@ -47,7 +47,7 @@ class Ignored:
         return shingles[~np.isin(shingles, self.shingles)] if len(self.shingles) else shingles
 
 
-def put(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> None:
+def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> None:
     """Store a template with its k-gram hashes and shingles. Replaces templates with its name or text."""
     hash_ = text_hash(template.text)
     db.execute("delete from main.boilerplate where name = ? or hash = ?", (template.name, hash_))
@@ -62,7 +62,7 @@ def put(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> N
     db.execute(BOILERPLATE.insert, BOILERPLATE.with_sum(row))
 
 
-def remove(db: apsw.Connection, name: str) -> bool:
+def remove_template(db: apsw.Connection, name: str) -> bool:
     """Remove a template by its name or its text. False if there is no such template."""
     return (
         value(

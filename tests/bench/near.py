@@ -113,7 +113,7 @@ def one(db, simhashes):
         took, found, rounds = [], 0, LOOKED_UP if distance < 9 else 5
         for query in random.choice(simhashes, rounds).tolist():
             start = time.perf_counter()
-            _, contents, _ = simhash_index.find_near(db, [query], distance)
+            _, contents, _ = simhash_index.near_simhashes(db, [query], distance)
             took.append(1000 * (time.perf_counter() - start))
             found += len(contents)
         values = sum(
@@ -148,7 +148,7 @@ def scans(db, simhashes, rounds):
         rows = db.execute("select id, simhash from content not indexed").fetchall()
         return [number for number, simhash in rows if (simhash % (1 << 64) ^ query).bit_count() <= 3]
 
-    ours = median(lambda query: simhash_index.find_near(db, [query], 3))
+    ours = median(lambda query: simhash_index.near_simhashes(db, [query], 3))
     print(f"at distance 3, compared with scans: {ours:.3f} ms")
     in_memory = median(scan)
     print(f"  numpy, all held in memory: {in_memory:.3f} ms, {in_memory / ours:.1f} times as long")
@@ -168,7 +168,7 @@ def many(db, simhashes, rounds):
         took = []
         for _ in range(rounds):
             start = time.perf_counter()
-            places, _, _ = simhash_index.find_near(db, queries, distance)
+            places, _, _ = simhash_index.near_simhashes(db, queries, distance)
             took.append(time.perf_counter() - start)
         design = simhash_index._cheapest_design(COUNT, COUNT, distance)
         print(f"{distance:8} {len(places):10,} found in {np.median(took):6.2f} s, {design.tables:2} tables")
@@ -180,5 +180,5 @@ def many(db, simhashes, rounds):
     print(f"  numpy, a scan for each of them, from {len(some)}: {scan:.0f} s")
     for number in (1000, 10_000, 100_000):
         start = time.perf_counter()
-        simhash_index.find_near(db, queries[:number], 3)
+        simhash_index.near_simhashes(db, queries[:number], 3)
         print(f"  {number:,} at distance 3: {time.perf_counter() - start:.3f} s")

@@ -43,20 +43,20 @@ def plain(simhashes, query, distance, first=10, step=3):
     return sorted(pair for pair in apart if pair[0] <= distance)
 
 
-def find_near_one(db, simhash, distance):
-    """What `find_near` returns for a single simhash, as (distance, content) pairs."""
-    places, contents, distances = simhash_index.find_near(db, [simhash], distance)
+def near_one(db, simhash, distance):
+    """What `near_simhashes` returns for a single simhash, as (distance, content) pairs."""
+    places, contents, distances = simhash_index.near_simhashes(db, [simhash], distance)
     assert not places.any()
     return list(zip(distances.tolist(), contents.tolist(), strict=True))
 
 
 def triples(found):
-    """The arrays that `find_near` returns, as (place, content, distance) triples."""
+    """The arrays that `near_simhashes` returns, as (place, content, distance) triples."""
     return list(zip(*(column.tolist() for column in found), strict=True))
 
 
 def in_order(found):
-    """All parts that `_by_lookup` or `_by_scan` yields, as triples in the order of `find_near`."""
+    """All parts that `_by_lookup` or `_by_scan` yields, as triples in the order of `near_simhashes`."""
     places, contents, distances = np.concatenate([np.empty((3, 0), np.int64), *found], axis=1)
     return sorted(zip(places.tolist(), distances.tolist(), contents.tolist(), strict=True))
 
@@ -84,11 +84,11 @@ def test_lookup_finds_what_the_definition_says(family, distance):
 
 @given(families(), st.integers(0, BITS - 1))
 @example(([HIGH, 0, 2**BITS - 1], HIGH - 1), 63)
-def test_find_near_finds_what_the_definition_says(family, distance):
+def test_near_simhashes_finds_what_the_definition_says(family, distance):
     simhashes, query = family
     db = filled(simhashes)
-    assert find_near_one(db, query, distance) == plain(simhashes, query, distance)
-    found = simhash_index.find_near(db, [query], distance)
+    assert near_one(db, query, distance) == plain(simhashes, query, distance)
+    found = simhash_index.near_simhashes(db, [query], distance)
     assert [column.dtype for column in found] == [np.int64, np.int64, np.int64]
 
 
@@ -123,10 +123,10 @@ def test_every_pattern_of_up_to_three_flipped_bits_is_found():
     simhashes = [centre ^ pattern for pattern in patterns]
     db = filled(simhashes)
     for distance, expected in ((0, 1), (1, 65), (2, 2081), (3, 43_745)):
-        assert len(find_near_one(db, centre, distance)) == expected
+        assert len(near_one(db, centre, distance)) == expected
     # The first pattern of three bits has them at one end, the last pattern at the other.
     for simhash in (simhashes[2081], simhashes[-1]):
-        assert find_near_one(db, simhash, 3) == plain(simhashes, simhash, 3)
+        assert near_one(db, simhash, 3) == plain(simhashes, simhash, 3)
 
 
 def test_flipped_bits_are_found_however_they_are_spread_over_the_blocks():
@@ -170,9 +170,9 @@ def test_look_up_and_reading_all_give_the_same_answer(distance):
     for _ in range(distance):
         simhashes[1000:2000] ^= np.uint64(1) << rng.integers(0, BITS, 1000, np.uint64)
     db, queries = filled(simhashes.tolist()), simhashes[rng.integers(0, 3000, 500)]
-    found = triples(simhash_index.find_near(db, queries, distance))
+    found = triples(simhash_index.near_simhashes(db, queries, distance))
     looked_up = in_order(simhash_index._by_lookup(db, queries[:20], distance))
-    one_by_one = [(n, *pair) for n, one in enumerate(queries) for pair in find_near_one(db, one, distance)]
+    one_by_one = [(n, *pair) for n, one in enumerate(queries) for pair in near_one(db, one, distance)]
     assert [(place, apart, content) for place, content, apart in found] == one_by_one
     assert looked_up == [hit for hit in one_by_one if hit[0] < 20]
     assert len(found) > 800  # each query and its copy, unless flips moved them too far apart
@@ -183,7 +183,7 @@ def test_the_answer_is_the_same_just_below_and_above_the_number_where_look_ups_b
     enough = simhash_index._min_contents(1, distance)
     for count in (enough - 1, enough, enough + 1):
         simhashes = [HIGH ^ number << 20 for number in range(count)]
-        assert find_near_one(filled(simhashes), HIGH, distance) == plain(simhashes, HIGH, distance)
+        assert near_one(filled(simhashes), HIGH, distance) == plain(simhashes, HIGH, distance)
 
 
 @pytest.mark.parametrize("queries", [1, 5])
@@ -194,7 +194,7 @@ def test_few_contents_are_all_read_and_many_are_looked_up(queries):
     for count, expected in ((enough - 1, {simhash_index._ALL}), (enough, set(simhash_index._PROBES))):
         ran, db = set(), filled([number << 20 for number in range(count)])
         db.exec_trace = lambda _, statement, __, ran=ran: ran.add(statement) or True
-        simhash_index.find_near(db, simhashes, 3)
+        simhash_index.near_simhashes(db, simhashes, 3)
         assert ran == {simhash_index._COUNT, *expected}
     # There are so many values to look up that no number of contents makes it worthwhile.
     assert simhash_index._min_contents(1, 63) == simhash_index._NEVER
@@ -203,7 +203,7 @@ def test_few_contents_are_all_read_and_many_are_looked_up(queries):
 
 def test_the_answer_is_ordered_by_query_then_distance_then_content():
     db = filled([7, 1, 3, 1, 0])
-    assert triples(simhash_index.find_near(db, np.array([1, 0], np.uint64), 2)) == [
+    assert triples(simhash_index.near_simhashes(db, np.array([1, 0], np.uint64), 2)) == [
         *((0, 13, 0), (0, 19, 0), (0, 16, 1), (0, 22, 1), (0, 10, 2)),
         *((1, 22, 0), (1, 13, 1), (1, 19, 1), (1, 16, 2)),
     ]
@@ -212,9 +212,9 @@ def test_the_answer_is_ordered_by_query_then_distance_then_content():
 def test_an_empty_index_and_an_empty_query_give_an_empty_answer():
     with docindex.open(":memory:") as index, index._store.reading() as db:
         for distance in (0, 3, 63):
-            assert find_near_one(db, HIGH, distance) == []
-            assert triples(simhash_index.find_near(db, np.array([1, 2], np.uint64), distance)) == []
-    for found in simhash_index.find_near(filled([1, 2]), np.array([], np.uint64), 3):
+            assert near_one(db, HIGH, distance) == []
+            assert triples(simhash_index.near_simhashes(db, np.array([1, 2], np.uint64), distance)) == []
+    for found in simhash_index.near_simhashes(filled([1, 2]), np.array([], np.uint64), 3):
         assert (len(found), found.dtype) == (0, np.int64)
 
 
@@ -227,7 +227,7 @@ def test_only_contents_that_exist_are_found():
         def near():
             simhash = index["first"].simhash
             with index._store.reading() as db:
-                found = find_near_one(db, simhash, 63)
+                found = near_one(db, simhash, 63)
             return {
                 content: (simhash ^ index[key].simhash).bit_count() == apart
                 for apart, content in found
@@ -249,16 +249,16 @@ def test_only_contents_that_exist_are_found():
 def test_an_impossible_distance_is_refused(distance):
     db = filled([1])
     with pytest.raises(ValueError, match=f"a distance of {distance}: expected 0 to 63"):
-        simhash_index.find_near(db, [1], distance)
+        simhash_index.near_simhashes(db, [1], distance)
     with pytest.raises(ValueError, match="expected 0 to 63"):
-        simhash_index.find_near(db, np.array([], np.uint64), distance)
+        simhash_index.near_simhashes(db, np.array([], np.uint64), distance)
 
 
 def test_a_simhash_beyond_64_bits_is_refused_and_a_signed_one_is_accepted():
     db = filled([HIGH | 5])
     with pytest.raises(ValueError, match="64 bits"):
-        simhash_index.find_near(db, [1 << 64], 3)
-    assert find_near_one(db, (HIGH | 5) - (1 << 64), 0) == [(0, 10)]
+        simhash_index.near_simhashes(db, [1 << 64], 3)
+    assert near_one(db, (HIGH | 5) - (1 << 64), 0) == [(0, 10)]
 
 
 @pytest.mark.parametrize("told_sizes", [False, True])
