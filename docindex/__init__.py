@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
     from docindex.query.clusters import Cluster, Member
     from docindex.query.compare import Comparison
+    from docindex.query.measures import Measures
     from docindex.query.near import Neighbour
     from docindex.query.pairs import Pair, Pairs
     from docindex.query.passages import Passage
@@ -62,6 +63,7 @@ _HOMES = {
     "docindex.opening": ("open",),
     "docindex.query.clusters": ("Cluster", "Member"),
     "docindex.query.compare": ("Comparison",),
+    "docindex.query.measures": ("Measures",),
     "docindex.query.near": ("Neighbour",),
     "docindex.query.pairs": ("Pair", "Pairs"),
     "docindex.query.passages": ("Passage",),
@@ -91,6 +93,7 @@ __all__ = [
     "Index",
     "Key",
     "Match",
+    "Measures",
     "Member",
     "Neighbour",
     "NotAnIndex",

@@ -1,36 +1,94 @@
-"""The public names are those the README lists, and each is explained by an example that runs."""
+"""The README lists all public names, methods and fields, and each function is explained by an example."""
 
+import dataclasses
+import importlib
 import inspect
 import re
 from pathlib import Path
 
+import pytest
+
 import docindex
 
 README = Path(__file__).parent.parent / "README.md"
+SECTION = README.read_text("utf-8").split("\n## Names", 1)[1].split("\n## ", 1)[0]
+ROWS = [line.split(" | ", 1) for line in SECTION.splitlines() if line.startswith("| `docindex.")]
+CALLS = [line for line in SECTION.splitlines() if line.startswith("| `index")]
+
+NAMES = sorted(set(docindex.__all__) - {"__version__"})
+# What every object of a built-in base class has, too.
+BASES = (dict, int, list, str, tuple, Exception)
+
+
+def members(cls):
+    """The public methods, properties and fields of a class, without those of built-in classes."""
+    inherited = {name for base in BASES if issubclass(cls, base) for name in dir(base)}
+    fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
+    return {name for name in {*dir(cls), *fields} - inherited if not name.startswith("_")}
+
+
+def named_in(text):
+    return set(re.findall(r"`(?:index\.)?(\w+)(?:\([^`]*\))?`", text))
 
 
 def test_the_readme_lists_the_public_names_and_no_others():
-    section = README.read_text("utf-8").split("## Names", 1)[1].split("\n## ", 1)[0]
-    listed = set(re.findall(r"^\| `docindex\.(\w+)", section, re.MULTILINE))
-    assert listed == set(docindex.__all__) - {"__version__"}
+    listed = [name for row in ROWS for cell in row for name in re.findall(r"`docindex\.([A-Za-z]\w*)", cell)]
+    assert sorted(set(listed) - {"folders"}) == NAMES
 
 
-def test_all_public_names_exist_and_say_what_they_are():
-    for name in set(docindex.__all__) - {"__version__"}:
-        assert inspect.getdoc(getattr(docindex, name)), name
+def test_the_readme_lists_the_fields_and_methods_of_every_value():
+    measures = members(docindex.Measures)
+    for name in NAMES:
+        member = getattr(docindex, name)
+        if inspect.isclass(member) and member is not docindex.Index:
+            (row,) = (
+                " | ".join(row)
+                for row in ROWS
+                if f"`docindex.{name}`" in row[0] or f"{name}(" in row[0] or f"`docindex.{name}`" in row[1]
+            )
+            expected = members(member)
+            if name != "Measures" and expected > measures:
+                assert "measures" in row, name
+                expected -= measures
+            assert expected - {"path"} <= named_in(row), name
+
+
+def test_the_readme_lists_the_methods_and_attributes_of_an_index():
+    with docindex.open(":memory:") as index:
+        expected = members(docindex.Index) | {name for name in vars(index) if not name.startswith("_")}
+    listed = {name for call in CALLS for name in re.findall(r"`index\.(\w+)", call)}
+    assert listed == expected
+
+
+def test_the_readme_lists_the_methods_of_boilerplate():
+    (call,) = (call for call in CALLS if "index.boilerplate" in call)
+    with docindex.open(":memory:") as index:
+        assert {name for name in members(type(index.boilerplate)) if f".{name}(" not in call} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_public_name_says_what_it_is(name):
+    assert inspect.getdoc(getattr(docindex, name))
+
+
+def test_every_public_method_and_attribute_of_an_index_is_documented():
+    for name in members(docindex.Index):
+        assert inspect.getdoc(inspect.getattr_static(docindex.Index, name)), name
 
 
 def test_every_public_function_has_an_example():
-    for name in docindex.__all__:
+    for name in NAMES:
         member = getattr(docindex, name)
         if inspect.isfunction(member):
             assert ">>>" in (member.__doc__ or ""), name
 
 
 def test_every_kernel_has_an_example():
-    for path in (README.parent / "docindex" / "kernels").rglob("*.py"):
-        name = ".".join(path.relative_to(README.parent).with_suffix("").parts)
-        module = __import__(name.removesuffix(".__init__"), fromlist=["*"])
+    kernels = README.parent / "docindex" / "kernels"
+    for path in kernels.rglob("*.py"):
+        module = importlib.import_module(
+            ".".join(path.relative_to(README.parent).with_suffix("").parts).removesuffix(".__init__")
+        )
         for name, member in vars(module).items():
             if (
                 inspect.isfunction(member)

@@ -12,9 +12,9 @@ from docindex.query.resolve import resolve
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, text_fingerprints
 from docindex.storage import templates
-from docindex.storage.connection import Connection, Transactions
+from docindex.storage.connection import Transactions
 from docindex.storage.contents import text_hash
-from docindex.storage.templates import Ignored, Template
+from docindex.storage.templates import Template
 from docindex.storage.values import can_be_stored
 
 
@@ -28,7 +28,6 @@ class Boilerplate:
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
         self._store = store
         self._recipe = recipe
-        self._known = Ignored()
 
     def add(self, template: str, *, name: str | None = None) -> str:
         """Ignore a text, or the present text of a document, and return the name to remove it by.
@@ -69,8 +68,3 @@ class Boilerplate:
 
     def __contains__(self, template: object) -> bool:
         return any(template in (known.name, known.text) for known in self)
-
-    def ignored(self, db: Connection) -> Ignored:
-        """The hashes to ignore, in the form that kernels need; read again only after a change."""
-        self._known = known = templates.ignored(db, self._known)
-        return known

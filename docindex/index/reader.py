@@ -23,8 +23,9 @@ from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions
 from docindex.query.similar import find_similar
 from docindex.recipe import Recipe
-from docindex.storage import user_sql
-from docindex.storage.connection import Transactions
+from docindex.storage import templates, user_sql
+from docindex.storage.connection import Connection, Transactions
+from docindex.storage.templates import Ignored
 from docindex.storage.user_sql import Where
 
 
@@ -43,6 +44,7 @@ class IndexReader:
         """The parameters with which the index was made."""
         self.boilerplate = Boilerplate(store, recipe)
         """The boilerplate: texts that comparisons ignore."""
+        self._ignored = NOTHING_IGNORED
 
     def search(
         self,
@@ -249,6 +251,13 @@ def open_scope(
     store = reader._store  # noqa: SLF001 - of a class in this module; a method would be public to hosts
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
-        ignored = reader.boilerplate.ignored(db) if boilerplate else NOTHING_IGNORED
+        ignored = _current_ignored(reader, db) if boilerplate else NOTHING_IGNORED
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
+
+
+def _current_ignored(reader: IndexReader, db: Connection) -> Ignored:
+    """The hashes that the boilerplate of an index ignores, read again only after a change."""
+    ignored = templates.ignored(db, reader._ignored)  # noqa: SLF001 - as above
+    reader._ignored = ignored  # noqa: SLF001
+    return ignored

@@ -286,11 +286,9 @@ An error names the function, what was found and what was expected. Python's sqli
 caller that a "user-defined function raised exception"; the message goes to the log `docindex`,
 and `doc_error()` gives it.
 
-    >>> connection.execute("select doc_simhash(1.5)")
-    Traceback (most recent call last):
-    sqlite3.OperationalError: user-defined function raised exception
-    >>> connection.execute("select doc_error()").fetchone()
-    ('doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL',)
+    select doc_simhash(1.5)     sqlite3.OperationalError: user-defined function raised exception
+    select doc_error()          doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL
+
     >>> connection.close()
     >>> folder.cleanup()
 
