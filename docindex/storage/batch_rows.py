@@ -49,8 +49,8 @@ class BatchRows:
         self._different = sketches.different.tolist()
         self._simhashes = sketches.simhashes.view(np.int64).tolist()
 
-    def content(self, number: int, content: int, text_hash: bytes, characters: int) -> ContentRow:
-        """The row of `content` for a text of the batch, before any part of the text is stored."""
+    def content(self, number: int, content: int, text_hash: bytes, characters: int, parts: int) -> ContentRow:
+        """The row of `content` for a text of the batch, of which some parts are stored."""
         return ContentRow(
             id=content,
             hash=text_hash,
@@ -63,7 +63,7 @@ class BatchRows:
             hashes=self._different[number],
             simhash=self._simhashes[number],
             slots=self._slots[number * self._slots_size : (number + 1) * self._slots_size],
-            parts=0,
+            parts=parts,
         )
 
     def sample(self, number: int, content: int) -> SampleRow:

@@ -80,14 +80,14 @@ def _stored_recipe(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 
 def _documents(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, DOCUMENT.select):
-        if DOCUMENT.checked(found) is None:
+        if not DOCUMENT.is_intact(found):
             yield f"document {found[0]} ({found[1]!r}) was changed by another program than docindex"
 
 
 def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     for found in stream(db, CONTENT.select):
-        row = CONTENT.row._make(found[:-1])
-        if CONTENT.checked(found) is None:
+        row = CONTENT.made(found)
+        if not CONTENT.is_intact(found):
             yield f"content {row.id} was changed"
         hashes, positions = contents.fingerprints_of(db, row.id, recipe.window)
         distances = np.diff(positions)
@@ -112,13 +112,13 @@ def _owners(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _fingerprints(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, FINGERPRINT.select):
-        if FINGERPRINT.checked(found) is None:
+        if not FINGERPRINT.is_intact(found):
             yield f"the fingerprints of content {found[0] >> PART_BITS} were changed"
 
 
 def _samples(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     for found in stream(db, SAMPLE.select):
-        if SAMPLE.checked(found) is None:
+        if not SAMPLE.is_intact(found):
             yield f"the samples of content {found[0]} were changed"
     if recipe.min_s or recipe.mod_m or recipe.level:
         for (content,) in stream(db, "select id from main.content except select content from main.sample"):
@@ -198,7 +198,7 @@ def _boilerplate(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, FILE.select):
-        if FILE.checked(found) is None:
+        if not FILE.is_intact(found):
             yield f"the record of the file {found[0]!r} does not match its checksum; scan again"
 
 

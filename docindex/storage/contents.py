@@ -7,7 +7,7 @@ Its functions run inside a transaction that the caller has begun. Must never mak
 import dataclasses
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -23,7 +23,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
 from docindex.sketching.text_parts import Parts, parts_of, source_of
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, gap_type
-from docindex.storage.rows import counter, row_sum, rows, stream, value
+from docindex.storage.rows import counter, row_sum, rows, rows_for, stream, value
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, DocumentRow
 
 _PARTS = "id between ? and ?"
@@ -123,9 +123,10 @@ def put_documents(
     first = counter(db, "content") + 1
     numbers = range(first, first + len(new))
     ids = contents_of | dict(zip(new, numbers, strict=True))
-    postings = _put_contents(db, list(new.values()), numbers, recipe)
+    texts = _put_texts(db, dict(zip(numbers, new.values(), strict=True))) if store_text else {}
+    postings = _put_contents(db, list(new.values()), numbers, texts, recipe)
     if store_text:
-        _put_texts(db, {ids[document.hash]: document for document in incoming})
+        _add_missing_texts(db, {ids[each.hash]: each for each in incoming if each.hash in contents_of})
     replaced = _put_documents(db, incoming, ids)
     drop_unused(db, replaced, recipe)
     return postings
@@ -151,7 +152,7 @@ def rename(db: apsw.Connection, old: str, new: str) -> bool:
 def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> None:
     """Give the document with an id a key and meta."""
     for found in rows(db, f"{DOCUMENT.select} where id = ?", (number,)):
-        row = DOCUMENT.row._make(found[:-1])._replace(key=key, meta=meta)
+        row = DOCUMENT.made(found)._replace(key=key, meta=meta)
         db.execute(
             "update main.document set key = ?, meta = ?, sum = ? where id = ?",
             (key, meta, row_sum(*row), number),
@@ -192,6 +193,7 @@ _GET = (
 )
 
 
+_WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and parts = 0"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
 
 
@@ -312,11 +314,20 @@ def _damaged_text(db: apsw.Connection, content: int) -> CorruptIndex:
     )
 
 
+_Source = tuple[BatchRows, Incoming, int]
+"""The rows of a batch, a document in it, and the content that it gets."""
+
+
 def _put_contents(
-    db: apsw.Connection, new: Sequence[Incoming], numbers: Sequence[int], recipe: Recipe
+    db: apsw.Connection,
+    new: Sequence[Incoming],
+    numbers: Sequence[int],
+    texts: dict[int, int],
+    recipe: Recipe,
 ) -> NewPostings:
+    """Store new contents, which get some numbers; `texts` has the number of stored parts of their texts."""
     batches: dict[int, BatchRows] = {}
-    sources: list[tuple[BatchRows, Incoming, int]] = []
+    sources: list[_Source] = []
     for document, content in zip(new, numbers, strict=True):
         if document.sketches is None:
             raise ValueError(f"the text of {document.key!r} is unknown to the index and has no sketches")
@@ -327,7 +338,11 @@ def _put_contents(
     db.executemany(
         CONTENT.insert,
         (
-            CONTENT.with_sum(batch.content(document.number, content, document.hash, len(document.text)))
+            CONTENT.with_sum(
+                batch.content(
+                    document.number, content, document.hash, len(document.text), texts.get(content, 0)
+                )
+            )
             for batch, document, content in sources
         ),
     )
@@ -348,9 +363,7 @@ def _put_contents(
     return _new_postings(sources, numbers)
 
 
-def _put_features(
-    db: apsw.Connection, sources: Sequence[tuple[BatchRows, Incoming, int]], recipe: Recipe
-) -> None:
+def _put_features(db: apsw.Connection, sources: Sequence[_Source], recipe: Recipe) -> None:
     if not sources:
         return
     values = np.concatenate([batch.sketches.features[document.number] for batch, document, _ in sources])
@@ -361,7 +374,7 @@ def _put_features(
     db.executemany("insert or ignore into main.feature (value, content) values (?, ?)", pairs)
 
 
-def _new_postings(sources: Sequence[tuple[BatchRows, Incoming, int]], numbers: Sequence[int]) -> NewPostings:
+def _new_postings(sources: Sequence[_Source], numbers: Sequence[int]) -> NewPostings:
     hashes = [batch.hashes(document.number) for batch, document, _ in sources]
     for _, document, _ in sources:
         document.sketches = None  # the sketches of a long document take memory that sorting needs
@@ -372,25 +385,30 @@ def _new_postings(sources: Sequence[tuple[BatchRows, Incoming, int]], numbers: S
     )
 
 
-def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
-    wanted = apsw.carray(np.array(list(documents), np.int64))
-    without = rows(
-        db, f"{CONTENT.select} where id in (select value from carray(?) as wanted) and parts = 0", (wanted,)
+def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> dict[int, int]:
+    """Store the texts of contents, and return the number of parts of each."""
+    counts = dict.fromkeys(documents, 0)
+
+    def parts() -> Iterator[tuple[int, int, bytes]]:
+        # A part is made when it is stored: all parts of a long text together take too much memory.
+        for content, document in documents.items():
+            for codec, data in document.parts or parts_of(document.text):
+                yield content << PART_BITS | counts[content], codec, data
+                counts[content] += 1
+
+    db.executemany("insert into main.text (id, codec, data) values (?, ?, ?)", parts())
+    return counts
+
+
+def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
+    """Store the texts of those known contents that were added without their text."""
+    found = rows_for(db, _WITHOUT_TEXT, np.array(list(documents), np.int64))
+    without = [CONTENT.made(columns) for columns in found]
+    counts = _put_texts(db, {row.id: documents[row.id] for row in without})
+    db.executemany(
+        "update main.content set parts = ?, sum = ? where id = ?",
+        ((counts[row.id], row_sum(*row._replace(parts=counts[row.id])), row.id) for row in without),
     )
-    for found in sorted(without):
-        row = CONTENT.row._make(found[:-1])
-        document, count = documents[row.id], 0
-        # One by one: all parts of a long text together take too much memory.
-        for codec, data in document.parts or parts_of(document.text):
-            db.execute(
-                "insert into main.text (id, codec, data) values (?, ?, ?)",
-                (row.id << PART_BITS | count, codec, data),
-            )
-            count += 1
-        db.execute(
-            "update main.content set parts = ?, sum = ? where id = ?",
-            (count, row_sum(*row._replace(parts=count)), row.id),
-        )
 
 
 def _put_documents(
@@ -399,7 +417,7 @@ def _put_documents(
     """Write the documents that changed, and return the contents that they had before."""
     now = time.time_ns() // 1000
     found = rows(db, _STORED, (apsw.carray(tuple(document.key for document in incoming)),))
-    stored = {row.key: row for row in (DOCUMENT.row._make(columns[:-1]) for columns in found)}
+    stored = {row.key: row for row in map(DOCUMENT.made, found)}
     next_id = counter(db, "document") + 1
     added, changed, replaced = [], [], []
     for document in incoming:

@@ -41,10 +41,9 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
     below = root if root.endswith("/") else f"{root}/"
     known = []
     for found in rows(db, _UNDER, (root, below, f"{below[:-1]}0")):  # "0" is the character after "/"
-        row = FILE.checked(found)
-        if row is None:
-            raise CorruptIndex(f"the record of the file {found[0]!r} is damaged; scan again", db.filename)
-        key, size, mtime_ns, device, inode, kind, digest = row
+        key, size, mtime_ns, device, inode, kind, digest, _ = found
+        if not FILE.is_intact(found):
+            raise CorruptIndex(f"the record of the file {key!r} is damaged; scan again", db.filename)
         known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, kind, digest))
     return known
 

@@ -118,10 +118,19 @@ class SummedTable(Generic[R]):
         """The values of a row, then its checksum."""
         return (*row, row_sum(*row))
 
+    def is_intact(self, found: Sequence[Any]) -> bool:
+        """Whether the columns that `select` gave match their checksum."""
+        stored: int = found[-1]
+        return row_sum(*found[:-1]) == stored
+
     def checked(self, found: Sequence[Any]) -> R | None:
-        """The row in what `select` gave, or None if it does not match its checksum."""
-        *values, stored = found
-        return self.row._make(values) if row_sum(*values) == stored else None  # type: ignore[attr-defined]
+        """The row in the columns that `select` gave, or None if they do not match their checksum."""
+        return self.made(found) if self.is_intact(found) else None
+
+    def made(self, found: Sequence[Any]) -> R:
+        """The row in the columns that `select` gave, without a look at their checksum."""
+        row: R = self.row._make(found[:-1])  # type: ignore[attr-defined] # a named tuple has it
+        return row
 
 
 RECIPE = SummedTable.of("recipe", RecipeRow)
