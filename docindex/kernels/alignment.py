@@ -7,8 +7,8 @@ A run is maximal if it cannot be extended in either direction. In two equal wind
 rightmost rule selects the same k-gram. So a run of ``k + window - 1`` symbols has a *seed*, a pair of equal
 fingerprints, in each of its windows. All seeds of a run lie on its diagonal: neighbours are at most a window
 apart, and the outermost lie less than a window from the ends of the run. So the comparison costs a few
-windows for each seed, however long the runs are. The robust rule would not do: it keeps what the window
-before selected, and so may select differently in two equal runs.
+windows for each seed, however long the runs are. The robust rule cannot be used: its selection depends on
+earlier windows, so it may select different k-grams in two equal runs.
 """
 
 import dataclasses
@@ -21,10 +21,10 @@ from docindex.kernels.arrays import CHUNK, I64, U8, U32, U64, Bool, ranges, star
 from docindex.kernels.winnowing import select_fingerprints
 
 MAX_SEEDS = 1 << 18
-"""Up to this many seeds are all followed. That takes at most a tenth of a second; nobody reads more runs."""
+"""If there are at most this many seeds, all are followed. That takes up to a tenth of a second."""
 SEEDS_PER_HASH = 16
-"""If the texts share many hashes, the limit is this many seeds for each hash. It is enough for two long texts
-that both contain some text four times."""
+"""If the texts share many hashes, the limit is this many seeds for each hash. That is enough for two long
+texts that both repeat the same text four times."""
 
 # Symbols that are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
 _SLICE = 1 << 20
@@ -33,7 +33,7 @@ _SLICE = 1 << 20
 _DENSE = 1 << 14
 # Seeds that are followed at a time: a dozen arrays of this length take 25 MB.
 _BATCH = 1 << 18
-# How far a run is followed beyond a seed before more of its seeds are seen (k + window, if that is more).
+# How far a run is followed beyond a seed if no other seed comes (k + window, if that is more).
 _REACH = 256
 # Symbols that are compared at a time: of each run, and of all runs together.
 _WIDTH = 32
@@ -59,14 +59,18 @@ def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     Returns all runs of at least ``k + window - 1`` symbols, those shorter runs that have a seed, and no run
     shorter than k.
 
-    This holds under two conditions. There are at most 2^18 seeds, or at most 16 for each hash that both texts
-    have. And no hash fills stretches of text, that is, occurs at more than 2^14 of 2^20 places. Otherwise, as
-    in periodic texts, only the seeds of the rarest hashes are followed, up to the same number. Then:
+    This holds under two conditions:
 
-    - A run is certain to be returned if it has one of these seeds and no stretch of more than 256 symbols
-      (or ``k + window``, if that is more) without one.
-    - Other runs are added until they cover everything: each symbol of a k-gram that is selected in both texts
-      lies in some returned run, wherever it occurs. (The exception is two k-grams with the same 47-bit hash.)
+    - There are at most 2^18 seeds, or at most 16 seeds for each hash that both texts have.
+    - No hash fills stretches of text, that is, no hash is selected at more than 2^14 of 2^20 places.
+
+    Otherwise, as in periodic texts, only the seeds of the rarest hashes are followed, up to the same number.
+    Then:
+
+    - A run is certain to be returned if it has one of these seeds, and no stretch of more than 256 symbols
+      (or ``k + window``, if that is more) without such a seed.
+    - Other runs are added until every k-gram that is selected in both texts lies in returned runs, at each of
+      its selected places. (The exception is two k-grams with the same 47-bit hash.)
     - Every returned run is still maximal.
 
     Time: 0.3 microseconds for each seed, plus the fingerprinting; if there are too many seeds, up to 0.2
@@ -134,7 +138,7 @@ def _places(texts: _Texts, window: int) -> _Places:
     order = np.argsort(hashes, kind="stable")
     of_b, hashes = of_b[order], hashes[order]
     starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-    # The last number is greater than all hashes, so that every search ends at one.
+    # The last number is greater than all hashes, so that every search ends at an element.
     known = np.append(hashes[starts], np.uint64(2**64 - 1))
     starts = np.append(starts, len(hashes))
     del hashes, order
@@ -153,8 +157,8 @@ def _places(texts: _Texts, window: int) -> _Places:
 def _selected(symbols: U8, k: int, window: int) -> Iterator[tuple[U32, U64, U64]]:
     """The fingerprints of a text by the rightmost rule: for each slice, positions, hashes, and dense hashes.
 
-    Slices give what the whole text gives, because this rule looks at each window alone. Of a dense hash only
-    some places are returned.
+    Slices give the same fingerprints as the whole text, because this rule looks at each window alone. For a
+    dense hash, only some places are returned.
     """
     last = -1
     for begin in range(0, max(1, len(symbols) - (k + window - 2)), _SLICE):
@@ -167,7 +171,7 @@ def _selected(symbols: U8, k: int, window: int) -> Iterator[tuple[U32, U64, U64]
 
 
 def _thinned(positions: I64, hashes: U64, k: int) -> tuple[U32, U64, U64]:
-    """Positions and hashes without most places of dense hashes, and these hashes.
+    """The positions and hashes without most places of the dense hashes, and the dense hashes.
 
     The k-grams at the remaining places still cover the same symbols.
     """
@@ -176,7 +180,7 @@ def _thinned(positions: I64, hashes: U64, k: int) -> tuple[U32, U64, U64]:
     kept = np.ones(len(hashes), bool)
     for hash_ in dense:
         places = np.flatnonzero(hashes == hash_)
-        # Of each k positions in a row, the first and the last place are enough: their k-grams touch.
+        # In each block of k positions, the first and the last place are enough: their k-grams touch.
         blocks = positions[places] // k
         edges = blocks[1:] != blocks[:-1]
         kept[places] = np.append(True, edges) | np.append(edges, True)
@@ -209,15 +213,16 @@ def _seeds(places: _Places, followed: Bool) -> Iterator[tuple[I64, I64]]:
 
 
 def _other_places(places: _Places, followed: Bool, k: int) -> tuple[I64, I64]:
-    """The places of the other hashes: each place in `a` with the first in `b`, and the other way round.
+    """The places of the hashes that are not followed, each paired with the first place in the other text.
 
-    Two arrays of three rows: place in `a`, place in `b`, and the length of a seed.
+    Two arrays, for the places in `a` and in `b`. Each has three rows: place in `a`, place in `b`, and the
+    length of a seed.
     """
     others = [(of_a[~followed[numbers]], numbers[~followed[numbers]]) for of_a, numbers in places.a]
     i, numbers = (np.concatenate(parts).astype(np.int64) for parts in zip(*others, strict=True))
     in_a = np.array([i, places.b[places.starts[numbers]], np.full(len(i), k)])
     first_in_a = np.full(len(followed), -1)
-    first_in_a[numbers[::-1]] = i[::-1]  # of several assignments to one element the last one stays
+    first_in_a[numbers[::-1]] = i[::-1]  # the last assignment to an element counts
     numbers = np.flatnonzero(first_in_a >= 0)
     counts = np.diff(places.starts)[numbers]
     j = places.b[ranges(places.starts[numbers], counts)]
@@ -313,7 +318,7 @@ def _maximal(texts: _Texts, runs: I64) -> Bool:
 
 
 def _covering(texts: _Texts, runs: I64, uncovered: tuple[I64, I64]) -> I64:
-    """The runs, and others until they cover the first part of `uncovered` in `a` and the second part in `b`.
+    """The runs, and more runs until all cover the first part of `uncovered` in `a` and the second in `b`.
 
     Each round follows a few of the uncovered places, evenly spread, and the next round follows more. So one
     long run covers a periodic text at once, and scattered repeats still take few rounds.

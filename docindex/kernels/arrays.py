@@ -17,7 +17,7 @@ I64: TypeAlias = NDArray[np.int64]
 F64: TypeAlias = NDArray[np.float64]
 
 # How many elements a kernel works on at a time. Half a dozen buffers of 2^15 64-bit numbers stay in a core's
-# cache, and the fixed cost of a numpy call is small compared with the work on that many.
+# cache, and the fixed cost of a numpy call is small compared with the work on 2^15 elements.
 CHUNK = 1 << 15
 
 # Two odd multipliers between shifts: a bijection of 64-bit numbers in which every output bit depends on every
@@ -48,7 +48,7 @@ def mix(numbers: U64) -> U64:
 
 
 def starts_of(lengths: I64) -> I64:
-    """Where each of some pieces laid end to end begins, and at the end where the last one stops.
+    """Where each piece begins if the pieces lie end to end; the last entry is where the last piece ends.
 
     >>> starts_of(np.array([2, 0, 3])).tolist()
     [0, 2, 2, 5]
@@ -68,7 +68,7 @@ def owners(starts: I64) -> I64:
 
 
 def ranges(begins: I64, lengths: I64) -> I64:
-    """The numbers in each of many ranges, one range after another.
+    """The numbers of all ranges, one range after another.
 
     >>> ranges(np.array([5, 0]), np.array([3, 2])).tolist()
     [5, 6, 7, 0, 1]

@@ -1,4 +1,4 @@
-"""How well a feature filter works: which share of pairs passes it at each resemblance, and which one is best.
+"""Compute which share of pairs passes a feature filter at each resemblance, and find the best filter.
 
 After Broder (2000): k features of s slots each; a pair of documents passes if it shares at least r
 features. In: k, s and r, or a threshold. Out: probabilities, or a `FeatureFilter`. Must never say how much
@@ -24,7 +24,7 @@ _HALVINGS = 53
 def binomial(trials: int, hit: F64, miss: F64) -> F64:
     """The probabilities of 0, 1, 2 ... `trials` hits, along a new last axis.
 
-    The caller passes the chance of a miss too, because computing 1 - `hit` would lose a tiny one. However
+    The caller passes the chance of a miss too, because computing 1 - `hit` would lose a tiny chance. However
     small the result is, twelve digits are right for 128 trials and eleven for 1,000.
 
     >>> binomial(2, np.array([0.5]), np.array([0.5])).round(12).tolist()
@@ -55,7 +55,7 @@ def acceptance(k: int, s: int, r: int, x: float | F64) -> float | F64:
     if not np.all((np.asarray(x) >= 0) & (np.asarray(x) <= 1)):
         raise ValueError(f"resemblance must be from 0 to 1; found {x}")
     passing: F64 = binomial(k, *_group_chances(s, x))[..., r:].sum(axis=-1)
-    passing = np.minimum(passing, 1.0)  # rounding can take a certain pass slightly above 1
+    passing = np.minimum(passing, 1.0)  # rounding can raise a probability of 1 slightly above 1
     return passing if isinstance(x, np.ndarray) else float(passing)
 
 
@@ -93,7 +93,8 @@ class FeatureFilter:
     """A filter of k features of s slots each, of which a pair must share r, and how well it works.
 
     `recall` is the share of the pairs at the threshold that pass. `half_point` is the resemblance at which
-    half of the pairs pass, `error_point` the one at which only the allowed error passes.
+    half of the pairs pass. `error_point` is the resemblance at which the share that passes is as small as the
+    allowed error.
 
     >>> broder = FeatureFilter(6, 14, 2, recall=0.989, half_point=0.909, error_point=0.772)  # threshold 0.975
     >>> broder.k * broder.s
@@ -116,17 +117,19 @@ def propose_filter(
     most_features: int | None = None,
     most_shared: int = 2,
 ) -> FeatureFilter:
-    """The filter that passes the fewest pairs below the threshold, and misses at most `error` of those at it.
+    """The filter that passes the fewest pairs below the threshold, among those with a small enough error.
+
+    The error is the share of the pairs at the threshold that do not pass; it is at most `error`.
 
     "The fewest" means the least integral of the acceptance from 0 to the threshold, computed exactly. Of
     equally good filters, the one with the fewest features is returned. Every feature costs 8 bytes for each
-    document and one look-up for each query. This takes about 20 ms for 128 slots. If no filter misses so few,
-    the message of the `ValueError` says which threshold, error or number of slots would do.
+    document and one look-up for each query. The search takes about 20 ms for 128 slots. If every filter
+    misses more, the message of the `ValueError` says which threshold, error or number of slots is enough.
 
     By default a pair must share at most two features, as Broder advises, so that a caller need not count how
     many features a pair shares. With `most_shared=slots` the result nearly always has one slot for each
-    feature: that is the sketch itself, the sharpest filter (for 0.9: k=128, s=1, r=107), but it needs
-    a count for every pair that shares any feature.
+    feature. That is the sketch itself, the sharpest filter (for 0.9: k=128, s=1, r=107), but the caller must
+    count the shared features of every pair that shares any.
 
     >>> found = propose_filter(0.95)
     >>> found.k, found.s, found.r, round(found.recall, 3)

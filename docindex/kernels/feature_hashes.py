@@ -1,4 +1,6 @@
-"""Features (super-shingles) of documents: a few 64-bit hashes each, of which near-duplicates share several.
+"""Compute the features (super-shingles) of documents: a few 64-bit hashes for each document.
+
+Near-duplicates have several features in common.
 
 In: the slots of each document. Out: one hash for each group of slots, after Broder (2000). Must never see a
 text.

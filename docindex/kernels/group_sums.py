@@ -16,7 +16,7 @@ _PLACES = 16
 def tally(numbers: I64, counts: I64, weights: I64) -> tuple[I64, I64, I64]:
     """The distinct numbers, ascending, and for each the sum of its counts and the sum of its weights.
 
-    Sums are exact up to 2^53, whatever the order of the numbers.
+    Every count must be at least 1. Sums are exact up to 2^53, whatever the order of the numbers.
 
     >>> [part.tolist() for part in tally(np.array([7, 5, 7]), np.array([1, 1, 1]), np.array([10, 20, 30]))]
     [[5, 7], [1, 2], [20, 40]]

@@ -1,8 +1,8 @@
 """Find the pairs of contents that occur in the same groups, count them, and connect pairs into components.
 
 In: groups, where a group is the contents that have one hash. A content is a number below 2^32. Out: pairs,
-each as one number with the later content in the high half: so sorting is enough to count them. Must never
-hold two numbers for every pair, and must not know where groups come from.
+each as one number with the later content in the high half, so that sorting is enough to count them. Must
+never hold two numbers for every pair, and must not know where groups come from.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _FACTORS = [np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0
 
 
 def starts_of_runs(values: U64) -> I64:
-    """Where each run of equal neighbours begins, and at the end where the last run stops.
+    """Where each run of equal neighbours begins; the last entry is where the last run ends.
 
     >>> starts_of_runs(np.array([7, 7, 9], np.uint64)).tolist()
     [0, 2, 3]
@@ -49,9 +49,9 @@ def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> 
     """Which members meet in groups: each late member meets the early members before it in its group.
 
     The members of each group must ascend; `early` and `late` mark some of them. A late member does not meet
-    members below its entry in `lowest`, which must not exceed the member itself. Returns the early members,
-    the late members, and for each late member where the range of those it meets begins among the early
-    members, and how many there are. This takes a few passes over the members, however many meet.
+    members below its entry in `lowest`, which must not exceed the member itself. Returns the early members
+    and the late members. A late member meets a range of the early members: also returns where this range
+    begins for each late member, and its length. This takes a few passes over the members, however many meet.
 
     >>> every = np.ones(5, bool)
     >>> parts = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, np.array([0, 0, 1]))
@@ -86,8 +86,8 @@ def meeting_pairs(early: I64, late: I64, begins: I64, counts: I64) -> U64:
 def count_pairs(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
     """The distinct pairs, ascending, and how often each occurs.
 
-    `times` says how often each given pair counts. Without it, each counts once, and `pairs` is sorted in
-    place.
+    `times` says how often each given pair counts. Without it, each pair counts once, and `pairs` is
+    sorted in place.
 
     >>> [part.tolist() for part in count_pairs(np.array([9, 4, 9], np.uint64))]
     [[4, 9], [1, 2]]
@@ -128,7 +128,7 @@ def found_in(keys: U64, queries: U64) -> Bool:
         if not len(keys):
             return found
         shift = np.uint64(64 - max(1, (4 * len(keys) - 1).bit_length()))
-        # Empty slots hold the first key: a query that equals it there is a key as well.
+        # Empty slots hold the first key: a query that equals it is a key, too.
         table = np.full(1 << int(64 - shift), keys[0])
         places = keys * factor >> shift
         table[places] = keys

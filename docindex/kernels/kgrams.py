@@ -7,9 +7,9 @@ With B odd, ``P[i] = sum(c[j] * B^(j+1) for j < i)``, and the hash of symbols [a
 sums serve for runs of any length. Equal runs have equal hashes wherever they occur. The low bits are weak
 (bit 0 is a parity), so callers should mix the hashes or use the high bits.
 
-Modulo 2^64, some different runs of 1024 and more symbols have the same hash whatever B is (Thue-Morse words),
-and some of 256 symbols differ in 20 bits only. So a k-gram of more than 64 symbols is hashed block by block:
-each block of 64 symbols adds one mix to the cost.
+Modulo 2^64, some different runs of 1024 or more symbols have the same hash whatever B is (Thue-Morse words),
+and the hashes of some different runs of 256 symbols can differ only in the 20 highest bits. So a k-gram of
+more than 64 symbols is hashed block by block: each block of 64 symbols adds one mix to the cost.
 """
 
 from functools import lru_cache
@@ -45,7 +45,7 @@ def powers(base: int, length: int) -> U64:
 
 
 def prefix_sums(symbols: U8 | U64, out: U64 | None = None) -> U64:
-    """The prefix sums P of some symbols: one more than there are symbols.
+    """The prefix sums P of the symbols: one sum more than there are symbols.
 
     >>> sums = prefix_sums(np.frombuffer(b"aa", np.uint8))
     >>> len(sums), int(sums[0])
@@ -61,7 +61,7 @@ def prefix_sums(symbols: U8 | U64, out: U64 | None = None) -> U64:
 
 
 def rolling_hashes(sums: U64, k: int, out: U64 | None = None) -> U64:
-    """The hash of every k-gram, from the prefix sums: one for each place where a k-gram fits.
+    """The hashes of all k-grams, from the prefix sums: one hash for each place where a k-gram fits.
 
     >>> hashes = rolling_hashes(prefix_sums(np.frombuffer(b"abcabc", np.uint8)), 3)
     >>> len(hashes), len(set(hashes.tolist())), bool(hashes[0] == hashes[3])
@@ -108,7 +108,7 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
 
 
 def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
-    """The hash of each of many runs of symbols, which must be in ascending order.
+    """The hash of each run of symbols; the runs must be in ascending order.
 
     Takes a few operations for each run, however long it is, and one pass over the symbols. Use it for runs of
     at most 128 symbols: somebody could make longer runs collide.
@@ -120,7 +120,7 @@ def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
     hashes = np.empty(len(begins), np.uint64)
     first = 0
     while first < len(begins):
-        # As many runs as begin within one chunk; the prefix sums reach to the end of the last run.
+        # Take the runs that begin within one chunk. The prefix sums reach to the end of the last of them.
         offset = begins[first]
         last = int(np.searchsorted(begins, offset + CHUNK))
         sums = prefix_sums(symbols[offset : ends[last - 1]])

@@ -5,7 +5,7 @@ Must never give different slots for the same set of shingles, whatever their ord
 
 This is fast similarity sketching (Dahlgaard, Knudsen and Thorup, 2017). In round i every shingle falls into
 one of t bins with a value i + u, where u is in [0, 1). A bin keeps its smallest value. In each of the rounds
-t to 2t - 1 all shingles fall into one bin, a different one in each round, so that no bin stays empty. A large
+t to 2t - 1 all shingles fall into one bin, a different bin in each round, so that no bin stays empty. A large
 set fills all bins in the first round, at the cost of one hash for each shingle. A small set gets the accuracy
 of t independent permutations.
 
@@ -33,7 +33,7 @@ _AT_ONCE = 1 << 16  # how many hashes one call throws into bins
 _LOW_HALF = np.uint64(2**32 - 1)
 
 EMPTY_KEY: Final = np.uint64(2**64 - 1)
-"""The key of a slot that nothing fell into: only an empty document has such slots."""
+"""The key of a slot that no shingle fell into: only an empty document has such slots."""
 EMPTY_SLOT: Final = np.uint32(2**32 - 1)
 """The stored form of `EMPTY_KEY`."""
 
@@ -72,8 +72,8 @@ def slot_keys(hashes: U64, starts: I64, count: int) -> U64:
 def _without_repeats(hashes: U64, document: I64, rounds: int, count: int) -> tuple[U64, I64]:
     """The hashes and their documents, without repeats in those documents that probably have many.
 
-    A document is suspected if that many distinct hashes would have filled all slots by now, except with
-    a chance of count / e^12.
+    A document is suspected if as many distinct hashes would have filled all slots by now. The chance that
+    they would not is count / e^12.
     """
     sizes = np.bincount(document)
     suspect = (sizes * rounds > 12 * count)[document]
@@ -107,7 +107,7 @@ def stored_slots(keys: U64) -> U32:
     >>> stored_slots(np.array([1 << 40, 1 << 51, EMPTY_KEY], np.uint64)).tolist()
     [1308622848, 1400897536, 4294967295]
     """
-    # Through 53 bits, which a double holds exactly: how 64 bits are rounded to 24 depends on the compiler.
+    # Drop to 53 bits first, which a double holds exactly: compilers differ in how they round 64 bits to 24.
     values = (keys >> np.uint64(11)).astype(np.float64).astype(np.float32)
     return np.where(keys == EMPTY_KEY, EMPTY_SLOT, values.view(np.uint32))
 

@@ -25,8 +25,8 @@ def unpacked(data: bytes, width: int) -> U64:
     >>> unpacked(b"\x01\x00\x00\x01", 2).tolist()
     [1, 256]
     """
-    # Read eight bytes at each place and mask those of the next numbers: a tenth of the time that copying
-    # only the right bytes takes.
+    # Read eight bytes at each place and mask the bytes of the next numbers. This takes a tenth of the time of
+    # copying only the right bytes.
     overlapping = np.ndarray(len(data) // width, "<u8", data + bytes(8 - width), strides=(width,))
     mask = (1 << 8 * width) - 1
     return overlapping.astype(np.uint64, copy=False) & np.uint64(mask)

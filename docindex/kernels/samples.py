@@ -3,11 +3,11 @@
 In: the hashes of each document. Out: a sample of them.
 
 - MIN_s is the s smallest hashes. Its size is fixed.
-- MOD_m is the hashes divisible by m. It also serves for containment. Its size grows with the document.
+- MOD_m is the hashes divisible by m. It also estimates containment. Its size grows with the document.
 - L_i is MOD_m with m = 2^i, where i grows with the document, so that the size is bounded.
 
-All sample the same permutation of the 64-bit numbers, which never changes. Must never see more of a document
-than its hashes.
+All three sample the same permutation of the 64-bit numbers, which never changes. Must never see more of a
+document than its hashes.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ _PERMUTATION = np.uint64(0x9E3779B97F4A7C15)
 def min_s(hashes: U64, starts: I64, s: int) -> tuple[U64, I64]:
     """MIN_s of each document: its s smallest distinct permuted hashes, ascending; and the starts.
 
-    If a document has fewer than s distinct hashes, all are returned. The first n of the hashes are MIN_n.
+    If a document has fewer than s distinct hashes, all are returned. The first n of them are MIN_n.
 
     >>> hashes = np.array([10, 11, 10, 12, 13], np.uint64)
     >>> values, starts = min_s(hashes, np.array([0, 4, 4, 5]), s=2)
@@ -69,7 +69,7 @@ def sample_levels(sizes: I64, greatest: int = 100) -> I64:
     """
     if greatest < 1:
         raise ValueError(f"the greatest size of a sample must be at least 1; found {greatest}")
-    # The least i with ceil(size / greatest) <= 2^i is the bit length of the left side minus one.
+    # The least i with ceil(size / greatest) <= 2^i is the bit length of ceil(size / greatest) - 1.
     times = np.maximum(-(-sizes // greatest) - 1, 0)
     return np.frexp(times.astype(np.float64))[1].astype(np.int64)
 
@@ -94,7 +94,7 @@ def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
 def coarsen(values: U64, i: int) -> U64:
     """L_i of a document, computed from its L_j for any j <= i: the values divisible by 2^i.
 
-    Two documents are compared at the greater of their levels, so the sample of the other is coarsened first.
+    Two documents are compared at the greater of their levels, so coarsen the sample with the smaller level.
 
     >>> values, starts, i = l_i(np.arange(1000, dtype=np.uint64), np.array([0, 100, 1000]))
     >>> short, long = values[: starts[1]], values[starts[1] :]

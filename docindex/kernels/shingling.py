@@ -17,7 +17,7 @@ _LABEL = np.uint64(0xD1342543DE82EF95)  # odd, so that all labels differ
 
 
 def token_spans(begins: I64, size: int, longest: int) -> tuple[I64, I64]:
-    """Where tokens begin and end, if each reaches to the start of the next.
+    """Where tokens begin and end, if each token reaches to the start of the next token.
 
     A token of more than `longest` symbols is cut into pieces of that length from its start, as Broder does.
 
@@ -96,9 +96,9 @@ def distinct_counts(hashes: U64, starts: I64) -> I64:
 def _keys(hashes: U64, starts: I64) -> U64:
     """Keys that sort by document first, then by hash.
 
-    The number of the document replaces the lowest bits of the hash. Two different hashes of one document get
-    equal keys no more often than two hashes of the whole batch are equal by chance. One sort of plain numbers
-    is ten times as fast as a sort by two columns.
+    The number of the document takes the highest bits. To make room for it, the lowest bits of the hash are
+    dropped. Two different hashes of one document get equal keys no more often than two hashes of the whole
+    batch are equal by chance. One sort of plain numbers is ten times as fast as a sort by two columns.
     """
     bits = max(0, len(starts) - 2).bit_length()
     document = owners(starts).astype(np.uint64)
@@ -111,7 +111,7 @@ def _heads(ordered: U64) -> I64:
 
 
 def _run_hashes(tokens: U8 | U64, begins: I64, lengths: I64) -> U64:
-    """The hash of each of some runs of tokens, none of them empty, as `grams` hashes a whole run."""
+    """The hash of each run of tokens, as `grams` would hash the whole run. No run may be empty."""
     own = tokens[ranges(begins, lengths)]
     starts = starts_of(lengths)
     return span_hashes(own, starts[:-1], starts[1:])

@@ -1,4 +1,4 @@
-"""Compute Charikar's simhash of documents: 64 bits each, most of which near-duplicates share.
+"""Compute Charikar's simhash of documents: 64 bits for each. Near-duplicates differ in few of them.
 
 In: the mixed hashes of each document's features. Out: bit counts, and the simhash they give. Bit i is 1 if
 more features have bit i than lack it; a document without features has the simhash 0. Must never build a
@@ -11,8 +11,8 @@ from docindex.kernels.arrays import F64, I64, U8, U64, ranges, starts_of
 
 _BITS = 64
 # One mask takes bit j of every byte at once: eight counters of eight bits in one number. They cannot overflow
-# while at most 255 features are added. This costs 5 ns a feature; `bincount` of the bytes costs 10 ns, and
-# unpacking a feature into 64 numbers 30 ns.
+# while at most 255 features are added. This costs 5 ns for each feature; `bincount` of the bytes costs 10 ns,
+# and unpacking a feature into 64 numbers costs 30 ns.
 _LANES = np.uint64(0x0101010101010101)
 _BLOCK = 255
 

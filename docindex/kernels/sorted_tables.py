@@ -14,20 +14,21 @@ from docindex.kernels.arrays import I64, U64, owners, ranges, starts_of
 from docindex.kernels.hamming import as_bits
 from docindex.kernels.table_design import TableDesign
 
-# The number of queries that are looked up, and of candidates that are compared, in one step. The buffers take
-# 10 MB, however many queries there are. With 2^15, a query takes 50% longer, because every step goes through
-# the whole table. With 2^18, it takes a seventh less time and twice the memory.
+# How many queries are looked up, and how many candidates are compared, in one step. The buffers take 10 MB,
+# however many queries there are. With 2^15, a query takes 50% longer, because every step goes through the
+# whole table. With 2^18, it takes a seventh less time and twice the memory.
 PIECE = 1 << 17
 
 
 class SortedTables:
     """The sorted tables of a design over some fingerprints, in memory.
 
-    Each table takes 12 bytes for each fingerprint (16 bytes beyond 2^32 fingerprints), and all tables share
-    8 more. They are not compressed: that would save only a fifth, because ids cannot be compressed, and
-    each search would take 60 us to read a part.
+    Each table takes 12 bytes for each fingerprint (16 bytes beyond 2^32 fingerprints), and one shared array
+    takes 8 more. The tables are not compressed: compression would save only a fifth, because ids cannot be
+    compressed, and each search would take 60 us to read a part.
 
-    For many queries against few fingerprints, as in the paper's batch mode, build the tables over the few.
+    To compare many fingerprints with few, as in the paper's batch mode, build the tables from the few and
+    query with the many.
 
     >>> tables = SortedTables([0b0000, 0b0111, 0b1111, 0b0111], TableDesign(4, 1, (2,)))
     >>> [column.tolist() for column in tables.near_many([0b0011])]
@@ -57,8 +58,8 @@ class SortedTables:
     def near_many(self, queries: ArrayLike) -> tuple[I64, I64, I64]:
         """All pairs of a query and a fingerprint within the design's distance: query number, id, distance.
 
-        Each pair occurs once; they are sorted by query and then by id. Apart from the result this takes the
-        memory of one `PIECE`.
+        Each pair occurs once. The pairs are sorted by query and then by id. Apart from the result, this takes
+        the memory of one `PIECE`.
 
         >>> tables = SortedTables([5, -1, 4], TableDesign(64, 3, (4,)))
         >>> [column.tolist() for column in tables.near_many([7, 9, -2])]

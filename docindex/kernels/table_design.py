@@ -53,11 +53,11 @@ class TableLayout:
 class TableDesign:
     """A set of tables that together find every fingerprint within `distance`.
 
-    The bits are cut into `blocks[0]` blocks; if these cannot be equal, the first ones are one bit wider. At
-    most `distance` blocks hold a difference. Each table suspects a different choice of that many blocks, and
-    puts the other blocks first. The suspected bits are cut into `blocks[1]` blocks in the same way, and so
-    on. Without blocks there is one table, in which every fingerprint is a candidate. Raises `ValueError` if
-    the numbers do not make a design.
+    The bits are cut into `blocks[0]` blocks; if these cannot be equal, the first blocks are one bit wider.
+    Fingerprints within `distance` differ in at most `distance` blocks. Each table suspects a different choice
+    of that many blocks, and puts the other blocks first. The suspected bits are cut into `blocks[1]` blocks
+    in the same way, and so on. If `blocks` is empty, there is one table, and every fingerprint is a
+    candidate. Raises `ValueError` if the numbers do not make a design.
 
     >>> design = TableDesign(64, 3, (4, 4))
     >>> design.tables, design.shortest_prefix
@@ -77,7 +77,7 @@ class TableDesign:
             if not self.distance < blocks <= free:
                 raise ValueError(
                     f"cannot cut {free} bits into {blocks} blocks: "
-                    f"there must be more than {self.distance} blocks, and none may be empty"
+                    f"there must be more than {self.distance} blocks, and no block may be empty"
                 )
             free -= sum(_widths(free, blocks)[: blocks - self.distance])
 
@@ -108,7 +108,7 @@ class TableDesign:
     def candidates(self, log2_count: float) -> float:
         """The expected number of candidates of one probe, among 2^log2_count random fingerprints.
 
-        This is for the table with the shortest prefix, which has the most.
+        This is the number for the table with the shortest prefix, which has the most candidates.
 
         >>> TableDesign(64, 3, (4, 4)).candidates(34)
         64.0
@@ -119,12 +119,12 @@ class TableDesign:
 def fewest_tables(bits: int, distance: int, min_prefix: int) -> TableDesign:
     """The design with the fewest tables whose prefixes all have at least `min_prefix` bits.
 
-    Of designs with equally few tables, it is the one with the longest prefix. This is the paper's X(f, k, d),
-    in whole bits. The paper ends the recursion when d minus the matched bits is below d - `min_prefix`. The
-    number of fingerprints cancels out, so it is not an argument here. (The paper writes "<", but reaching
-    `min_prefix` is enough: otherwise its own example of 4 tables would miss its 16 bits.)
+    If several designs have equally few tables, this is the design with the longest prefix. It is the paper's
+    X(f, k, d), in whole bits. For 2^d fingerprints, the paper ends the recursion when d minus the matched
+    bits is below d - `min_prefix`. The d cancels out, so it is not an argument here. (The paper writes "<",
+    but reaching `min_prefix` is enough: otherwise its own example of 4 tables would miss its 16 bits.)
 
-    Raises `ValueError` if no design reaches `min_prefix`: each of the suspected blocks needs a bit.
+    Raises `ValueError` if no design reaches `min_prefix`: each suspected block needs at least one bit.
 
     >>> fewest_tables(64, 3, min_prefix=28)
     TableDesign(bits=64, distance=3, blocks=(4, 4))
@@ -149,11 +149,11 @@ def fewest_tables(bits: int, distance: int, min_prefix: int) -> TableDesign:
 
 
 def useful_designs(bits: int, distance: int, log2_count: float) -> list[TableDesign]:
-    """All useful designs for 2^log2_count fingerprints: each adds tables and has a longer prefix.
+    """All useful designs for 2^log2_count fingerprints: each has more tables and a longer prefix.
 
-    The first design scans all fingerprints. The last one expects at most one candidate for each probe, or has
-    the longest possible prefix. For distance 0 there is one design. To respect a limit of tables, take the
-    last design within it.
+    With the first design, every query scans all fingerprints. The last design expects at most one candidate
+    for each probe, or has the longest possible prefix. For distance 0 there is one design. If the number of
+    tables is limited, take the last design within the limit.
 
     >>> for design in useful_designs(64, 3, log2_count=30):
     ...     print(design.blocks, design.tables, design.shortest_prefix, design.candidates(30))
@@ -187,7 +187,7 @@ def _widths(bits: int, blocks: int) -> list[int]:
 
 
 def _leads(free: tuple[int, ...], blocks: tuple[int, ...], distance: int) -> Iterator[tuple[int, ...]]:
-    """For each table the bits that lead: cut the free bits into blocks and leave out `distance` of them."""
+    """For each table, the bits that come first: cut the free bits, and leave out `distance` blocks."""
     if not blocks:
         yield ()
         return

@@ -3,15 +3,15 @@
 In: the symbols of a batch of documents, k and the window. Out: the positions of the selected k-grams and
 their hashes. Must never compare hashes of two documents.
 
-Every window of w consecutive hashes has its smallest hash selected. If several are equally small, the
-*rightmost* rule selects the last of them. The *robust* rule keeps the one that the window before selected, as
-long as it lies in the window. A document with fewer than w hashes keeps its single smallest hash, the last
-one if several are equal.
+In every window of w consecutive hashes, the smallest hash is selected. If several are equally small, the
+*rightmost* rule selects the last of them. The *robust* rule selects the same one as the previous window if
+possible, and otherwise the last. A document with fewer than w hashes keeps its single smallest hash, or the
+last of them if several are equally small.
 
 The sliding minimum works on keys: the hash in the high bits, the reversed position in the low bits. So the
-minimum of a window also says where it is, and of equal hashes the rightmost is the smallest. It takes
-``log2(w)`` passes of `np.minimum`. Robust winnowing is the rightmost selection with some of the equal
-neighbours left out.
+minimum of a window also says where it is, and among equal hashes the rightmost has the smallest key. This
+takes ``log2(w)`` passes of `np.minimum`. Robust winnowing starts from the rightmost selection, and leaves out
+some of the equal neighbours.
 """
 
 import dataclasses
@@ -23,8 +23,8 @@ import numpy as np
 from docindex.kernels.arrays import CHUNK, I64, U8, U64, Bool
 from docindex.kernels.kgrams import prefix_sums, rolling_hashes
 
-# A 64-bit key holds the position within a chunk, which must reach across the chunk and the greatest window
-# (2 * 65,536 places). The other 47 bits are the hash.
+# The low bits of a 64-bit key hold the position within a chunk and the window that follows it: at most
+# 2 * 65,536 places. The other 47 bits are the hash.
 POSITION_BITS = 17
 HASH_BITS = 64 - POSITION_BITS
 _SHIFT = np.uint64(POSITION_BITS)
@@ -38,7 +38,7 @@ Fill = Callable[[int, int, U64], None]
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Carry:
-    """What the selection in one part of a document must pass on to the next part.
+    """The selected hashes that one part of a document passes on to the next part.
 
     The first entry is the last fingerprint that is certain to be selected; it was already returned. After it
     come equal fingerprints that the robust rule may still select. Positions count from the start of the part.
@@ -67,12 +67,13 @@ def select_fingerprints(
 ) -> tuple[I64, U64, Carry]:
     """The positions of the selected k-grams of a batch, their 47-bit hashes, and the carry for a next part.
 
-    Gives what `winnow` gives for the high bits of `grams`, in one pass over chunks that stay in the cache.
+    Selects as `winnow` in `kernels.study` selects from the high bits of `grams`, but in one pass over chunks
+    that stay in the cache.
 
     A document may come in parts: the last document of a batch may continue as the first one of the next
     batch. Then pass ``closed=False``. Start the next batch with the last ``k + window - 2`` symbols of this
     one, and pass it the carry of this call, `moved` to the new start. Nothing is returned twice, and the
-    parts together give what the whole document gives.
+    parts together give the same fingerprints as the whole document.
 
     >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
     >>> positions, hashes, _ = select_fingerprints(text, np.array([0, 21]), 5, 4)
@@ -122,7 +123,7 @@ def window_layout(
 ) -> WindowLayout:
     """The layout of a batch in which every place but the last `tail` of each document has a hash.
 
-    If `continued`, the first document had windows in a part before. Unless `closed`, the last document
+    If `continued`, the first document had windows in an earlier part. Unless `closed`, the last document
     goes on in a later part.
 
     >>> layout = window_layout(np.array([0, 9, 11]), 4, tail=1)
@@ -163,10 +164,10 @@ def select_minima(fill: Fill, layout: WindowLayout, carry: Carry, *, robust: boo
         keys[end - begin : windows + window - 1] = _NO_KEY
         positions, hashes = _rightmost(keys, spare, layout, begin, windows)
         if len(carry.positions) and len(positions) and positions[0] <= carry.positions[-1]:
-            # The first window of a chunk selects again what the window before it selected.
+            # The first window of a chunk selected again the hash that the window before it selected.
             positions, hashes = positions[1:], hashes[1:]
         if robust:
-            # Call this even if nothing new was selected: the new hashes may decide what is kept of the carry.
+            # Call this even if nothing new was selected: the new hashes may decide what stays in the carry.
             positions, hashes, carry = _robust(positions, hashes, layout, end, carry)
         elif len(positions):
             carry = Carry(positions[-1:], hashes[-1:])
@@ -216,10 +217,10 @@ def _sliding_minimum(keys: U64, spare: U64, windows: int, window: int) -> U64:
 
 
 def _range_minima(keys: U64, begins: I64, ends: I64) -> U64:
-    """The smallest key of each of some ascending ranges, none of which is empty."""
+    """The smallest key of each range. The ranges must ascend, and no range may be empty."""
     if not len(begins):
         return NO_CARRY.hashes
-    # `reduceat` also reduces what lies between two ranges; so every other result is dropped.
+    # `reduceat` also reduces the keys between two ranges, so every second result is dropped.
     borders = np.stack([begins, ends], axis=1).ravel()
     return np.minimum.reduceat(keys[: ends[-1] + 1], borders)[::2]
 
@@ -229,9 +230,9 @@ def _robust(
 ) -> tuple[I64, U64, Carry]:
     """The part of a rightmost selection that the robust rule keeps; hashes are known up to the place `end`.
 
-    The robust rule selects the first of a run of equal neighbours. It keeps this one until the window has
-    passed it, and then selects the last equal one within the next window. So each member of a run leads to
-    a later member, and all members that can be reached from the first one are kept. Such runs are rare,
+    The robust rule selects the first member of a run of equal neighbours. It keeps this member until the
+    window has passed it, and then selects the last equal member within the next window. So each member of a
+    run leads to a later member, and all members that can be reached from the first are kept. Runs are rare,
     except in texts like "0000...", so only their members are examined.
     """
     carried = len(carry.positions)
@@ -254,11 +255,11 @@ def _robust(
 
 
 def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, end: int) -> tuple[I64, I64]:
-    """The members of runs that lead to a later member by the robust rule, and the members that they lead to.
+    """The members of runs from which the robust rule goes on, and for each the member that it selects next.
 
-    `equal` are the members that equal the next selected hash.
+    `equal` are the members whose hash equals the next selected hash.
     """
-    # Each run ends with the first member that does not equal the next one.
+    # Each run ends with the first member that does not equal the next member.
     last = equal[np.append(np.diff(equal) > 1, True)] + 1
     run_end = last[np.searchsorted(last, equal, "right")]
     document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1

@@ -16,8 +16,9 @@ gives the bytes per number for 2^20 numbers:
     groups of 8, all equal                       0.92             0.92         5.75
 
 The bound for random numbers is 5.68. Elias-Fano is listed without the index that a search in it needs. Fewer
-than 500 random numbers take more bytes compressed than plain. To compress takes 20 ns for each number, and to
-read everything 40 to 60 ns. To read a part takes 60 to 100 us, where a search in the plain array takes a few.
+than 500 random numbers take more bytes compressed than plain. Compressing takes 20 ns for each number, and
+reading everything takes 40 to 60 ns for each. Reading a part takes 60 to 100 us; a search in the plain array
+takes a few microseconds.
 """
 
 import dataclasses
@@ -34,18 +35,18 @@ from docindex.kernels.arrays import CHUNK, I64, U8, U64, starts_of
 # a part takes a quarter longer.
 BLOCK = 512
 
-# How many bits a gap has below its highest, for each possible length from 0 to 64.
+# How many bits a gap has below its highest bit, for each possible length from 0 to 64.
 _TAIL_WIDTHS = np.maximum(np.arange(65) - 1, 0)
 
-# Every length counts as at least 2^-10 of all. So no Huffman code is longer than 16 bits (the bound is the
-# logarithm of 1/frequency to the base 1.618), and one table holds all codes. On the data above this costs at
-# most 0.01 bits for each number.
+# Every length counts as at least 2^-10 of all lengths. So no Huffman code is longer than 16 bits (the bound
+# is the logarithm of 1/frequency to the base 1.618), and one table holds all codes. On the data above this
+# costs at most 0.01 bits for each number.
 _RAREST = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Compressed:
-    """Sorted numbers as two streams of bits: the codes of the gaps' lengths, and the bits below the highest.
+    """Sorted numbers as two streams of bits: the codes of the gaps' lengths, and the gaps' lower bits.
 
     All codes of a block are together, so they can be found without a loop over the numbers of the block.
 
@@ -105,8 +106,8 @@ class Compressed:
 
     def _grid(self, first: int, stop: int) -> U64:
         """The numbers of some blocks, one row for each block."""
-        # Read a code at every bit, as if one began there. Jumps from code to code, starting at the first of
-        # a block, lead to those that are real. Doubling the jumps takes nine rounds for 512 codes.
+        # Read a code at every bit, as if a code began there. To find the real codes, start at the first code
+        # of a block and jump from code to code. Doubling the jumps takes nine rounds for 512 codes.
         start, end = int(self.code_starts[first]), int(self.code_starts[stop])
         longest = len(self.lengths).bit_length() - 1
         lengths = self.lengths[_read(self.codes, np.arange(start, end + 1), np.array(longest))]

@@ -37,7 +37,7 @@ def resemblance_of_min_s(a: U64, b: U64, s: int) -> Estimate:
 
     This is the share of the s smallest values of the union that are in both sketches (Theorem 1). Two
     sketches of fewer than s values are whole sets: then all values count and the answer is exact, and 1.0 if
-    both are empty. The sketches must be MIN_s or larger: a smaller one would be taken for a whole set.
+    both are empty. The sketches must be MIN_s or larger: a smaller sketch would be taken for a whole set.
 
     >>> ten, other = np.arange(10, dtype=np.uint64), np.arange(5, 15, dtype=np.uint64)
     >>> resemblance_of_min_s(ten, other, s=11)
@@ -57,7 +57,7 @@ def resemblance_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
     """The resemblance of two documents, estimated without bias from their MOD_m, or from L_i with equal i.
 
     This is the share of the values of the union that are in both samples (Theorem 1), and 1.0 if both are
-    empty. The modulus only says how much was not seen: with m=1 everything was, and the answer is exact.
+    empty. The modulus only says how much was not seen: with m=1 everything was seen, and the answer is exact.
 
     >>> a, b = np.array([4, 8, 12], np.uint64), np.array([8, 12, 16], np.uint64)
     >>> resemblance_of_mod_m(a, b).value, resemblance_of_mod_m(a, b, m=1).error
@@ -72,8 +72,8 @@ def containment_of_mod_m(a: U64, b: U64, m: int | None = None) -> Estimate:
 
     This is the share of the values of a that are also in b (Theorem 1). If the sample of a is empty, there is
     no evidence: then the result is 1.0 if b is empty too, and otherwise 0.0, because a copy must not be
-    reported without evidence. The modulus only says how much was not seen: with m=1 everything was, and the
-    answer is exact.
+    reported without evidence. The modulus only says how much was not seen: with m=1 everything was seen, and
+    the answer is exact.
 
     >>> a, b = np.array([4, 8], np.uint64), np.array([8, 12, 16], np.uint64)
     >>> containment_of_mod_m(a, b).value, round(containment_of_mod_m(b, a).value, 2)
@@ -110,11 +110,12 @@ def _unseen(m: int | None) -> float:
 
 
 def _share(hits: int, seen: int, *, otherwise: float, unseen: float) -> Estimate:
-    """The share of hits among the values seen, or `otherwise` if none was seen, and its error.
+    """The share of hits among the values seen, or `otherwise` if no value was seen; and its error.
 
     The error is the standard deviation of the share's distribution given the sample, if all shares were
-    equally likely before. For large samples it is sqrt(x(1-x)/seen), but it is never 0, and it is defined for
-    an empty sample. Sampling without replacement multiplies it by the square root of the unseen share.
+    equally likely before sampling. For large samples it is sqrt(x(1-x)/seen), but it is never 0, and it is
+    defined for an empty sample. Sampling without replacement multiplies it by the square root of the unseen
+    share.
     """
     likely = (hits + 1) / (seen + 2)
     error = math.sqrt(unseen * likely * (1 - likely) / (seen + 3))

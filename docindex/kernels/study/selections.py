@@ -1,8 +1,7 @@
 """Select fingerprints from given hashes: winnowing, the selections it is compared with, and their densities.
 
 In: the hashes of all k-grams. Out: the places of the selected hashes. For study: an index uses only
-`select_fingerprints`. The other selections must never be said to guarantee what winnowing guarantees: 0 mod p
-may miss any copy.
+`select_fingerprints`. The other selections do not give the guarantee of winnowing: 0 mod p may miss any copy.
 """
 
 import math
@@ -16,7 +15,7 @@ from docindex.kernels.winnowing import HASH_BITS, NO_CARRY, POSITION_BITS, selec
 def winnow(hashes: U64, starts: I64, window: int, *, robust: bool = True) -> I64:
     """The places of the hashes that winnowing selects, in ascending order.
 
-    Raises `ValueError` unless all hashes are below 2^47 (`HASH_BITS`): the rest of a key holds the position.
+    Raises `ValueError` unless all hashes are below 2^47: the other bits of a key hold the position.
 
     >>> winnow(np.array([5, 2, 9, 2, 8, 7], np.uint64), np.array([0, 6]), 3).tolist()
     [1, 3]
@@ -43,7 +42,7 @@ def mod_p(hashes: U64, p: int) -> I64:
 
 
 def safe_mod_p(hashes: U64, starts: I64, p: int, window: int) -> I64:
-    """The places of the hashes that are 0 mod p, and of all hashes that end a window without such a hash.
+    """The places of the hashes that are 0 mod p, and of each hash that ends a window without such a hash.
 
     So every window has a selected hash, as in winnowing, but more hashes are selected.
 
@@ -58,7 +57,7 @@ def safe_mod_p(hashes: U64, starts: I64, p: int, window: int) -> I64:
 
 
 def n_smallest(hashes: U64, starts: I64, n: int) -> I64:
-    """The places of each document's n smallest distinct hashes (Heintze); of equal hashes, the last place.
+    """The places of each document's n smallest distinct hashes (Heintze); for equal hashes, the last place.
 
     >>> n_smallest(np.array([7, 3, 9, 3], np.uint64), np.array([0, 4]), 2).tolist()
     [0, 3]
