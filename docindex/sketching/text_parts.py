@@ -37,13 +37,15 @@ def source_of(codec: int, data: bytes) -> bytes:
     """
     if codec == RAW:
         return data
+    if codec != DEFLATED:
+        raise ValueError(f"the part has the unknown codec {codec}; expected {RAW} or {DEFLATED}")
     inflate = zlib.decompressobj()
     try:
         source = inflate.decompress(data, _LONGEST)
     except zlib.error as error:
         raise ValueError(f"the part is not valid deflate data: {error}") from error
-    if codec != DEFLATED or not inflate.eof:
-        raise ValueError(f"the part has an unknown codec ({codec}), or is longer than a part can be")
+    if not inflate.eof:
+        raise ValueError(f"the deflate data of the part is cut short, or inflates to over {_LONGEST} bytes")
     return source
 
 
