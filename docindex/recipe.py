@@ -41,7 +41,7 @@ A parameter that is added to `Recipe` gets an entry here, which must never chang
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How texts become fingerprints and sketches. Sketches can be compared if the ids of their recipes agree.
+    """How texts become fingerprints and sketches. Sketches whose recipes have the same id can be compared.
 
     >>> Recipe(k=20, window=31).guarantee
     50
@@ -55,7 +55,7 @@ class Recipe:
     window: int = 26
     """At least one of any `window` consecutive k-grams is kept, so no match of k + window - 1 is missed."""
     selector: Literal["robust", "rightmost"] = "robust"
-    """How winnowing treats equal hashes: "robust" keeps fewer of a run, "rightmost" is purely local."""
+    """How winnowing treats equal hashes: "robust" keeps fewer; "rightmost" looks at each window alone."""
     token: Literal["word", "letter", "line"] = "word"
     """The unit that shingles consist of."""
     shingle: int = 5
@@ -63,7 +63,7 @@ class Recipe:
     bag: bool = False
     """Whether repeated occurrences of a shingle count (Broder's option A) or not (option B).
 
-    With True a long text takes 64 bytes of memory for each shingle; with False the memory is constant.
+    With True, a long text takes 64 bytes of memory for each shingle; with False, the memory is constant.
     """
     slots: int = 128
     """Min-hash values in a sketch."""
@@ -78,7 +78,7 @@ class Recipe:
     mod_m: int = 0
     """Modulus of Broder's MOD_m sketch; 0 stores no such sketch."""
     level: int = 0
-    """Largest expected size of Broder's L_i sketch, whose modulus grows with the document; 0 stores none."""
+    """Largest expected size of Broder's L_i sketch, whose modulus grows with the text; 0: no such sketch."""
     reading: Literal["text/1"] = "text/1"
     """The name and version of the reading that turns a text into symbols."""
 
@@ -112,7 +112,7 @@ class Recipe:
         if k * s > self.slots:
             raise ValueError(
                 f"features of {k} groups of {s} need {k * s} slots, and the recipe has {self.slots}; "
-                "raise slots, or take fewer or smaller groups"
+                "use more slots, or fewer or smaller groups"
             )
         return k, s, r
 
@@ -125,8 +125,7 @@ class Recipe:
     def id(self) -> str:
         """Sixteen hexadecimal digits that identify the parameters.
 
-        A parameter that has its former default does not change the id, which so stays the same for an old
-        file.
+        A parameter that has its former default does not change the id, so that an old file keeps its id.
         """
         named = dataclasses.asdict(self)
         told = {name: value for name, value in named.items() if FORMER_DEFAULTS.get(name, ...) != value}
@@ -142,9 +141,9 @@ class Recipe:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The recipe that `to_json` wrote, now or in an older version.
+        """The recipe that `to_json` of this or an older version wrote.
 
-        `RecipeError` if this version cannot follow it.
+        `RecipeError` if this version cannot use it.
         """
         try:
             stored: Any = json.loads(text)
@@ -158,13 +157,13 @@ class Recipe:
             unknown = ", ".join(sorted(set(stored) - names)[:5]) or "nothing"
             missing = ", ".join(sorted(names - set(stored))) or "nothing"
             raise RecipeError(
-                f"the stored recipe has {unknown} that this version does not know, and lacks {missing}; "
-                "open the file with the docindex that made it, or a newer one"
+                f"the stored recipe has other parameters than this version expects (unknown: {unknown}; "
+                f"missing: {missing}); open the file with the docindex that made it, or a newer version"
             )
         try:
             return cls(**stored)
         except ValueError as error:
-            raise RecipeError(f"the stored recipe cannot be followed: {error}") from error
+            raise RecipeError(f"this version cannot use the stored recipe: {error}") from error
 
 
 def _canonical(parameters: dict[str, Any]) -> str:
