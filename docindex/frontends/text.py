@@ -39,9 +39,9 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
     Without `encoding`: UTF-8 with or without a byte order mark, UTF-16 with one, otherwise Windows-1252
     as a guess. Bytes with control characters that text files do not contain are not text.
 
-    With `encoding`: that encoding, strictly, without a leading byte order mark. A text with a NUL is not
-    text: a scan with a forced encoding must still skip images and programs. `ValueError` if Python does
-    not know the encoding, or the bytes are not valid in it.
+    With `encoding`: that encoding, strictly, without a leading byte order mark. Bytes that decode to a NUL
+    are not text: a scan with a forced encoding must still skip images and programs. `ValueError` if Python
+    does not know the encoding, or the bytes are not valid in it.
 
     >>> decode("Größe".encode())
     Decoded(text='Größe', encoding='utf-8', guessed=False)
@@ -112,6 +112,6 @@ def _decode_forced(data: bytes, encoding: str) -> Decoded | None:
     except UnicodeError as error:
         raise ValueError(
             f"the bytes are not valid {name} ({error}); "
-            "give the encoding that they were written in, or none to have it detected"
+            "give the encoding that they were written in, or give no encoding to detect it"
         ) from error
     return None if "\0" in text else Decoded(text.removeprefix("\ufeff"), name, guessed=False)

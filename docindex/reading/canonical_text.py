@@ -1,4 +1,4 @@
-"""Write a text in its canonical form: only its words, without case, accents and punctuation.
+"""Write a text in its canonical form: only its words, without case, accents or punctuation.
 
 In: a text. Out: its words, separated by single spaces, for a person to read. A text and its canonical form
 must always have the same symbols and the same words. (Exceptions are 454 signs such as "㋀", which are part
@@ -9,7 +9,7 @@ from docindex.reading.code_points import letters, separates, stands_alone
 
 
 def canonical(text: str) -> str:
-    r"""The words of a text as they are compared: without case, accents or punctuation, one space apart.
+    r"""The words of a text as they are compared: without case, accents or punctuation, and one space apart.
 
     >>> canonical("Ada's Éclair,\n 2 ﬁelds")
     'ada s eclair 2 fields'

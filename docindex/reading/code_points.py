@@ -15,7 +15,7 @@ from docindex.kernels.arrays import I64, U8, ranges
 
 # The bits of an entry.
 FIRST = 0x00FF  # the first symbol
-COUNT = 0x1F00  # the number of symbols; the most is 18, for U+FDFA
+COUNT = 0x1F00  # the number of symbols; the greatest is 18, for U+FDFA
 SEPARATES = 0x2000  # words end here
 ALONE = 0x4000  # a word by itself
 _LOADED = 0x8000

@@ -18,7 +18,7 @@ STOP_WORDS = tuple(
     who whom why will with would you your
     """.split()  # noqa: SIM905 - a list of 118 quoted words is hard to read
 )
-"""Articles, pronouns, prepositions and auxiliaries: they occur in every text, whatever it is about."""
+"""Articles, pronouns, prepositions and auxiliaries: they occur in texts about any subject."""
 
 
 def stemmed(symbols: U8, begins: I64, ends: I64) -> I64:

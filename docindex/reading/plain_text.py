@@ -2,10 +2,11 @@
 
 In: texts. Out: a `Reading`; for one text, also the offsets of symbols.
 
-A symbol is one byte. An ASCII letter is a symbol in lower case, and a digit as it is. Every other code point
-is normalized (NFKD) and casefolded. Letters and numbers are kept from the result: ASCII characters are
-symbols as they are, others become ``0x80 | (code & 0x7f)``. An ideograph becomes two symbols, because it says
-more than a letter. So "É" reads as "e", and the composed and decomposed forms of a text read the same.
+A symbol is one byte. An ASCII letter becomes its lower-case letter, and an ASCII digit stays as it is. Every
+other code point is normalized (NFKD) and casefolded, and only letters and numbers of the result are kept:
+ASCII characters stay as they are, and any other character becomes ``0x80 | (code & 0x7f)``. An ideograph
+becomes two symbols, because it carries more information than a letter. So "É" reads as "e", and the composed
+and decomposed forms of a text read the same.
 
 Words end at separators. Marks, joiners and direction signs are not separators: they do not split a word. In
 scripts that are written without spaces, each letter is a word by itself.
@@ -43,7 +44,7 @@ _LONGEST_UNIT = 128
 
 _NO_POSITIONS = np.empty(0, np.int64)
 
-# ASCII texts are read apart from the others if the groups have this many characters on average: the
+# ASCII texts are read separately from other texts if the groups have this many characters on average: the
 # byte-only path saves 7 ns per character, and each further call costs 60 microseconds.
 _WORTH_A_GROUP = 8192
 
@@ -57,7 +58,9 @@ class PlainText:
     longest_unit = _LONGEST_UNIT
 
     def read(self, texts: Sequence[str], *, lines: bool = False) -> Reading:
-        """The symbols of texts, end to end. With `lines`, reading takes a third longer.
+        """The symbols of texts, end to end, and where texts and words begin.
+
+        With `lines`, also where lines begin; this takes a third longer.
 
         >>> reading = PlainText().read(["Ada's Éclair", "", "2 ﬁelds"])
         >>> reading.symbols.tobytes(), reading.starts.tolist(), reading.words.tolist()
@@ -72,9 +75,9 @@ class PlainText:
     def readings(self, text: str, *, lines: bool = False) -> Iterator[Reading]:
         """The readings of one text slice by slice, for texts too long to be read at once.
 
-        Each ends where a word ends, or where a line ends if `lines` is true, so that the slices have the
-        symbols, words and lines of the whole text. A word or line longer than `longest_unit` symbols may be
-        cut after a multiple of that number.
+        Each reading ends where a word ends, or where a line ends if `lines` is true. So the slices together
+        have the symbols, words and lines of the whole text. A word or line longer than `longest_unit` symbols
+        may be cut after a multiple of that number.
 
         >>> [(part.symbols.tobytes(), part.words.tolist()) for part in PlainText().readings("a short text")]
         [(b'ashorttext', [0, 1, 6])]
@@ -84,7 +87,7 @@ class PlainText:
         rest = Reading(np.empty(0, np.uint8), _NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS)
         for begin in range(0, max(1, len(text)), slicing.PIECE_CHARACTERS):
             piece = text[begin : begin + slicing.PIECE_CHARACTERS]
-            # The slice is read together with the end of the one before, to see whether a word goes on.
+            # Read the slice together with the end of the slice before, to see whether a word goes on.
             known = len(self.read([before]).symbols)
             new = self.read([before + piece], lines=lines)
             symbols = np.concatenate([rest.symbols, new.symbols[known:]])
@@ -136,7 +139,7 @@ class PlainText:
             solid = np.flatnonzero(entries & (COUNT | SEPARATES))
             if not len(solid):
                 continue
-            # Marks of the last symbol before this slice may stand at its beginning.
+            # This slice may begin with marks that belong to the last symbol before it.
             found[known:done] = begin + solid[0]
             before = read_so_far + starts_of(counts_of(entries[solid]).astype(np.int64))
             first, done = np.searchsorted(positions, before[[0, -1]])
@@ -170,18 +173,18 @@ class PlainText:
 
 
 def _check_positions(positions: I64, size: int) -> None:
-    """Raise `IndexError` unless all of the ascending positions are less than `size`, and none is negative."""
+    """Raise `IndexError` unless all of the ascending positions are from 0 to `size` - 1."""
     if len(positions) and not 0 <= positions[0] <= positions[-1] < size:
         raise IndexError(
-            f"the text has {size} symbols; positions from {positions[0]} to {positions[-1]} were asked for"
+            f"the text has {size} symbols; found positions from {positions[0]} to {positions[-1]}"
         )
 
 
 def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I64:
-    """Where words or lines begin in the symbols left from before, followed by the new symbols.
+    """Where words or lines begin in the `rest_size` symbols left from the slice before and the new symbols.
 
-    `new` counts from a text of which the first `known` symbols were read before, and `rest_size` symbols
-    are left. A unit always begins at 0 if there is a symbol.
+    The first `known` symbols that `new` counts were read before. If there is a symbol, a unit always begins
+    at 0.
     """
     begins = np.concatenate([rest, new[np.searchsorted(new, known) :] - known + rest_size])
     return begins if not size or (len(begins) and begins[0] == 0) else np.append(0, begins)
@@ -237,7 +240,7 @@ def _read_ascii(texts: list[str], with_lines: bool) -> Reading:
 
 
 def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
-    """The reading of texts in which each character has become one byte: a letter, digit, symbol or separator.
+    """The reading of texts if each character has become one byte: a letter, digit, symbol or separator.
 
     `source` is the texts joined by a separator.
     """
@@ -248,7 +251,7 @@ def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
     words = starts_of(ends - begins)
 
     def symbols_before(offsets: I64) -> I64:
-        # Exact because every offset asked about lies outside words or where a word begins.
+        # This is exact, because every offset lies outside words or where a word begins.
         before: I64 = words[np.searchsorted(begins, offsets)]
         return before
 
@@ -277,7 +280,7 @@ def _read_any(texts: list[str], with_lines: bool) -> Reading:
     text_begins[-1] -= 1
     breaks = _breaks(codes) if with_lines else None
 
-    # Marks and the like have no symbol and separate nothing: words are formed as if they did not exist.
+    # Marks, joiners and direction signs have no symbol and do not separate words: ignore them.
     solid = np.flatnonzero(entries & (COUNT | SEPARATES))
     spells = counts[solid] > 0
     alone = (entries[solid] & ALONE) > 0

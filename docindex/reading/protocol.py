@@ -49,8 +49,8 @@ class SymbolReader(Protocol):
     def borders(self, text: str) -> Bool:
         """For each position between symbols, whether it lies between two characters of the text.
 
-        Before the first symbol and after the last one count as positions too. False means that the symbols
-        on both sides come from one character.
+        The first position is before the first symbol, and the last position is after the last symbol. False
+        means that the symbols on both sides come from one character.
         """
 
     def canonical(self, text: str) -> str:

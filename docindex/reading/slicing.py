@@ -27,7 +27,7 @@ def codes_of(text: str) -> NDArray[np.uint32]:
 
 
 def slices(text: str) -> Iterator[str]:
-    """A text in slices of at most `PIECE_CHARACTERS` characters. A text that fits in one is not copied.
+    """A text in slices of at most `PIECE_CHARACTERS` characters. A text that fits in one slice is not copied.
 
     >>> list(slices("short"))
     ['short']
@@ -59,7 +59,7 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     """
     ends = [np.zeros(1, np.int64)]
     for begin in range(0, len(text), PIECE_CHARACTERS):
-        # One character more than a slice, to see whether a line feed follows a carriage return.
+        # Take one character more than a slice, to see whether a line feed follows a carriage return.
         codes = codes_of(text[begin : begin + PIECE_CHARACTERS + 1])
         following = np.append(codes[1:], 0)
         breaks = (codes == _FEED) | ((codes == _RETURN) & (following != _FEED))

@@ -1,7 +1,7 @@
 """Sketch one long text slice by slice, in bounded memory: `Winnower`, `Shingler`, `ShingleCounter`.
 
-In: the slices of a text, one after the other. Out: the same fingerprints, shingles and counts that a batch
-with the whole text gives. The result must never depend on where the slices were cut.
+In: the slices of a text, in order. Out: the same fingerprints, shingles and counts that a batch with the
+whole text gives. The result must never depend on where the slices were cut.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ class GrowingArray(Generic[_Number]):
 
 
 class Winnower:
-    """The fingerprints of one text that comes in slices."""
+    """Selects the fingerprints of one text that comes in slices."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -93,7 +93,7 @@ class Winnower:
 
 
 class Shingler:
-    """The shingles of one text that comes in slices."""
+    """Hashes the shingles of one text that comes in slices."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._q = recipe.shingle
@@ -126,7 +126,7 @@ def shingle_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
 
 
 class ShingleCounter:
-    """The slots, samples and size of a set of shingles that comes in several arrays, in bounded memory."""
+    """Computes the slots, samples and size of a shingle set that comes in several arrays; bounded memory."""
 
     def __init__(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -136,7 +136,7 @@ class ShingleCounter:
         self._level = 0
 
     def add(self, hashes: U64) -> None:
-        """Take more shingles. A shingle that came before changes nothing."""
+        """Take more shingles. A shingle that was added before changes nothing."""
         recipe, starts = self._recipe, starts_of(np.array([len(hashes)]))
         self.keys = np.minimum(self.keys, minhash.slot_keys(hashes, starts, recipe.slots))
         if recipe.min_s:

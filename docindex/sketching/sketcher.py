@@ -2,7 +2,7 @@
 
 In: any number of texts, and a recipe. Out: one `Sketches` for each batch. Short texts are sketched together
 and long texts slice by slice, so that the arrays in memory stay small. The result must never depend on how
-the texts were batched or cut. No text may be kept.
+the texts were batched or cut. Must never keep a text.
 """
 
 import itertools
@@ -54,10 +54,10 @@ def sketch_batch(texts: Sequence[str], recipe: Recipe) -> Sketches:
 
 
 def batched_by_weight(items: Iterable[_Item], weight: Callable[[_Item], int]) -> Iterator[list[_Item]]:
-    """The items in their order, in lists of a total weight of at most `PIECE_CHARACTERS`.
+    """The items in their order, in lists whose total weight is at most `PIECE_CHARACTERS`.
 
-    A heavier item comes alone. The weight of a text is its characters plus its slots, because both become
-    arrays in memory.
+    An item heavier than that gets a list of its own. The weight of a text is its characters plus its slots,
+    because both become arrays in memory.
 
     >>> list(batched_by_weight(["abc", "de"], len))
     [['abc', 'de']]
@@ -156,9 +156,9 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
 
 
 def _bag_of(text: str, recipe: Recipe) -> list[U64]:
-    """All shingles of a long text, each with its occurrence number: 64 bytes of memory for each.
+    """All shingles of a long text, each labelled with its occurrence number; takes 64 bytes for each shingle.
 
-    They cannot come slice by slice: only the whole text shows how often a shingle occurs.
+    They cannot be labelled slice by slice: only the whole text shows how often a shingle occurs.
     """
     bag = GrowingArray(np.uint64)
     for found in shingle_hashes(text, recipe):

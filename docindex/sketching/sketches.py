@@ -36,7 +36,7 @@ class Sketch:
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
     symbols_hash: bytes
-    """The xxh3-128 hash of the symbols: equal for texts that differ only in characters without a symbol."""
+    """The xxh3-128 hash of the symbols. It ignores case, accents, punctuation and spaces."""
     min_s: U64
     """The MIN_s sample; empty unless the recipe asks for it."""
     mod_m: U64

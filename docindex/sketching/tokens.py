@@ -35,7 +35,7 @@ def words_of(reading: Reading, recipe: Recipe) -> WordSpans:
 def shingle_tokens(reading: Reading, recipe: Recipe, words: WordSpans | None = None) -> tuple[U8 | U64, I64]:
     """The tokens that shingles consist of, and where each text's tokens begin.
 
-    A caller that has the words already passes them as `words`, so that they are not computed again.
+    A caller that already has the words passes them as `words`, so that they are not computed again.
     """
     if recipe.token == "letter":
         return reading.symbols, reading.starts

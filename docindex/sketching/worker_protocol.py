@@ -3,7 +3,7 @@
 In and out: a binary stream, and texts, sketches or parts. A message is a series of arrays. Each array is one
 line with its dtype and shape, followed by its bytes; texts and parts follow the array of their lengths.
 Every function that reads raises `EOFError` if the stream ends in the middle of a message. This module must
-never pickle anything, nor start a process.
+never pickle anything or start a process.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ class TextBatch(NamedTuple):
 
     texts: list[str]
     keep: bool
-    """Whether to return the parts in which the texts are stored, too."""
+    """Whether to return also the parts in which the texts are stored."""
 
 
 def send_texts(stream: IO[bytes], texts: Sequence[str], keep: bool) -> None:

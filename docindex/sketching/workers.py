@@ -34,8 +34,8 @@ from docindex.sketching.worker_protocol import (
     send_texts,
 )
 
-# A worker loads docindex from the folder of this package. If that folder's parent were put on the search
-# path instead, its other modules could hide modules of Python itself.
+# A worker loads docindex from the folder of this package. With the parent of that folder on the search path,
+# other modules there could hide modules of Python itself.
 _COMMAND = """
 import sys
 from importlib import util
@@ -51,17 +51,18 @@ _NO_START = "worker processes cannot be started with {!r} ({}); call add_many wi
 # their memory instead of returning it to the system, which saves 5% of the time. Other systems ignore them.
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "268435456", "MALLOC_TRIM_THRESHOLD_": "268435456"}
 
-# Half a batch, so that the two processes wait for each other less often. Only Linux can change this size.
+# The size of a pipe: half a batch, so that the two processes wait for each other less often. Only Linux can
+# change this size.
 _PIPE_BYTES = 1 << 20
 
-# A batch with more characters than this is sketched in this process, because a worker would hold it twice.
+# A batch with this many characters is sketched in this process, because a worker would hold it twice.
 _VERY_LONG = 16_000_000
 
-# A worker that broke off gets this long to end by itself.
+# After an error, a worker has this many seconds to end by itself.
 _EXIT_S = 5
 
 ENOUGH_FOR_WORKERS = 16_000_000
-"""Starting workers saves time if there are more characters of text than this.
+"""Workers save time if the texts have more characters than this.
 
 A worker takes a third of a second to start; in that time this process sketches 20 MB.
 """
@@ -79,9 +80,9 @@ class SketchedBatch:
 class SketchWorkers:
     """Sketches batches in worker processes or, if there are no workers, in this process.
 
-    There are no workers in a frozen application, or if fewer than two are asked for. A worker that does not
-    start is a `DocIndexError`. With `optional`, batches are then sketched in this process instead: the host
-    may embed Python in a program that cannot be run as Python.
+    There are no workers in a frozen application, or if fewer than two are asked for. If a worker does not
+    start, this is a `DocIndexError`. With `optional`, its batches are sketched in this process instead,
+    because the host may embed Python in a program that cannot be run as Python.
     """
 
     def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:
@@ -127,9 +128,9 @@ class SketchWorkers:
     def submit(self, texts: Sequence[str], *, keep: bool) -> "concurrent.futures.Future[SketchedBatch]":
         """A future that returns the sketches of one batch, and the parts of its texts if `keep` is true.
 
-        Without workers, and for more than 16 million characters, the batch is sketched before this method
-        returns, and without parts. The caller then compresses each text when it writes it, because the text
-        may turn out to be stored already.
+        Without workers, or from 16 million characters, the batch is sketched before this method returns, and
+        the result has no parts. The caller then compresses each text when it writes it, because the text may
+        turn out to be stored already.
         """
         if self._processes and sum(map(len, texts)) < _VERY_LONG:
             return self._threads.submit(self._ask, texts, keep)
@@ -153,7 +154,8 @@ class SketchWorkers:
             code = _exit_code(process)
             raise DocIndexError(
                 f"a worker process ended with code {code}. Committed documents are kept; add the "
-                f"others again, with workers=1 if memory is short or {sys.executable!r} does not run Python"
+                "others again. Use workers=1 if there is too little memory, or if "
+                f"{sys.executable!r} does not run Python"
             ) from error
         finally:
             self._idle.put(process)
@@ -189,7 +191,7 @@ def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _exit_code(process: "subprocess.Popen[bytes]") -> int:
-    """The exit code of a worker that broke off. If the worker is still running, it is ended."""
+    """The exit code of a worker after an error. If the worker is still running, it is ended."""
     requests, _ = _pipes(process)
     with contextlib.suppress(OSError):
         requests.close()
@@ -201,7 +203,7 @@ def _exit_code(process: "subprocess.Popen[bytes]") -> int:
 
 
 def default_workers() -> int:
-    """One worker for each core that this process may use, but at most four, because only one process writes.
+    """The number of cores that this process may use, but at most four, because only one process writes.
 
     >>> 1 <= default_workers() <= 4
     True
