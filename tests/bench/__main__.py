@@ -1,6 +1,7 @@
-"""``python -m tests.bench NAME``: measure one thing and its peer, in one run.
+"""``python -m tests.bench NAME``: measure a part of docindex and its peers in one run.
 
-Figures are ratios within one run, because machines differ and are shared. Each line ends with the target.
+The figures are ratios within one run, because machines differ and other programs use them, too. A target
+stands at the end of its line.
 """
 
 import argparse
@@ -25,7 +26,7 @@ def main():
     parser.add_argument("folders", nargs="*", help="text files to measure with (default: Python's own)")
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(
-        "--rounds", type=int, default=3, help="how often each side runs (default: %(default)s)"
+        "--rounds", type=int, default=3, help="how often each program runs (default: %(default)s)"
     )
     BENCHES[(options := parser.parse_args()).name](options)
 

@@ -87,11 +87,11 @@ def file_size(path):
     print(f"  a fingerprint takes {forward:.2f} bytes in the forward index")
     print(f"  a posting takes {inverted:.2f} bytes in the inverted index")
     print(f"  {stats.file_bytes / stats.fingerprints:.1f} bytes of file for each fingerprint")
-    print(f"  density {stats.density:.4f}, of random text {stats.expected_density:.4f}")
+    print(f"  density {stats.density:.4f}; random text would have {stats.expected_density:.4f}")
 
 
 def storage_alone(paths, folder, size):
-    """Write postings into segments, and the same postings into a table with a row for each."""
+    """Write postings into segments, and the same postings into a table with a row for each posting."""
     hashes, documents, positions = [], [], []
     texts = [read(path) for path in paths]
     begin = 0
@@ -139,7 +139,7 @@ create table dead (content integer primary key, segment);
 
 
 def one_by_one(folder):
-    """Add documents of 10 KB, with a commit for each."""
+    """Add documents of 10 KB, with a commit for each document."""
     random = np.random.default_rng(1)
     words = np.array([f"w{number:x}" for number in range(50_000)])
     took = []

@@ -9,7 +9,7 @@ KINDS = {".py", ".pyi", ".txt", ".rst", ".md", ".html", ".c", ".h"}
 
 
 def texts(folders, megabytes):
-    """Texts of this many megabytes in all; the same files are repeated if there are too few."""
+    """Texts of this many megabytes in total; the files are repeated if there are too few."""
     files = all_files(folders)
     found, size, repeats = [], 0, -1
     while size < megabytes * 1_000_000:
@@ -21,13 +21,13 @@ def texts(folders, megabytes):
             size += len(text)
             if size >= megabytes * 1_000_000:
                 break
-    again = f", the same {repeats + 1} times over" if repeats else ""
+    again = f", each file up to {repeats + 1} times" if repeats else ""
     print(f"corpus: {len(found):,} files, {size / 1e6:.0f} MB of text{again}")
     return found
 
 
 def distinct_files(folders, megabytes):
-    """Files with different contents, of this many megabytes in all or as many as there are."""
+    """Files with different contents, up to this many megabytes in total."""
     found, size = {}, 0
     for path in all_files(folders):
         data = path.read_bytes()
@@ -51,7 +51,7 @@ def all_files(folders):
 
 
 def default_roots():
-    """The folders of this Python, of other Pythons next to it, and of documentation where systems put it."""
+    """The folders of this Python, of other Pythons next to it, and of installed documentation of Python."""
     here = Path(sysconfig.get_path("stdlib"))
-    beside = sorted(here.parent.parent.parent.glob("*/lib/python3*"))
-    return list(dict.fromkeys([here, *beside, *Path("/usr/share/doc").glob("python3*")]))
+    others = sorted(here.parent.parent.parent.glob("*/lib/python3*"))
+    return list(dict.fromkeys([here, *others, *Path("/usr/share/doc").glob("python3*")]))

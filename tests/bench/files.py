@@ -1,6 +1,6 @@
 """Compare a scan with `add_many` and `find`, and the search for copies with rmlint and jdupes, in one run.
 
-Debian has packages of rmlint and jdupes; without one of them its ratio is nan.
+Debian has packages of rmlint and jdupes. The ratio to a program that is not installed is nan.
 """
 
 import functools
@@ -44,7 +44,7 @@ def run(options):
 
 
 def scans(texts, folder, rounds):
-    """Compare a first scan with `add_many` of the same texts, which were read before."""
+    """Compare a first scan with `add_many` of the same texts, which are read before the measurement."""
     ratios, took = [], []
     items = [
         (str(path), read_file(root_of(path)).text or "")
@@ -71,12 +71,12 @@ def again(texts, folder, rounds):
     """Compare a scan without any change with `find`, which prints the facts that the scan compares."""
     environment = {**os.environ, "DOCINDEX": str(folder / "again")}
     command = [sys.executable, "-m", "docindex", "scan", "-q", str(texts)]
-    beside = ["find", str(texts), "-printf", "%s %T@ %i\\n"]
+    peer = ["find", str(texts), "-printf", "%s %T@ %i\\n"]
     subprocess.run(command, env=environment, check=True, capture_output=True)
     ours, find = [], []
     for _ in range(2 * rounds + 1):
         ours.append(timed(command, environment))
-        find.append(timed(beside, environment))
+        find.append(timed(peer, environment))
     ours, find = statistics.median(ours), statistics.median(find)
     print(
         f"nothing changed: {ours:.2f} s, find {find:.2f} s (target 2 * find + 0.3 = {2 * find + 0.3:.2f} s)"
@@ -95,7 +95,7 @@ def binaries(folder, rounds):
             path.write_bytes(data)
             os.utime(path, ns=(OLD, OLD))
     peers = {
-        # With /dev/null as its output, rmlint would replace /dev/null by a file.
+        # With /dev/null as its output, rmlint would replace /dev/null with a file.
         "jdupes": ["jdupes", "-r", "-q", "-A", str(folder)],
         "rmlint": [
             "rmlint",
@@ -114,7 +114,7 @@ def binaries(folder, rounds):
             took[name].append(timed(command, None) if shutil.which(name) else float("nan"))
     medians = {name: statistics.median(times[1:]) for name, times in took.items()}
     groups, back = found(folder)
-    print(f"copies: {groups} groups, {back / 1e6:.0f} MB to give back; {medians['docindex']:.2f} s, "
+    print(f"copies: {groups} groups, {back / 1e6:.0f} MB reclaimable; {medians['docindex']:.2f} s, "
           f"{medians['docindex'] / medians['jdupes']:.2f} of jdupes (target 1.5), "
           f"{medians['docindex'] / medians['rmlint']:.2f} of rmlint (target 1)")  # fmt: skip
 

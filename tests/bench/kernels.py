@@ -41,7 +41,7 @@ def run(options):
         sides["C, -O3"] = (in_c(), [text.encode() for text in texts], megabytes)
     else:
         print("no C compiler found: no ratios to the C program")
-    # Run all sides in every round, so that a slow machine slows all of them.
+    # Run all sides in every round, so that a slow moment slows all of them.
     speeds = {name: [] for name in sides}
     for _ in range(options.rounds):
         for name, (work, given, size) in sides.items():

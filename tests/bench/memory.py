@@ -76,9 +76,9 @@ def run(options):
     megabytes = max(options.megabytes, 500)
     for what in ("fingerprints, ascii", "all sketches, ascii", "all sketches, any text"):
         (took,) = measured(CHILD, what, megabytes)
-        print(f"{what}: {megabytes} MB in one document took {took:.0f} MB (target: under 300)")
+        print(f"{what}: {megabytes} MB in one document took {took:.0f} MB of memory (target: under 300)")
     (took,) = measured(LONG_DOCUMENT, 300)
-    print(f"one document of 300 MB added: {took:.0f} MB in all (target: under 600)")
+    print(f"one document of 300 MB added: {took:.0f} MB of memory in total (target: under 600)")
     writer, worker = measured(MANY_DOCUMENTS, 1000)
     print(f"1 GB of documents added: the writer took {writer:.0f} MB (target: under 500)")
     print(f"  and a worker {worker:.0f} MB (target: under 300)")

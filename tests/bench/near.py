@@ -1,7 +1,7 @@
-"""Measure simhash look-ups, one and a million, compared with scans; and the cost of the SQL indexes.
+"""Measure simhash look-ups, one at a time and a million at once, compared with scans, in one run.
 
-All is measured in one run. Half a million simhash values are random. As many differ from one of those in up
-to ten bits.
+Also measure the cost of the SQL indexes. Half a million simhash values are random. Each of another half
+million differs in up to ten bits from one of them.
 """
 
 import tempfile
@@ -14,7 +14,7 @@ import docindex
 from docindex.storage import simhash_index
 
 COUNT = 1_000_000
-A_COMMIT = 5000
+ROWS_PER_COMMIT = 5000
 LOOKED_UP = 1000
 INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
 
@@ -50,10 +50,10 @@ def fill(path, simhashes, *, indexes):
             with index._store.writing() as db:
                 for name in INDEXES:
                     db.execute(f"drop index {name}")
-        for begin in range(0, COUNT, A_COMMIT):
+        for begin in range(0, COUNT, ROWS_PER_COMMIT):
             rows = [
                 (data[:16], data[16:32], simhash, data[32:])
-                for simhash in simhashes[begin : begin + A_COMMIT].view(np.int64).tolist()
+                for simhash in simhashes[begin : begin + ROWS_PER_COMMIT].view(np.int64).tolist()
                 for data in (random.bytes(544),)
             ]
             start = time.process_time()
@@ -69,19 +69,19 @@ def fill(path, simhashes, *, indexes):
 
 
 def building(paths, filling, rounds):
-    """Measure what the indexes add to the file, and to the processor time of adding documents.
+    """Measure how much the indexes add to the file, and to the processor time of adding documents.
 
-    (Elapsed time would depend on the disk, and on what else the machine does.)
+    (Elapsed time would depend on the disk, and on other programs.)
     """
     with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
         sizes = dict(db.execute("select name, sum(pgsize) from dbstat group by name"))
     content = sum(sizes[name] for name in ("content", "content_symbols", "sqlite_autoindex_content_1"))
     share = sum(sizes[name] for name in INDEXES)
-    print(f"indexes: {share / COUNT:.1f} bytes a content, of {(content + share) / COUNT:.0f}")
+    print(f"indexes: {share / COUNT:.1f} of the {(content + share) / COUNT:.0f} bytes of a content")
     slower = 1e6 * (filling["with"] - filling["without"]) / COUNT
     print(
-        f"rows of `content` alone, {A_COMMIT:,} a commit: {1e6 * filling['without'] / COUNT:.0f} us each, "
-        f"and {slower:.0f} for the indexes"
+        f"rows of `content` alone, {ROWS_PER_COMMIT:,} for each commit: "
+        f"{1e6 * filling['without'] / COUNT:.0f} us each, and {slower:.0f} us for the indexes"
     )
     words = [f"w{number:x}" for number in range(50_000)]
     random = np.random.default_rng(3)
@@ -101,7 +101,7 @@ def building(paths, filling, rounds):
                     single[name].append(time.process_time() - start)
     for what, took in ((f"{documents:,} documents of 1.5 KB added at once", many), ("one by one", single)):
         a, b = (1e6 * np.median(took[name]) for name in ("without", "with"))
-        print(f"  {what}: {b:,.0f} us each, {b / a:.2f} times what it takes without the indexes")
+        print(f"  {what}: {b:,.0f} us each, {b / a:.2f} times the time without the indexes")
 
 
 def one(db, simhashes):
@@ -177,7 +177,7 @@ def many(db, simhashes, rounds):
     for query in some:
         np.flatnonzero(np.bitwise_count(simhashes ^ query) <= 3)
     scan = (time.perf_counter() - start) * COUNT / len(some)
-    print(f"  numpy, a scan for each of them, from {len(some)}: {scan:.0f} s")
+    print(f"  numpy, a scan for each look-up, estimated from {len(some)} scans: {scan:.0f} s")
     for number in (1000, 10_000, 100_000):
         start = time.perf_counter()
         simhash_index.near_simhashes(db, queries[:number], 3)

@@ -1,7 +1,11 @@
 """Measure searches, compared with only reading the same blocks, and with SQL on a plain table, in one run.
 
-Then it measures how much a coarse search misses, how much slower a search is in an index ten times as large,
-how often the source of an excerpt is found, and all pairs, compared with copydetect and sim_text if present.
+Then measure:
+
+- how much a coarse search misses
+- how often the source of an excerpt is found
+- how much slower a search is in an index ten times as large
+- all pairs, compared with copydetect and sim_text if they are installed
 """
 
 import contextlib
@@ -111,7 +115,7 @@ def speed(index, queries, folder):
 
 
 def plain_table(index, path):
-    """An index with one row for each posting, filled in its order."""
+    """A table with one row for each posting, filled in the order of its key."""
     db = apsw.Connection(str(path))
     db.execute(
         "create table plain (hash integer, doc integer, pos integer, primary key (hash, doc, pos)) "
@@ -134,7 +138,7 @@ def plain_table(index, path):
 
 
 def parts(index, queries):
-    """Measure what is missed if a part of a query is looked up, and how wrong estimates from it would be."""
+    """Measure how much a search by part of a query misses, and the error of estimates from that part."""
     truth = {query: {match.key: match for match in index.search(query, limit=None)} for query in queries}
     wanted = {query: {k for k, m in found.items() if m.containment >= 0.3} for query, found in truth.items()}
     own = {key: hashes_of(index.text(key), index.recipe) for keys in wanted.values() for key in keys}
@@ -174,7 +178,7 @@ def root_mean_square(values):
 
 
 def excerpts(index, texts):
-    """Copy 500 characters of one document into another: is the source found, and the passage exact?"""
+    """Copy 500 characters of one document into another; measure if the source and passage are found."""
     rng = random.Random(3)
     hosts = [text for text in texts if 5_000 < len(text) < 20_000]
     sources = [number for number, text in enumerate(texts) if sum(map(str.isalnum, text)) > 2_000]
@@ -195,7 +199,7 @@ def excerpts(index, texts):
         marked += any(is_marked(match, excerpt, middle + 2) for match in holding)
     print(
         f"excerpts of 500 characters: source among the first ten {among_ten} of 100 (target 97), "
-        f"its passage marked to the character {marked}"
+        f"a passage covers the whole excerpt {marked} of 100"
     )
 
 
@@ -242,16 +246,16 @@ def pairs(index, texts, folder):
     found = list(index.pairs(min_resemblance=0.5))
     ours = time.perf_counter() - begin
     print(f"all pairs of {len(texts):,} documents: {ours:.1f} s, {len(found):,} pairs")
-    some = folder / "some"
-    some.mkdir()
+    sampled = folder / "sampled"
+    sampled.mkdir()
     sample = random.Random(5).sample(range(len(texts)), min(1000, len(texts)))
     for number in sample:
-        (some / f"{number:07}.txt").write_text(texts[number], "utf-8", "surrogatepass", newline="")
+        (sampled / f"{number:07}.txt").write_text(texts[number], "utf-8", "surrogatepass", newline="")
     with contextlib.suppress(ImportError):
         import copydetect
 
         detector = copydetect.CopyDetector(
-            test_dirs=[str(some)],
+            test_dirs=[str(sampled)],
             extensions=["txt"],
             noise_t=25,
             guarantee_t=50,
@@ -280,4 +284,4 @@ def pairs(index, texts, folder):
         theirs = time.perf_counter() - begin
         print(f"sim_text -p -a: {theirs:.1f} s; ours / theirs: {ours / theirs:.2f} (target 1.0)")
     else:
-        print("sim_text is not there (Debian: similarity-tester)", file=sys.stderr)
+        print("sim_text is not installed (Debian package: similarity-tester)", file=sys.stderr)

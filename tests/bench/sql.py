@@ -1,4 +1,4 @@
-"""Compare SQL functions with bare Python functions, and a search in SQL with `Index.search`."""
+"""Compare SQL functions with plain Python functions, and a search in SQL with `Index.search`."""
 
 import functools
 import random
