@@ -51,7 +51,7 @@ def test_a_forced_encoding_removes_the_byte_order_mark():
     assert decode(TEXT.encode("utf-16"), "utf-16-le").text == TEXT
 
 
-def test_a_forced_encoding_that_the_bytes_are_not_valid_in_is_an_error_that_names_it():
+def test_bytes_that_are_not_valid_in_a_forced_encoding_are_an_error_that_names_it():
     with pytest.raises(ValueError, match=r"the bytes are not valid utf-8 .*byte 0xf6 in position 2"):
         decode(TEXT.encode("cp1252"), "UTF8")
     with pytest.raises(ValueError, match="the bytes are not valid utf-16"):
@@ -67,12 +67,12 @@ def test_an_encoding_that_python_does_not_know_is_an_error_that_names_it(name, d
         check_encoding(name)
 
 
-def test_binary_data_stays_no_text_under_a_forced_encoding():
+def test_binary_data_is_not_text_under_a_forced_encoding():
     assert decode(b"PNG" + bytes(9), "latin-1") is None
 
 
 @given(st.binary(max_size=40), st.sampled_from([None, "utf-8", "latin-1", "cp1252", "utf-16-le"]))
-def test_what_looks_binary_is_never_decoded_to_a_text(data, encoding):
+def test_bytes_that_look_binary_are_never_decoded_to_a_text(data, encoding):
     if looks_binary(data, encoding):
         try:
             assert decode(data, encoding) is None

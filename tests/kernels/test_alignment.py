@@ -31,14 +31,14 @@ def maximal(a, b):
 
 
 def selected(text, k, window):
-    """The places where the rightmost rule selects a k-gram, with its hash."""
+    """The places where the rightmost rule selects a k-gram, each with the hash of the k-gram."""
     hashes, _ = grams(np.frombuffer(text, np.uint8), np.array([0, len(text)]), k)
     hashes = (hashes >> np.uint64(64 - HASH_BITS)).tolist()
     return [(place, hashes[place]) for place in plain.winnow(hashes, window, robust=False)]
 
 
 def seeds(a, b, k, window):
-    """The pairs of selected places that have the same k-gram, with its hash."""
+    """The pairs of selected places that have the same k-gram, each with the hash of the k-gram."""
     of_a, of_b = selected(a, k, window), selected(b, k, window)
     return [(p, q, hash_) for p, hash_ in of_a for q, _ in of_b if a[p : p + k] == b[q : q + k]]
 
@@ -58,7 +58,7 @@ def definition(a, b, k, window):
 
 
 def aligned(a, b, k, window, **settings_):
-    """The result of the kernel, with some of its constants changed."""
+    """The result of the kernel with changed constants."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings_.items():
             patch.setattr(kernel, name, value)
@@ -145,7 +145,7 @@ def certain(run, kept, k, reach):
 @example((b"a" * 200, b"b" + b"a" * 30 + b"b" + b"a" * 90), 3, 2, {"_REACH": 0}, 0)
 @example((b"a" * 80 + b"cmnop" + b"a" * 60, b"a" * 80 + b"dmnop" + b"a" * 60), 3, 2, {"_REACH": 0}, 10)
 @settings(max_examples=EXAMPLES)
-def test_with_too_many_seeds_runs_are_still_maximal_rare_runs_complete_and_all_seeds_covered(
+def test_with_too_many_seeds_runs_are_maximal_and_rare_runs_complete_and_all_seeds_covered(
     pair, k, window, sizes, most
 ):
     a, b = pair

@@ -18,7 +18,7 @@ def test_ranges_and_owners_equal_their_definitions(pairs):
 
 
 @given(st.lists(st.lists(st.integers(0, 9)), min_size=1, max_size=3))
-def test_a_union_is_every_distinct_number_in_ascending_order(lists):
+def test_a_union_holds_every_distinct_number_once_in_ascending_order(lists):
     found = union(*(np.array(numbers, np.uint64) for numbers in lists))
     assert found.tolist() == sorted(set().union(*lists))
 

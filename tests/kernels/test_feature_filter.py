@@ -138,7 +138,7 @@ def test_the_figures_of_a_proposed_filter_are_true(threshold, slots):
     assert found.error_point < found.half_point < threshold
 
 
-def test_of_equally_good_filters_the_one_with_the_fewest_features_is_proposed():
+def test_the_filter_with_the_fewest_features_is_proposed_if_several_are_equally_good():
     found = propose_filter(1.0, slots=64, most_shared=64)  # all filters with r = k pass the share x^64
     assert (found.k, found.s, found.r) == (1, 64, 1)
 

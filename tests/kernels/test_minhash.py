@@ -20,7 +20,7 @@ hash_lists = st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=12), max_size
 
 
 def plain_keys(hashes, count):
-    """Fast similarity sketching, one hash at a time: rounds throw all hashes, bins keep their least value."""
+    """Fast similarity sketching, one hash at a time: each bin keeps the least value thrown into it."""
     filled = [int(EMPTY_KEY)] * count
     for number in range(2 * count):
         if int(EMPTY_KEY) not in filled or not hashes:

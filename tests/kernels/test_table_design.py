@@ -68,14 +68,14 @@ def test_a_design_knows_its_tables_and_its_shortest_prefix_without_making_the_la
 
 
 @given(table_designs(most_bits=12))
-def test_wherever_the_differences_are_one_table_has_none_in_its_prefix(design):
+def test_for_any_places_of_the_differences_one_prefix_is_free_of_them(design):
     prefixes = [leading(layout) for layout in design.layouts]
     for differing in combinations(range(design.bits), min(design.distance, 4)):
         assert any(prefix.isdisjoint(differing) for prefix in prefixes)
 
 
 @given(table_designs(), st.data())
-def test_wherever_the_differences_are_in_long_fingerprints_one_table_has_none_in_its_prefix(design, data):
+def test_for_any_places_of_the_differences_in_long_fingerprints_one_prefix_is_free_of_them(design, data):
     bits = st.integers(0, design.bits - 1)
     differing = data.draw(st.sets(bits, min_size=design.distance, max_size=design.distance))
     assert any(leading(layout).isdisjoint(differing) for layout in design.layouts)

@@ -88,7 +88,7 @@ def test_containment_is_unbiased_from_samples_of_different_levels():
     assert abs(np.mean(off)) < 3.5 * np.std(off) / math.sqrt(len(off))
 
 
-def test_among_all_pairs_of_the_web_below_half_an_estimate_above_nine_tenths_is_unlikely():
+def test_an_estimate_above_nine_tenths_is_unlikely_for_any_pair_of_the_web_below_half():
     # "Unlikely (probability less than 0.1%) that any pair": 30,000,000 documents and 100 samples.
     one_pair = acceptance(100, 1, 91, 0.5)
     assert one_pair == pytest.approx(sum(math.comb(100, k) for k in range(91, 101)) / 2**100)

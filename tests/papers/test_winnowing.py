@@ -90,7 +90,7 @@ def test_winnowing_selects_a_third_more_than_the_least_that_a_local_algorithm_ca
 
 
 def test_a_gap_of_29900_symbols_is_possible_for_zero_mod_p_but_not_for_winnowing():
-    # A text of few distinct k-grams: repeat a short piece none of whose k-grams is 0 mod 50.
+    # A text of few distinct k-grams: repeat a short piece that has no k-gram with a hash of 0 mod 50.
     k, window, p = 50, 100, 50
     for seed in range(100):
         piece = np.random.default_rng(seed).integers(ord("a"), ord("z") + 1, 20).astype(np.uint8)
@@ -106,7 +106,7 @@ def test_a_gap_of_29900_symbols_is_possible_for_zero_mod_p_but_not_for_winnowing
         assert np.diff(positions, prepend=-1, append=len(hashes)).max() <= window
 
 
-def test_of_one_repeated_symbol_the_robust_rule_keeps_one_hash_for_each_window_the_rightmost_nearly_all():
+def test_one_repeated_symbol_gives_one_hash_per_window_if_robust_and_nearly_all_if_rightmost():
     symbols = np.full(100_049, ord("0"), np.uint8)
     starts = np.array([0, len(symbols)])
     robust, rightmost = (

@@ -94,7 +94,7 @@ def words_of(text):
     return [text[b:e].strip(" \u200b\u200f") for b, e in zip(found, [*found[1:], len(text)], strict=True)]
 
 
-def test_letters_of_scripts_without_spaces_are_words_and_marks_separate_none():
+def test_letters_of_scripts_without_spaces_are_words_and_marks_do_not_separate_words():
     assert words_of("漢字かな交じり") == list("漢字かな交じり")
     assert words_of("ABC漢def") == ["ABC", "漢", "def"]
     assert words_of("cafe\u0301s\u00ad\u200dx \u200fנעים") == ["cafe\u0301s\u00ad\u200dx", "נעים"]

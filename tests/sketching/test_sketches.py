@@ -5,7 +5,7 @@ from docindex import Recipe
 from docindex.sketching.sketcher import sketch_batches
 
 
-def test_a_batch_iterates_over_its_sketches_and_has_none_beyond_its_last():
+def test_a_batch_iterates_over_its_sketches_and_refuses_a_number_beyond_the_last():
     (batch,) = sketch_batches(["a", "b"], Recipe())
     assert [sketch.symbols for sketch in batch] == [1, 1]
     with pytest.raises(IndexError, match="batch of 2 sketches"):
