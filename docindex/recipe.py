@@ -15,7 +15,7 @@ from docindex.errors import RecipeError
 
 
 def _whole(value: object) -> int | None:
-    """A whole number of any type as an int; None for anything else, also for a bool."""
+    """A whole number of any type as an int; None for a bool, and for anything else."""
     try:
         return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type] # it raises
     except TypeError:

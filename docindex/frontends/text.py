@@ -15,8 +15,8 @@ _BYTE_ORDER_MARKS = {
 }
 """For each byte order mark: the codec that removes the mark, and the name of the encoding."""
 
-# Control bytes that text files do not contain. Old text files do contain tabs, line ends, form feeds and
-# escape sequences.
+# Control bytes that text files do not contain. Tabs, line ends, form feeds and escape sequences do occur
+# in old text files.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 
 _GUESS = "windows-1252"
@@ -37,7 +37,8 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
     """The text of some bytes, or None if they are not text.
 
     Without `encoding`: UTF-8 with or without a byte order mark, UTF-16 with one, otherwise Windows-1252
-    as a guess. Bytes with control characters that text files do not contain are not text.
+    as a guess. Without a byte order mark, bytes with control characters that text files do not contain are
+    not text.
 
     With `encoding`: that encoding, strictly, without a leading byte order mark. Bytes that decode to a NUL
     are not text: a scan with a forced encoding must still skip images and programs. `ValueError` if Python

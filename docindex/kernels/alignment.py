@@ -26,16 +26,16 @@ SEEDS_PER_HASH = 16
 """If the texts share many hashes, the limit is this many seeds for each hash. That is enough for two long
 texts that both repeat the same text four times."""
 
-# Symbols that are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
+# How many symbols are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
 _SLICE = 1 << 20
 # A hash with more places than this in a slice fills whole stretches, and only a few of its places are kept.
 # In a stretch of one symbol the rightmost rule selects every place, 14 times as many as windows of 26 need.
 _DENSE = 1 << 14
-# Seeds that are followed at a time: a dozen arrays of this length take 25 MB.
+# How many seeds are followed at a time: a dozen arrays of this length take 25 MB.
 _BATCH = 1 << 18
-# How far a run is followed beyond a seed if no other seed comes (k + window, if that is more).
+# How far a run is followed beyond a seed if no other seed follows (k + window, if that is more).
 _REACH = 256
-# Symbols that are compared at a time: of each run, and of all runs together.
+# How many symbols are compared at a time: of each run, and of all runs together.
 _WIDTH = 32
 _AT_ONCE = 8 * CHUNK
 # The factor by which the rounds of `_covering` grow: few rounds, and few runs that cover nothing new.
@@ -56,7 +56,7 @@ class _Texts:
 def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     """The starts of the maximal common runs in `a` and in `b`, and their lengths, in the order of the starts.
 
-    Returns all runs of at least ``k + window - 1`` symbols, those shorter runs that have a seed, and no run
+    Returns all runs of at least ``k + window - 1`` symbols, and the shorter runs that have a seed. No run is
     shorter than k.
 
     This holds under two conditions:
@@ -73,7 +73,7 @@ def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
       its selected places. (The exception is two k-grams with the same 47-bit hash.)
     - Every returned run is still maximal.
 
-    Time: 0.3 microseconds for each seed, plus the fingerprinting; if there are too many seeds, up to 0.2
+    Time: 0.3 microseconds for each seed, plus the fingerprinting; with too many seeds, at most 0.2
     microseconds for each symbol. Memory: up to 50 MB for a slice and a batch, 30 bytes for each fingerprint
     of the shorter text, and 8 bytes for each fingerprint of the longer text that the shorter one shares.
 
@@ -213,7 +213,7 @@ def _seeds(places: _Places, followed: Bool) -> Iterator[tuple[I64, I64]]:
 
 
 def _other_places(places: _Places, followed: Bool, k: int) -> tuple[I64, I64]:
-    """The places of the hashes that are not followed, each paired with the first place in the other text.
+    """The places of the hashes that are not followed, each with the hash's first place in the other text.
 
     Two arrays, for the places in `a` and in `b`. Each has three rows: place in `a`, place in `b`, and the
     length of a seed.
@@ -230,7 +230,7 @@ def _other_places(places: _Places, followed: Bool, k: int) -> tuple[I64, I64]:
 
 
 def _extended(texts: _Texts, i: I64, j: I64, reach: int) -> I64:
-    """The common runs through some seeds, followed from seed to seed, and beyond the outermost up to `reach`.
+    """The common runs through the seeds, followed from seed to seed, and up to `reach` beyond the outermost.
 
     Three rows: where each run begins in `a` and in `b`, and its length. A seed whose k-grams differ, in spite
     of equal hashes, gives no run.
@@ -255,7 +255,7 @@ def _extended(texts: _Texts, i: I64, j: I64, reach: int) -> I64:
 
 
 def _agreeing(a: U8, b: U8, i: I64, j: I64, most: I64) -> I64:
-    """The number of symbols that agree from each of many pairs of places on, up to `most`."""
+    """For each pair of places, how many symbols agree from there on, counted up to `most`."""
     agreed = np.zeros(len(i), np.int64)
     for first in range(0, len(i), _AT_ONCE // _WIDTH):
         rows = np.arange(first, min(first + _AT_ONCE // _WIDTH, len(i)))
@@ -285,7 +285,7 @@ def _coordinates(keys: I64) -> tuple[I64, I64]:
 
 
 def _united(size: int, parts: list[I64]) -> I64:
-    """All runs, with those that overlap or touch on a diagonal merged into one."""
+    """All runs; runs that overlap or touch on one diagonal are merged."""
     i, j, length = np.concatenate([np.empty((3, 0), np.int64), *parts], axis=1)
     keys = _keys(size, i, j)
     begins, ends = merged_ranges(keys, keys + length)
@@ -318,7 +318,7 @@ def _maximal(texts: _Texts, runs: I64) -> Bool:
 
 
 def _covering(texts: _Texts, runs: I64, uncovered: tuple[I64, I64]) -> I64:
-    """The runs, and more runs until all cover the first part of `uncovered` in `a` and the second in `b`.
+    """The runs, and more runs until together they cover the two parts of `uncovered`, in `a` and in `b`.
 
     Each round follows a few of the uncovered places, evenly spread, and the next round follows more. So one
     long run covers a periodic text at once, and scattered repeats still take few rounds.

@@ -24,7 +24,7 @@ _HALVINGS = 53
 def binomial(trials: int, hit: F64, miss: F64) -> F64:
     """The probabilities of 0, 1, 2 ... `trials` hits, along a new last axis.
 
-    The caller passes the chance of a miss too, because computing 1 - `hit` would lose a tiny chance. However
+    The caller passes the chance of a miss too, because 1 - `hit` would round a tiny chance to 0. However
     small the result is, twelve digits are right for 128 trials and eleven for 1,000.
 
     >>> binomial(2, np.array([0.5]), np.array([0.5])).round(12).tolist()

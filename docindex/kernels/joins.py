@@ -37,7 +37,7 @@ def sorted_in_groups(sizes: I64, members: I64) -> I64:
 
 
 def size_levels(sizes: I64) -> I64:
-    """How large each group is, on a scale that doubles: the bit length of its size minus one.
+    """How large each group is, on a scale that doubles: the bit length of (size - 1).
 
     >>> size_levels(np.array([1, 2, 3, 4, 5])).tolist()
     [0, 1, 2, 2, 3]
@@ -49,9 +49,9 @@ def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> 
     """Which members meet in groups: each late member meets the early members before it in its group.
 
     The members of each group must ascend; `early` and `late` mark some of them. A late member does not meet
-    members below its entry in `lowest`, which must not exceed the member itself. Returns the early members
-    and the late members. A late member meets a range of the early members: also returns where this range
-    begins for each late member, and its length. This takes a few passes over the members, however many meet.
+    members below its entry in `lowest`, which must not exceed the member itself. Returns four arrays:
+    the early members, the late members, and for each late member where the range of early members that it
+    meets begins, and the length of that range. This takes a few passes over the members, however many meet.
 
     >>> every = np.ones(5, bool)
     >>> parts = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, np.array([0, 0, 1]))

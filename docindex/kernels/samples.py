@@ -75,7 +75,7 @@ def sample_levels(sizes: I64, greatest: int = 100) -> I64:
 
 
 def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
-    """L_i of each document: MOD_m with m = 2^i, where i depends on its size; the starts; and each i.
+    """L_i of each document: MOD_m with m = 2^i, where i depends on its size; the starts; and the i of each.
 
     The expected size is at most `greatest`, and at least half of it for a document with more hashes.
 

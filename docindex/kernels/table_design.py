@@ -6,7 +6,7 @@ choice of blocks, keep one table that is sorted with these bits first, and compa
 entries that agree with it in these bits.
 
 In: the number of bits, the distance, and how many fingerprints there are. Out: which bits each table puts
-first. Must never hold fingerprints: that is done by `SortedTables`.
+first. Must never hold fingerprints: `SortedTables` does that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -108,7 +108,8 @@ class TableDesign:
     def candidates(self, log2_count: float) -> float:
         """The expected number of candidates of one probe, among 2^log2_count random fingerprints.
 
-        This is the number for the table with the shortest prefix, which has the most candidates.
+        A probe is the look-up of a query in one table. This is the number for the table with the shortest
+        prefix, which has the most candidates.
 
         >>> TableDesign(64, 3, (4, 4)).candidates(34)
         64.0

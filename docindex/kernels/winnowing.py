@@ -65,10 +65,10 @@ def select_fingerprints(
     carry: Carry = NO_CARRY,
     closed: bool = True,
 ) -> tuple[I64, U64, Carry]:
-    """The positions of the selected k-grams of a batch, their 47-bit hashes, and the carry for a next part.
+    """The positions of the selected k-grams of a batch, their 47-bit hashes, and the carry for the next part.
 
-    Selects as `winnow` in `kernels.study` selects from the high bits of `grams`, but in one pass over chunks
-    that stay in the cache.
+    The selection equals that of `winnow` (in `kernels.study`) from the high bits of `grams`, but takes only
+    one pass over chunks that stay in the cache.
 
     A document may come in parts: the last document of a batch may continue as the first one of the next
     batch. Then pass ``closed=False``. Start the next batch with the last ``k + window - 2`` symbols of this
@@ -142,7 +142,7 @@ def window_layout(
 
 
 def select_minima(fill: Fill, layout: WindowLayout, carry: Carry, *, robust: bool) -> tuple[I64, U64, Carry]:
-    """The positions of the selected hashes of a batch, the hashes, and the carry for a next part.
+    """The positions of the selected hashes of a batch, the hashes, and the carry for the next part.
 
     >>> hashes = np.array([5, 2, 9, 2, 8, 7], np.uint64)
     >>> def fill(begin, end, keys):

@@ -5,7 +5,7 @@ memory.
 
 Manku et al. (section 3.2) code each number as its XOR with the number before: a Huffman code for the position
 of the highest bit that differs, then the bits below it. This module codes the *gap* to the number before:
-a Huffman code for the length of the gap in bits, then the bits below the highest. Where a carry runs through
+a Huffman code for the length of the gap in bits, then its other bits. Where a carry runs through
 many bits (0111 to 1000), the XOR is long and the gap is short. So gaps are never worse in this table, which
 gives the bytes per number for 2^20 numbers:
 
