@@ -74,11 +74,11 @@ class Recipe:
     stemming: Literal["none", "english"] = "none"
     """Whether simhash treats "copies" and "copy" as the same word."""
     min_s: int = 0
-    """Size of Broder's MIN_s sketch; 0 stores no such sketch."""
+    """Size of Broder's MIN_s sample; 0 stores no such sample."""
     mod_m: int = 0
-    """Modulus of Broder's MOD_m sketch; 0 stores no such sketch."""
+    """Modulus of Broder's MOD_m sample; 0 stores no such sample."""
     level: int = 0
-    """Largest expected size of Broder's L_i sketch, whose modulus grows with the text; 0: no such sketch."""
+    """Largest expected size of Broder's L_i sample, whose modulus grows with the text; 0: no such sample."""
     reading: Literal["text/1"] = "text/1"
     """The name and version of the reading that turns a text into symbols."""
 

@@ -64,7 +64,10 @@ def scans(texts, folder, rounds):
                 seconds[name] = time.perf_counter() - begin
         ratios.append(seconds["add_many"] / seconds["scan"])
         took.append(seconds["scan"])
-    print(f"scan {statistics.median(took):.2f} s: {statistics.median(ratios):.2f} of add_many (target 0.8)")
+    print(
+        f"scan {statistics.median(took):.2f} s: {statistics.median(ratios):.2f} of the speed of add_many "
+        "(target 0.8)"
+    )
 
 
 def again(texts, folder, rounds):

@@ -19,7 +19,7 @@ size_t winnow(const uint8_t *text, size_t length, const uint8_t table[256], int 
     const uint64_t base = 0x9e3779b97f4a7c15u;
     uint64_t top = 1, rolled = 0;
     uint64_t *ring = malloc(w * sizeof *ring);
-    uint8_t *last = calloc(k, 1); /* the k symbols under the hash */
+    uint8_t *last = calloc(k, 1); /* the last k symbols, which are hashed */
     size_t found = 0;
     int64_t symbols = 0;
     int at = 0, oldest = 0, smallest = 0;
@@ -40,7 +40,7 @@ size_t winnow(const uint8_t *text, size_t length, const uint8_t table[256], int 
             for (int j = (at - 1 + w) % w; j != at; j = (j - 1 + w) % w)
                 if (ring[j] < ring[smallest]) smallest = j;
             chosen = 1;
-        } else if (ring[at] < ring[smallest]) { /* robust: an equal one does not replace */
+        } else if (ring[at] < ring[smallest]) { /* robust: an equal hash does not replace it */
             smallest = at;
             chosen = 1;
         }

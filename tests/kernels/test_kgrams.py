@@ -64,7 +64,8 @@ def test_every_kgram_of_every_document_has_the_hash_of_its_definition(docs, k, c
 
 @given(st.binary(min_size=1, max_size=200), st.data())
 def test_the_prefix_sums_give_the_rolling_hash_of_the_papers_with_the_inverse_base(symbols, data):
-    # In H the first symbol has the highest power, here the last: with 1/B for B and a factor they are equal.
+    # In H the first symbol has the highest power; here the last symbol has it. With 1/B for B and a factor,
+    # both hashes are equal.
     k = data.draw(st.integers(1, min(64, len(symbols))))
     inverse, modulus = pow(BASE, -1, 2**64), 2**64
     ours = rolling_hashes(prefix_sums(np.frombuffer(symbols, np.uint8)), k).tolist()

@@ -44,7 +44,7 @@ def test_blocks_of_unequal_width_are_those_of_the_paper():
 
 
 def test_a_single_table_would_need_41664_probes():
-    # To flip every choice of 3 bits of the query is the design in which every bit is a block.
+    # The design in which every bit is a block flips every choice of 3 bits of the query.
     assert TableDesign(64, 3, (64,)).tables == comb(64, 3) == 41664
 
 

@@ -35,9 +35,9 @@ class Estimate:
 def resemblance_of_min_s(a: U64, b: U64, s: int) -> Estimate:
     """The resemblance of two documents, estimated without bias from their MIN_s.
 
-    This is the share of the s smallest values of the union that are in both sketches (Theorem 1). Two
-    sketches of fewer than s values are whole sets: then all values count and the answer is exact, and 1.0 if
-    both are empty. The sketches must be MIN_s or larger: a smaller sketch would be taken for a whole set.
+    This is the share of the s smallest values of the union that are in both samples (Theorem 1). Two
+    samples of fewer than s values are whole sets: then all values count and the answer is exact, and 1.0 if
+    both are empty. The samples must be MIN_s or larger: a smaller sample would be taken for a whole set.
 
     >>> ten, other = np.arange(10, dtype=np.uint64), np.arange(5, 15, dtype=np.uint64)
     >>> resemblance_of_min_s(ten, other, s=11)
