@@ -44,7 +44,7 @@ def test_blocks_of_unequal_width_are_those_of_the_paper():
 
 
 def test_a_single_table_would_need_41664_probes():
-    # The design in which every bit is a block flips every choice of 3 bits of the query.
+    # One probe for each choice of 3 bits to flip: as many as there are tables if every bit is a block.
     assert TableDesign(64, 3, (64,)).tables == comb(64, 3) == 41664
 
 
