@@ -51,19 +51,20 @@ class BatchRows:
 
     def content(self, number: int, content: int, text_hash: bytes, characters: int, parts: int) -> ContentRow:
         """The row of `content` for a text of the batch, of which some parts are stored."""
+        # By place, not by name: that takes half the time, and a short text has little else to do.
         return ContentRow(
-            id=content,
-            hash=text_hash,
-            reading=self._reading,
-            symbols_hash=self.sketches.symbols_hashes[number],
-            characters=characters,
-            symbols=self._symbols[number],
-            shingles=self._shingles[number],
-            fingerprints=self._starts[number + 1] - self._starts[number],
-            hashes=self._different[number],
-            simhash=self._simhashes[number],
-            slots=self._slots[number * self._slots_size : (number + 1) * self._slots_size],
-            parts=parts,
+            content,
+            text_hash,
+            self._reading,
+            self.sketches.symbols_hashes[number],
+            characters,
+            self._symbols[number],
+            self._shingles[number],
+            self._starts[number + 1] - self._starts[number],
+            self._different[number],
+            self._simhashes[number],
+            self._slots[number * self._slots_size : (number + 1) * self._slots_size],
+            parts,
         )
 
     def sample(self, number: int, content: int) -> SampleRow:

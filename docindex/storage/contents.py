@@ -335,39 +335,25 @@ def _put_contents(
         if batch not in batches:
             batches[batch] = BatchRows(document.sketches, recipe)
         sources.append((batches[batch], document, content))
-    db.executemany(
-        CONTENT.insert,
-        (
-            CONTENT.with_sum(
-                batch.content(
-                    document.number, content, document.hash, len(document.text), texts.get(content, 0)
-                )
-            )
-            for batch, document, content in sources
-        ),
+    rows_of_contents = (
+        batch.content(document.number, content, document.hash, len(document.text), texts.get(content, 0))
+        for batch, document, content in sources
     )
+    db.executemany(CONTENT.insert, CONTENT.with_sums(rows_of_contents))
     if recipe.min_s or recipe.mod_m or recipe.level:
-        db.executemany(
-            SAMPLE.insert,
-            (SAMPLE.with_sum(batch.sample(document.number, content)) for batch, document, content in sources),
-        )
-    db.executemany(
-        FINGERPRINT.insert,
-        (
-            FINGERPRINT.with_sum(row)
-            for batch, document, content in sources
-            for row in batch.fingerprints(document.number, content)
-        ),
+        samples = (batch.sample(document.number, content) for batch, document, content in sources)
+        db.executemany(SAMPLE.insert, SAMPLE.with_sums(samples))
+    fingerprints = (
+        row for batch, document, content in sources for row in batch.fingerprints(document.number, content)
     )
-    _put_features(db, sources, recipe)
+    db.executemany(FINGERPRINT.insert, FINGERPRINT.with_sums(fingerprints))
+    if sources:
+        values = np.concatenate([batch.sketches.features[document.number] for batch, document, _ in sources])
+        _put_features(db, values, np.repeat(np.array(numbers, np.int64), recipe.features[0]))
     return _new_postings(sources, numbers)
 
 
-def _put_features(db: apsw.Connection, sources: Sequence[_Source], recipe: Recipe) -> None:
-    if not sources:
-        return
-    values = np.concatenate([batch.sketches.features[document.number] for batch, document, _ in sources])
-    contents = np.repeat(np.array([content for *_, content in sources], np.int64), recipe.features[0])
+def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     # In the order of the tree that they go into. Equal features of one content are one row.
     order = np.argsort(values)
     pairs = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
@@ -426,7 +412,7 @@ def _put_documents(
         if row is None:
             row = DocumentRow(next_id, document.key, content, document.meta, now)
             next_id += 1
-            added.append(DOCUMENT.with_sum(row))
+            added.append(row)
             continue
         if row.content != content:
             replaced.append(row.content)
@@ -434,7 +420,7 @@ def _put_documents(
         if (row.content, row.meta) != (content, document.meta):
             row = row._replace(content=content, meta=document.meta)
             changed.append((content, row.meta, row.added_at, row_sum(*row), row.id))
-    db.executemany(DOCUMENT.insert, added)
+    db.executemany(DOCUMENT.insert, DOCUMENT.with_sums(added))
     db.executemany(
         "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed
     )

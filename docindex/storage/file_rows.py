@@ -50,7 +50,7 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
 
 def put_files(db: apsw.Connection, files: Iterable[Tracked]) -> None:
     """Store files, replacing the records with the same keys."""
-    db.executemany(FILE.replace, (FILE.with_sum(_row(file)) for file in files))
+    db.executemany(FILE.replace, FILE.with_sums(map(_row, files)))
 
 
 def forget(db: apsw.Connection, key: str) -> None:

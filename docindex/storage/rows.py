@@ -120,11 +120,13 @@ def row_sum(*values: Any) -> int:
         kind = type(item)
         if kind is int:
             parts.append(_TAG_AND_NUMBER(_INTEGER, item))
+        elif kind is bytes:
+            parts.append(_TAG_AND_NUMBER(_BLOB, len(item)))
+            parts.append(item)
         elif kind is str:
             data = item.encode()
-            parts += (_TAG_AND_NUMBER(_TEXT, len(data)), data)
-        elif kind is bytes:
-            parts += (_TAG_AND_NUMBER(_BLOB, len(item)), item)
+            parts.append(_TAG_AND_NUMBER(_TEXT, len(data)))
+            parts.append(data)
         elif item is None:
             parts.append(_NULL)
         else:

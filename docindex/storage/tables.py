@@ -5,7 +5,7 @@ know what the values mean.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from docindex.storage.rows import row_sum
@@ -117,6 +117,11 @@ class SummedTable(Generic[R]):
     def with_sum(self, row: R) -> tuple[Any, ...]:
         """The values of a row, then its checksum."""
         return (*row, row_sum(*row))
+
+    def with_sums(self, rows: Iterable[R]) -> Iterator[tuple[Any, ...]]:
+        """The same for each of many rows."""
+        for row in rows:
+            yield (*row, row_sum(*row))
 
     def is_intact(self, found: Sequence[Any]) -> bool:
         """Whether the columns that `select` gave match their checksum."""
