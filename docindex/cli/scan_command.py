@@ -82,7 +82,7 @@ def _watch(
         ) from error
     first = True
     with contextlib.suppress(KeyboardInterrupt):
-        for changed in changed_roots(roots, hidden=options.hidden, but=index.path):
+        for changed in changed_roots(roots, hidden=options.hidden, index_path=index.path):
             if not changed:
                 continue
             try:

@@ -9,9 +9,9 @@
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
 files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
-callback receives the amount done, and the total or None while that is unknown. `Index.cancel` stops `scan`
-and `find`; `act` and `undo` take a `cancel` flag. Errors are those of `docindex`; a wrong call is a
-`ValueError` or a `TypeError`.
+callback receives the amount done and the total, which is None while it is unknown. `Index.cancel` stops
+`scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of `docindex`; a wrong
+argument is a `ValueError` or a `TypeError`.
 
 The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. `scan`, `find` and dry runs work
 on Linux, macOS and Windows; `act` and `undo` work on Linux only.

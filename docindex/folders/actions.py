@@ -1,8 +1,8 @@
-"""Act on a plan, and undo what was done, with progress, dry run and cancel.
+"""Act on a plan and undo its steps, with progress, dry run and cancel.
 
-Takes a plan or a journal, and returns what became of each file. Acting and undoing are implemented for Linux
-only; a dry run works everywhere. Must never go on after a cancel or an interrupt, nor hide what was done
-before.
+Takes a plan or a journal, and returns the outcome of each file. Acting and undoing are implemented for Linux
+only; a dry run works everywhere. Must never continue after a cancel or an interrupt, nor hide the steps that
+were done before it.
 """
 
 import contextlib
@@ -27,15 +27,15 @@ class CancelFlag(Protocol):
     """A flag that another thread sets to stop the work, such as a `threading.Event`."""
 
     def is_set(self) -> bool:
-        """Whether the work is to stop."""
+        """Whether the work must stop."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `act` did."""
+    """The result of `act`."""
 
     files: tuple[FileOutcome, ...]
-    """What became of each file, in the order of the plan; after a cancel, only of the files before it."""
+    """The outcome of each file, in the order of the plan; after a cancel, only of the finished files."""
     journal: Path | None
     """The path of the journal, for `undo`; None after a dry run."""
     cancelled: bool
@@ -44,16 +44,16 @@ class Outcome:
 
     @property
     def bytes(self) -> int:
-        """The size of all files that were removed or linked, or would be after a dry run."""
+        """The size of all files that were removed or linked; in a dry run, of those that would be."""
         return sum(file.size for file in self.files if file.outcome in ("done", "would be done"))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UndoOutcome:
-    """What `undo` did."""
+    """The result of `undo`."""
 
     files: tuple[UndoneFile, ...]
-    """What became of each file, the last step first; after a cancel, only of the files before it."""
+    """The outcome of each file, the last step first; after a cancel, only of the finished files."""
     journal: Path
     cancelled: bool
     """Whether `cancel` stopped the work before its end."""
@@ -70,23 +70,23 @@ def act(
     on_file: Callable[[FileOutcome], object] | None = None,
     cancel: CancelFlag | None = None,
 ) -> Outcome:
-    """Remove or link the copies of a plan that are not kept, and return what became of each file.
+    """Remove or link the copies of a plan that are not kept, and return the outcome of each file.
 
-    Just before a file is removed, it is compared byte by byte with a kept copy. A file that has changed since
-    the plan was made is left as it is, and its `reason` says why. With `dry_run` all checks are made and
-    nothing is changed.
+    Just before a file is removed, it is compared byte by byte with a kept file. A file that has changed since
+    the plan was made is left as it is, and its `reason` says why. With `dry_run` all checks are made, but no
+    file is changed.
 
-    Each step is written to `journal` first; by default that is the journal of the person who runs this. Give
-    each call a journal of its own to undo each call alone. If an earlier `act` with the same journal was
+    Each step is written to `journal` first; by default that is the journal of the person who runs this. To
+    undo each call separately, give each call its own journal. If an earlier `act` with the same journal was
     interrupted, the file that it was working on is restored first.
 
     `progress` is called with the number of files. `on_file` is called with the outcome of each file as soon
-    as it is known, so that the caller knows what was done even if an interrupt ends this call. `cancel` is
-    checked before each file; files that are done stay done.
+    as it is known, so that the caller knows the finished files even if an interrupt ends this call. `cancel`
+    is checked before each file; files that are done stay done.
 
-    `ValueError` for an unknown `how`. Unless `dry_run`: `UnsupportedPlatform` on systems other than Linux,
-    `Busy` while this person runs another `act` or `undo`, `UnreadableFile` or `ValueError` for a path that
-    cannot be a journal.
+    `ValueError` for an unknown `how`. Without `dry_run` also `UnsupportedPlatform` on systems other than
+    Linux, `Busy` while this person runs another `act` or `undo`, and `UnreadableFile` or `ValueError` for a
+    path that cannot be a journal.
 
     >>> act(Plan(()), "trash", dry_run=True)
     Outcome(files=(), journal=None, cancelled=False, dry_run=True)
@@ -98,7 +98,7 @@ def act(
         path = _journal_path(journal)
         if not path.parent.is_dir():
             raise UnreadableFile(
-                f"there is no folder {path.parent}; make it, or name another journal", str(path)
+                f"there is no folder {path.parent}; create it, or name another journal", str(path)
             )
     observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.groups))
     with Journal(path) as written:
@@ -115,15 +115,16 @@ def undo(
     on_file: Callable[[UndoneFile], object] | None = None,
     cancel: CancelFlag | None = None,
 ) -> UndoOutcome:
-    """Bring back the files that `act` removed or linked, the last file first, and return what became of each.
+    """Bring back the files that `act` removed or linked, the last file first, and return their outcomes.
 
     Undoes every step of `journal` that is not undone yet, also those of earlier calls of `act` with the same
-    journal. Without `journal`, also if it is the None of a dry run's `Outcome`, it is the journal of the
-    person who runs this. A file comes back from the trash, or as a copy of the kept file if that still has
-    the same bytes. If another file has the path by now, that file stays, and the outcome is "left".
+    journal. Without `journal` it uses the journal of the person who runs this. `Outcome.journal` is None
+    after a dry run, and has the same effect. A file comes back from the trash, or as a copy of the kept file
+    if that still has the same bytes. If another file is at the path now, that file stays, and the outcome is
+    "left".
 
-    The other parameters and the errors are those of `act`; in addition `UnreadableFile` if there is no such
-    journal, and `ValueError` if the file is not a journal.
+    The other parameters and the errors are those of `act`. There is also `UnreadableFile` if the journal does
+    not exist, and `ValueError` if the file is not a journal.
 
     >>> undo(dry_run=True).files
     ()
@@ -147,12 +148,12 @@ def _journal_path(journal: str | os.PathLike[str] | None) -> Path:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Observer:
-    """How the caller follows the work and stops it."""
+    """Reports progress to the caller, and stops the work if the caller cancels it."""
 
     progress: FolderProgress
     cancel: CancelFlag | None
     total: int
-    """The number of files in all."""
+    """The number of all files."""
 
     def run(
         self,

@@ -26,7 +26,7 @@ class ExactCopies:
 
     @property
     def reclaimable(self) -> int:
-        """The bytes that removing all files but one gives back. Hard links to a file take no extra space."""
+        """The bytes that are freed if only one file is kept. Hard links to a file take no extra space."""
         return self.size * (len({(file.device, file.inode) for file in self.files}) - 1)
 
 
@@ -41,8 +41,8 @@ def find_copies(
     """The groups of files under some roots that have the same bytes, the largest reclaimable size first.
 
     Leaves out empty files, and files that are only hard links to each other. Files that cannot be read, or
-    have changed since they were scanned, are added to `skipped`. With `among`, only files with these keys
-    are compared. `progress` is called with bytes. `Cancelled` after `Index.cancel`.
+    have changed since they were scanned, are added to `skipped`. With `among`, only files with these keys are
+    compared. `progress` counts bytes. `Cancelled` after `Index.cancel`.
     """
     known = {
         file.key: file
@@ -68,7 +68,7 @@ def find_copies(
         for same_size in candidates:
             found += comparison.copies_among(same_size)
             accounted += same_size[0].size * len(same_size)
-            add(accounted - compared)  # most files need not be read to their end
+            add(accounted - compared)  # most files are not read to their end
     finally:
         index.files.put(comparison.digested)
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))

@@ -1,6 +1,6 @@
 """Decide whether a file is the one that an earlier scan noted: unchanged, changed, or moved.
 
-Compares size, time, inode and device, and the digest where these cannot tell. Must never call a file
+Compares size, time, inode and device, and the digest if these are not enough. Must never call a file
 unchanged if its time is too recent to trust.
 """
 
@@ -8,15 +8,15 @@ from docindex.folders.file_reader import FileContent, NotReadable, digest_of
 from docindex.folders.walk import WalkedFile
 from docindex.storage.file_rows import BINARY, TEXT, Tracked
 
-# A change soon after another one may leave size and time as they are: some file systems tell times apart by
-# two seconds only. The next scan reads such a file again.
+# A file that is changed twice within two seconds may keep its size and time, because some file systems store
+# times in steps of two seconds. The next scan reads such a file again.
 _SETTLED_NS = 2_000_000_000
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
-    """What the index notes of a file that was read.
+    """The record that the index keeps of a file that was read.
 
-    Notes -1 as its time if the file changed shortly before `began_ns`, when reading it began.
+    Its time is -1 if the file was changed shortly before `began_ns`, the time when reading began.
     """
     status = content.status
     return Tracked(
@@ -50,7 +50,10 @@ def has_changed(known: Tracked, file: Tracked) -> bool:
 
 
 def is_same_file(file: Tracked, found: WalkedFile) -> bool:
-    """Whether a file at another path is a known file that was moved. Their sizes and inodes are the same."""
+    """Whether a file at another path is a known file that was moved.
+
+    The caller has checked that size, inode and device are the same.
+    """
     if file.kind == BINARY:
         return file.mtime_ns == found.status.st_mtime_ns
     try:

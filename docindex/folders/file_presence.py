@@ -1,7 +1,7 @@
-"""Decide whether a known file that a walk did not meet is gone, or still exists.
+"""Decide whether a known file that a walk did not find is gone or still exists.
 
 A file may still exist on a disk that is not mounted, or in a folder that could not be read, or the options of
-the scan may have excluded it. In doubt a file exists. Must never open a file.
+the scan may have excluded it. If in doubt, a file counts as existing. Must never open a file.
 """
 
 import os
@@ -15,16 +15,17 @@ from docindex.storage.file_rows import Tracked
 
 
 class FilePresence:
-    """Answers for the files below one root."""
+    """Tells which files below one root still exist."""
 
     def __init__(self, root: bytes, *, follow_symlinks: bool) -> None:
         self._root = root
         self._follow_symlinks = follow_symlinks
 
     def exists(self, file: Tracked) -> bool:
-        """Whether a regular file exists at the path, or may exist because the system does not tell.
+        """Whether a regular file exists at the path. True also if the system does not tell.
 
-        False for a path through a symbolic link below the root: that file is known by its own path.
+        False for a path through a symbolic link below the root, unless links are followed: the index knows
+        that file by its own path.
         """
         path = path_of(file.key)
         try:
@@ -47,10 +48,11 @@ class FilePresence:
     def without_hidden(
         gone: Mapping[str, Tracked], known: Mapping[str, Tracked], failed: AbstractSet[bytes]
     ) -> tuple[dict[str, Tracked], int]:
-        """The files that are gone without those below a failed path; and how many are on unmounted disks.
+        """Leave out of `gone` the files below a failed path and those on unmounted disks.
 
-        `known` are all files that were known below the root. A disk counts as mounted if the walk met a known
-        file on it, or if the nearest existing folder above the file is on it.
+        Returns the other files, and the number of files on unmounted disks. `known` are all files that were
+        known below the root. A disk counts as mounted if the walk found a known file on it, or if the nearest
+        existing folder above the file is on it.
         """
         really = {key: file for key, file in gone.items() if not (failed and _is_in(path_of(key), failed))}
         mounted = {file.device for key, file in known.items() if key not in really}

@@ -1,8 +1,8 @@
-"""Read files safely: the text of a file, the digest of its bytes, its last or its first bytes.
+"""Read files safely: the text of a file, the digest of its bytes, its first or its last bytes.
 
-Reads regular files only, and never waits, as for the writer of a pipe. Raises `NotReadable` for a file that
-cannot be read, or changes while it is read. Must never trust the status that a path had a moment ago: the
-open file is checked before and after it is read.
+Reads regular files only, and never waits, for example for the writer of a pipe. Raises `NotReadable` for a
+file that cannot be read, or changes while it is read. Must never trust the status that a path had a moment
+ago: the open file is checked before and after it is read.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ from docindex.folders.system import NO_FOLLOW, READ_FLAGS, open_file
 from docindex.frontends.text import decode, looks_binary
 
 _HEAD = 1 << 14
-"""Bytes that are read to tell whether a file is binary."""
+"""Bytes that are read to find out whether a file is binary."""
 
 _PIECE = 1 << 20
 """Bytes that are read at a time."""
 
 TAIL = 1 << 14
-"""Bytes at the end of files that are compared first. The ends of different files of one size rarely agree,
-but photographs and archives of one kind begin alike."""
+"""Bytes at the end of a file that are compared first. Different files of one size rarely have the same end,
+but photographs and archives of one kind often have the same beginning."""
 
 LARGEST_TEXT = 256_000_000
 """Bytes. A larger file counts as binary: as a document it would fill the memory."""
@@ -47,14 +47,14 @@ class FileContent:
     encoding: str | None = None
     """The encoding of the text; None for a binary file."""
     guessed: bool = False
-    """Whether nothing in the file confirms that encoding, and the caller did not force it."""
+    """Whether the encoding is uncertain: nothing in the file confirms it, and the caller did not force it."""
 
 
 def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | None = None) -> FileContent:
     """The text of a file. If its first bytes show that the file is binary, the rest is not read.
 
-    With `encoding` the file is read in that encoding, otherwise as `docindex.frontends.text.decode` finds.
-    `NotReadable` if it cannot be opened, changes, is not a regular file, or is not valid in `encoding`.
+    Without `encoding`, `docindex.frontends.text.decode` detects the encoding. `NotReadable` for a file that
+    cannot be opened, changes while it is read, is not a regular file, or is not valid in `encoding`.
     """
     flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:

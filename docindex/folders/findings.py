@@ -42,7 +42,7 @@ class Findings:
     likenesses: tuple[LikenessGroup, ...]
     """Groups of text files that are alike; the largest reclaimable size first."""
     unreadable: tuple[FailedFile, ...]
-    """Files that the scan or the comparison could not read; they may have copies that are not listed."""
+    """Files and folders that could not be read. Their files may have copies that are not listed."""
     ignored: int
     """How many fingerprints were ignored because more than `ignore_above` texts share them."""
 
@@ -53,7 +53,7 @@ class Findings:
 
     @property
     def reclaimable(self) -> int:
-        """The bytes that removing the exact copies gives back."""
+        """The bytes that are freed if the exact copies are removed."""
         return sum(group.reclaimable for group in self.copies)
 
     def plan(self) -> Plan:
@@ -75,16 +75,15 @@ def find(
     scan: Scan | None = None,
     progress: FolderProgress = no_progress,
 ) -> Findings:
-    """Find copies among the files under some roots and reference folders, as scans know them.
+    """Find copies among the files under some roots and reference folders, as the last scans found them.
 
     `kinds` are the kinds of groups to find. `keep` is the rule that chooses which file of a group of exact
     copies is kept. Files in `reference` folders are compared with the others, and always kept. With
-    `isolate`, files under one root do not count as exact copies of each other. `ignore_above` ignores
-    fingerprints that more than this many texts share; None ignores no fingerprint.
+    `isolate`, files under one root do not count as exact copies of each other. Fingerprints that more than
+    `ignore_above` texts share are ignored; None ignores no fingerprint.
 
     With `scan`, the result of a scan of the same folders, only files that the scan saw are compared; without
-    it, all files that the index knows. `progress` is called with the bytes of files that may have exact
-    copies.
+    it, all files that the index knows. `progress` counts the bytes of files that may have exact copies.
 
     `ValueError` for a parameter out of its range; `UnreadableFile` for a reference folder that does not
     exist; `Cancelled` after `Index.cancel`.
@@ -122,7 +121,10 @@ def find(
 
 
 def _checked_reference(root: bytes) -> str:
-    """The key of a reference folder. A folder that does not exist, as by a typing error, protects nothing."""
+    """The key of a reference folder; `UnreadableFile` if it does not exist.
+
+    A mistyped folder would protect nothing.
+    """
     key = key_of(root)
     if not os.path.lexists(root):
         raise UnreadableFile(

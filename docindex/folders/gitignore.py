@@ -1,6 +1,6 @@
 """Decide which paths a walk leaves out: by the caller's patterns and by the ``.gitignore`` files it meets.
 
-Must never stop a walk: an unreadable ``.gitignore`` has no rules, and a line that is not a pattern is
+Must never stop a walk: an unreadable ``.gitignore`` has no rules, and a line that is not a valid pattern is
 ignored.
 """
 
@@ -63,7 +63,7 @@ class IgnoreRules:
 def _matches(pattern: GitIgnoreSpecPattern, inside: str) -> bool:
     """Whether a pattern matches this entry itself, not only a folder above it."""
     found = pattern.regex.finditer(inside) if pattern.regex else ()
-    return any(one.groupdict().get("ps_d") is None or one.end("ps_d") == len(inside) for one in found)
+    return any(match.groupdict().get("ps_d") is None or match.end("ps_d") == len(inside) for match in found)
 
 
 def _patterns(lines: str) -> Iterator[GitIgnoreSpecPattern]:

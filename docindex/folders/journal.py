@@ -1,4 +1,4 @@
-"""Write the journal of `act`, and read from it what `undo` can bring back.
+"""Write the journal of `act`, and read from it the steps that `undo` can undo.
 
 Each line is on the disk before the next change to a file is made. `journal_steps` knows the fields of a line.
 Must never lose a line that was written.
@@ -20,7 +20,7 @@ from docindex.folders.system import BINARY_FLAG, exclusive_lock
 
 
 class Journal:
-    """A journal to append to. Without a path nothing is written."""
+    """A journal to which lines are appended. Without a path it writes nothing."""
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = path
@@ -54,7 +54,7 @@ class Journal:
         line = json.dumps({"at": time.time(), **entry}).encode() + b"\n"
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         if end and not self._ends_in_newline(end):
-            line = b"\n" + line  # else this line would be part of one that a power failure cut short
+            line = b"\n" + line  # else it would continue a line that a power failure cut short
         try:
             while line:
                 line = line[os.write(self._descriptor, line) :]
@@ -76,12 +76,12 @@ def own_journal() -> Path:
 
 
 def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
-    """The steps of a journal that were begun and not undone, in their order.
+    """The steps of a journal that were begun and not undone, in the order of the journal.
 
-    A line that is not JSON was cut short, as by a power failure, and is ignored. If it was the start of a
-    step, the step changed nothing; if it was the end of one, `undo` finds that out from the files. There are
-    no steps if the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for a
-    file that cannot be read.
+    A line that is not JSON was cut short, for example by a power failure, and is ignored. If it began a step,
+    the step changed nothing; if it ended a step, `undo` finds that out from the files. There are no steps if
+    the file does not exist. `ValueError` for a file that is not a journal, `UnreadableFile` for a file that
+    cannot be read.
     """
     steps: dict[str, JournalStep] = {}
     lines = _lines(path)
@@ -94,9 +94,7 @@ def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
         try:
             follow_entry(steps, entry)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(
-                f"line {number} is not one that act wrote to a journal: {line[:60]!r}"
-            ) from error
+            raise ValueError(f"line {number} of the journal was not written by act: {line[:60]!r}") from error
         understood += 1
     if lines and not understood:
         raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
@@ -117,10 +115,10 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 @contextlib.contextmanager
 def act_lock() -> Iterator[None]:
-    """Keep other processes of this person from acting and undoing; `Busy` if one of them is at work."""
+    """Let no other process of this person run `act` or `undo`; `Busy` if another process runs one already."""
     path = platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock"
     try:
         with exclusive_lock(path):
             yield
     except BlockingIOError as error:
-        raise Busy("another docindex act or undo is at work; wait until it ends", str(path)) from error
+        raise Busy("another docindex act or undo is running; wait until it ends", str(path)) from error

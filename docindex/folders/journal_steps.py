@@ -1,8 +1,8 @@
 """Convert the steps of a journal to lines of JSON and back.
 
-A step is what `act` does to one file. A journal has a line for the start of a step, one for its end, and one
-when the step is undone. No other module knows the fields of these lines. Must never accept a line that `act`
-did not write.
+A step is the change that `act` makes to one file. A journal has a line for the start of a step, one for its
+end, and one when the step is undone. No other module knows the fields of these lines. Must never accept a
+line that `act` did not write.
 """
 
 import base64
@@ -15,7 +15,7 @@ from docindex.folders.system import FileFacts
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JournalStep:
-    """What `act` does, or did, to one file."""
+    """The change that `act` makes, or has made, to one file."""
 
     number: str
     """A random number in hexadecimal that all lines of the step have."""
@@ -28,7 +28,7 @@ class JournalStep:
     aside: str
     """The temporary path of the file during the step, as a key."""
     facts: FileFacts
-    """What `undo` gives a copy of the kept file, besides the bytes."""
+    """The time, mode, owner and attributes that `undo` gives to a copy of the kept file."""
     is_done: bool = False
     trashed: str | None = None
     """The path of the file in the trash, as a key."""
@@ -57,7 +57,7 @@ def done_entry(step: JournalStep, trashed: str | None) -> dict[str, object]:
 
 
 def undone_entry(step: JournalStep) -> dict[str, object]:
-    """The line to write once the file of a step is back."""
+    """The line to write after the file of a step was brought back."""
     return {"undone": step.number}
 
 
@@ -107,7 +107,7 @@ def _all_checked(values: Iterable[Any], kind: type) -> list[Any]:
 
 
 def _checked(value: Any, kind: type) -> Any:
-    """The value; `TypeError` unless it has exactly this type, so that true is not a number."""
+    """The value; `TypeError` unless it has exactly this type, so that true does not count as a number."""
     if type(value) is not kind:
         raise TypeError(f"{value!r} is not of the type {kind.__name__}")
     return value

@@ -38,14 +38,14 @@ class LikeFile:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikenessGroup:
-    """Text files that are alike. The other files are like the first one, or like a file before them."""
+    """Text files that are alike. Each file after the first is like an earlier file of the group."""
 
     kind: LikenessKind
     files: tuple[LikeFile, ...]
 
     @property
     def reclaimable(self) -> int:
-        """The bytes of all files but the largest; keeping only that file would give them back."""
+        """The bytes that are freed if only the largest file is kept."""
         sizes = [file.size for file in self.files]
         return sum(sizes) - max(sizes)
 
@@ -59,7 +59,7 @@ class LikenessLimits:
     """None to find no contained texts."""
     ignore_above: int | None = None
     """Ignore fingerprints that more than this many texts share; None for no limit. If a program wrote a
-    hundred thousand similar files, the pairs of them would not fit in memory."""
+    hundred thousand similar files, their pairs would not fit in memory."""
     among: AbstractSet[str] | None = None
     """The keys of the files that are compared; None for all."""
 
@@ -70,18 +70,17 @@ def find_likenesses(
     """The groups of text files under some roots that are alike, the largest reclaimable size first.
 
     A group shows only the first of several exact copies. Only the first file of a group of near copies is
-    compared for containment. A contained text is in one group only: that of the text that contains most of
-    it.
+    compared for containment. A contained text is in one group only, with the text that contains most of it.
     """
     limits = limits or LikenessLimits()
-    sizes = _Files({file.key: file for root in roots for file in index.files.under(root)})
+    files = _Files({file.key: file for root in roots for file in index.files.under(root)})
     groups: list[LikenessGroup] = []
     represented: list[str] = []
     clusters = index.clusters(
         limits.min_resemblance, where=under_roots(roots), ignore_above=limits.ignore_above
     )
     for cluster in clusters:
-        group, others = _near_group(cluster, sizes, limits.among)
+        group, others = _near_group(cluster, files, limits.among)
         groups += group
         represented += others
     if limits.min_containment is not None:
@@ -93,13 +92,13 @@ def find_likenesses(
         )
         among = limits.among
         groups += _containment_groups(
-            (pair for pair in pairs if among is None or {pair.a, pair.b} <= among), sizes
+            (pair for pair in pairs if among is None or {pair.a, pair.b} <= among), files
         )
     return sorted(groups, key=lambda group: (-group.reclaimable, group.files[0].key))
 
 
 def count_common_fingerprints(index: Index, ignore_above: int) -> int:
-    """How many different fingerprints more than `ignore_above` texts share; `find` ignores these."""
+    """How many different fingerprints are shared by more than `ignore_above` texts; `find` ignores them."""
     if len(index) <= ignore_above:
         return 0
     return bisect.bisect_left(index.document_frequencies(), -ignore_above, key=lambda count: -count)
@@ -128,7 +127,7 @@ def _near_group(
     found = [member for member in cluster.members if among is None or member.key in among]
     members, digests = [], set()
     for member in found:
-        # One text may be written in several ways, as UTF-8 and as UTF-16.
+        # One text may have several forms, for example UTF-8 and UTF-16.
         digest = files.digest(member.key)
         if member.why != "exact copy" or (digest is not None and digest not in digests):
             members.append(member)
@@ -154,9 +153,10 @@ def _containment_groups(pairs: Iterable[Pair], files: _Files) -> list[LikenessGr
 
 
 def _closest(pairs: Iterable[Pair], size: Callable[[str], int]) -> list[Pair]:
-    """For each text, the pair with the text that contains most of it; the smallest of equals.
+    """For each text, the pair with the text that contains most of it.
 
-    If two texts contain each other, only the pair with the larger containment.
+    If several texts contain equally much, the smallest text is chosen. If two texts contain each other, only
+    the pair with the larger containment is returned.
     """
     best: dict[str, Pair] = {}
     for pair in pairs:

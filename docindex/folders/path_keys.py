@@ -22,7 +22,7 @@ def key_of(path: bytes) -> str:
     >>> key_of(b"/home/ada/caf\xc3\xa9"), key_of(b"/home/ada/caf\xe9"), key_of(rb"/a\x41")
     ('/home/ada/café', '/home/ada/caf\\xe9', '/a\\x5cx41')
     """
-    # The backslashes are escaped as bytes, before the bytes that are not UTF-8 are.
+    # Escape the backslashes of the path first, because decoding adds escapes of its own.
     literal = _LOOKS_ESCAPED.sub(rb"\\x5c", path) if b"\\x" in path else path
     return literal.decode("utf-8", "backslashreplace")
 
@@ -70,7 +70,7 @@ def is_under(key: str, root: str) -> bool:
 
 
 def with_slashes(path: bytes) -> bytes:
-    """A path with forward slashes. Only on Windows does that change the path."""
+    """A path with forward slashes. This changes the path on Windows only."""
     return path if os.sep == "/" else path.replace(os.fsencode(os.sep), b"/")
 
 

@@ -16,7 +16,7 @@ from docindex.folders.path_keys import is_under, path_of
 from docindex.storage.file_rows import Tracked
 
 KeepRule = Literal["newest", "oldest", "shortest-path", "first"]
-"""The rule that chooses the file to keep. First: the first path in alphabetical order; also decides ties."""
+"""The rule that chooses the file to keep. First: the first path alphabetically, which also decides ties."""
 
 _BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
     "newest": lambda file: (-_time_of(file), file.key),
@@ -32,7 +32,7 @@ _FORMAT = 1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlannedFile:
-    """A file of a plan. `ValueError` for a key that is not an absolute path."""
+    """A file of a plan. `ValueError` for a key that is not a valid absolute path."""
 
     key: str
     keep: bool
@@ -43,18 +43,18 @@ class PlannedFile:
     def __post_init__(self) -> None:
         path = path_of(self.key)
         if not os.path.isabs(path) or b"\0" in path:
-            raise ValueError(f"the path {self.key!r}; expected an absolute one")
+            raise ValueError(f"{self.key!r} is not a valid absolute path")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CopyGroup:
-    """Files with the same bytes, of which at least one is kept."""
+    """Files with the same bytes. At least one of them is kept."""
 
     files: tuple[PlannedFile, ...]
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
     reclaimable: int
-    """The bytes that removing the other files gives back."""
+    """The bytes that are freed if the other files are removed."""
 
     @property
     def kind(self) -> Literal["exact"]:
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def reclaimable(self) -> int:
-        """The bytes that `act` gives back."""
+        """The bytes that `act` frees."""
         return sum(group.reclaimable for group in self.groups)
 
     def to_json(self) -> str:
@@ -126,8 +126,8 @@ class KeepPolicy:
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
     """Choose the files to keep of each group; the groups with the largest reclaimable size come first.
 
-    If a group has files in reference folders, these are kept, otherwise the best file by the rule. All files
-    in an isolated folder of a kept file are kept too. A group of which nothing could be removed is left out.
+    If a group has files in reference folders, these are kept; otherwise the rule chooses the file to keep.
+    All files in an isolated folder of a kept file are kept too. Groups that would lose no file are left out.
     """
     policy = policy or KeepPolicy()
     check_keep(policy.keep)
@@ -187,7 +187,7 @@ def _with_isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -
 
 
 class _References:
-    """The reference folders, and the files and folders to which symbolic links in them lead."""
+    """The reference folders, and the targets of the symbolic links in them."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._identities: set[tuple[int, int]] = set()
@@ -223,7 +223,7 @@ class _References:
 
 
 def _time_of(file: Tracked) -> int:
-    """When a file was changed: as the index noted, or as the system says if that was too recent to note."""
+    """The time of the last change: as the index noted it, or from the system if it was too recent to note."""
     if file.mtime_ns != -1:
         return file.mtime_ns
     try:

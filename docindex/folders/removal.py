@@ -1,9 +1,9 @@
 """Remove or link the copies of a plan, after comparing each copy byte by byte with a kept file.
 
-A file is first renamed to a name that nobody else knows. Only then is it certain which file is removed, and
-the kept file is checked once more. Each change is atomic, and the journal records it before it is made. So
-every content that existed still exists, whatever interrupts this. Must never touch a file that is not what
-the plan says, nor a file that is the kept file under another name.
+A file is first renamed to a name that nobody else knows, so that nobody can replace it any more. Then it and
+the kept file are checked once more. Each change is atomic, and the journal records it before it is made. So
+no content is lost, whatever interrupts this. Must never touch a file that is not what the plan says, nor a
+file that is the kept file under another name.
 """
 
 import contextlib
@@ -50,7 +50,7 @@ _CANNOT_SHARE = "it cannot share storage with the kept file: {}"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What `act` did with one file."""
+    """The outcome of `act` for one file."""
 
     key: str
     kept: str | None
@@ -73,11 +73,11 @@ def check_how(how: str) -> None:
 def remove_copies(
     groups: Iterable[CopyGroup], how: How, *, dry_run: bool, journal: Journal
 ) -> Generator[FileOutcome, None, None]:
-    """Remove or link the copies of a plan, and yield what became of each file.
+    """Remove or link the copies of a plan, and yield the outcome of each file.
 
     First restores the files of an interrupted `act` with the same journal. With `dry_run` every check is made
-    and no file is touched. `Busy` if another process acts or undoes: two plans may each keep what the other
-    one removes.
+    and no file is touched. `Busy` if another process runs `act` or `undo`, because each of two plans could
+    remove the file that the other plan keeps.
     """
     check_how(how)
     with contextlib.nullcontext() if dry_run else act_lock():
@@ -106,7 +106,7 @@ class _OpenFile:
         try:
             now = os.stat(path, follow_symlinks=False)
         except OSError as error:
-            raise NotReadable("it or the kept file was moved away during the comparison") from error
+            raise NotReadable("it or the kept file was moved away while they were compared") from error
         if any(getattr(now, fact) != getattr(self.status, fact) for fact in _FACTS):
             raise NotReadable(_CHANGED)
 
@@ -118,7 +118,7 @@ def _remove_one(
     group: CopyGroup, file: PlannedFile, how: How, *, dry_run: bool, journal: Journal
 ) -> FileOutcome:
     """Remove or link one file if one of the kept files has its bytes."""
-    reason = "no kept file has its bytes any more"
+    reason = "no kept file has the same bytes any more"
     try:
         with _opened(file) as own:
             if own.status.st_mtime_ns != file.mtime_ns and file.mtime_ns != -1:
@@ -168,16 +168,18 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
     try:
         trashed = removal.run(how)
     except BaseException as error:
-        with contextlib.suppress(OSError, NotReadable):  # then the file stays aside, and `undo` restores it
+        with contextlib.suppress(
+            OSError, NotReadable
+        ):  # then the file keeps its temporary name, and `undo` restores it
             removal.revert(facts)
             if how != "trash" or _is_file_at(own.path, own.status):
                 journal.revoke(step)
         if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt must stay an interrupt
             raise NotReadable(
-                f"another file has its path by now; it is kept as {key_of(aside)}, and undo can restore it"
+                f"another file is at its path now; this file is {key_of(aside)} now, and undo can restore it"
             ) from error
         raise
-    # The step is done even if the disk has no space for this line: `undo` finds out from the files.
+    # The step is done even if the disk has no space for this line: `undo` checks the files themselves.
     with contextlib.suppress(OSError):
         journal.end(step, trashed)
     return FileOutcome(own.key, kept.key, "done", size=size, trashed=trashed)
@@ -196,10 +198,10 @@ class _Removal:
         """Remove the file, and return its key in the trash if it is there now."""
         own, kept, aside = self._own, self._kept, self._aside
         if how != "trash":
-            os.fsync(kept.file.fileno())  # a copy that was just made may exist in memory only
+            os.fsync(kept.file.fileno())  # a copy that was just made may be in memory only
         os.rename(own.path, aside)
         own.check_is_at(aside)
-        # If both paths lead to one file and the system does not say so, the kept file is gone by now.
+        # If both paths lead to one file and the system does not say so, the kept file is gone now.
         kept.check_unchanged()
         if how == "trash":
             return key_of(to_trash(aside, own.path))
@@ -212,9 +214,9 @@ class _Removal:
         return None
 
     def revert(self, facts: FileFacts) -> None:
-        """Bring the file back to its path, unless another file has that path by now."""
+        """Bring the file back to its path, unless another file is there now."""
         if self._is_unlinked:
-            # The file has no name any more, and the kept file was changed at that very moment.
+            # The file has no name any more, and the kept file was changed in the same moment.
             _write_again(self._own, self._aside, facts)
         if os.path.lexists(self._aside):
             move_into_place(self._aside, self._own.path, self._kept.path)
@@ -287,8 +289,8 @@ def _pieces(file: io.FileIO) -> Iterator[bytes]:
 def _refuse_same_file(own: _OpenFile, kept: _OpenFile) -> None:
     a, b = own.status, kept.status
     same = (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
-    # An overlay file system shows the files of another one as its own. Then the devices differ, but the times
-    # agree, including the time of the last change of the inode, which nobody can set.
+    # An overlay file system shows the files of another file system as its own. Then the devices differ, but
+    # the times agree, also the time of the last change of the inode, which no program can set.
     same_times = (a.st_mtime_ns, a.st_ctime_ns) == (b.st_mtime_ns, b.st_ctime_ns)
     if same or (same_times and a.st_dev != b.st_dev):
         raise NotReadable("it is the kept file itself, under another name")

@@ -1,8 +1,8 @@
 """Bring back the files that the steps of a journal removed or linked.
 
-A file comes back from the trash, or from where an interrupted step left it. A file that was deleted or linked
-is copied from the kept file if that still has the same bytes. Must never replace a file that has taken the
-path of another file.
+A file comes back from the trash, or from its temporary name if the step was interrupted. A file that was
+deleted or linked is copied from the kept file if that still has the same bytes. Must never replace a file
+that is now at the path.
 """
 
 import contextlib
@@ -23,12 +23,12 @@ from docindex.folders.trash import from_trash
 
 _PIECE = 1 << 20
 _COPY, _OUT = b".copy", b".out"
-_TAKEN = "another file has its path by now, and stays"
+_TAKEN = "another file is at its path now, and stays"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class UndoneFile:
-    """What `undo` did with the file of one step."""
+    """The outcome of `undo` for the file of one step."""
 
     key: str
     outcome: Literal["undone", "would be undone", "left"]
@@ -39,10 +39,10 @@ class UndoneFile:
 def undo_steps(
     path: str | os.PathLike[str], journal: Journal, *, dry_run: bool
 ) -> Generator[UndoneFile, None, None]:
-    """Undo the open steps of the journal at `path`, the last step first, and yield what became of each file.
+    """Undo the open steps of the journal at `path`, the last step first, and yield the outcome of each file.
 
-    Records in `journal` what was undone. With `dry_run` no file is touched. `Busy` if another process acts or
-    undoes.
+    Records each undone step in `journal`. With `dry_run` no file is touched. `Busy` if another process runs
+    `act` or `undo`.
     """
     with contextlib.nullcontext() if dry_run else act_lock():
         for step in reversed(open_steps(path)):
@@ -61,7 +61,7 @@ def undo_steps(
 
 
 def restore_interrupted(journal: Journal) -> Iterator[str]:
-    """Put back each file that an interrupted process had moved aside, and yield its key."""
+    """Restore each file that an interrupted step left at its temporary path, and yield its key."""
     if journal.path is None:
         return
     for step in open_steps(journal.path):
@@ -89,17 +89,17 @@ class _StepPaths(NamedTuple):
 
 
 def _restore(step: JournalStep, *, dry_run: bool) -> None:
-    """Bring a file back; `NotReadable` if that is not possible or not needed."""
+    """Bring a file back; `NotReadable` if that is not possible."""
     paths = _StepPaths.of(step)
     if not dry_run:
         _clear(paths)
-    bring_back = _came_back(paths) or _way_back(step, paths)
+    bring_back = _rest_of_rename(paths) or _way_back(step, paths)
     if not dry_run:
         bring_back()
 
 
-def _came_back(paths: _StepPaths) -> Callable[[], None] | None:
-    """How to end a rename that takes two steps, if only its first step was made; else None."""
+def _rest_of_rename(paths: _StepPaths) -> Callable[[], None] | None:
+    """The second step of a rename that takes two steps, if only the first step was made; else None."""
     for old in (paths.aside, paths.trashed):
         if old is not None and _is_link_to(old, paths.path):
             return functools.partial(os.unlink, old)
@@ -107,18 +107,18 @@ def _came_back(paths: _StepPaths) -> Callable[[], None] | None:
 
 
 def _way_back(step: JournalStep, paths: _StepPaths) -> Callable[[], None]:
-    """How the file of a step can come back; `NotReadable` if it cannot."""
+    """The call that brings the file of a step back; `NotReadable` if that is not possible."""
     path, kept, aside, trashed = paths
     is_aside = os.path.lexists(aside)
     if os.path.lexists(path) and not (step.how == "hardlink" and _is_link_to(path, kept)):
-        raise NotReadable(f"{_TAKEN}; the file that was there is {step.aside}" if is_aside else _TAKEN)
+        raise NotReadable(f"{_TAKEN}; the removed file is {step.aside}" if is_aside else _TAKEN)
     if is_aside:
         return functools.partial(move_into_place, aside, path, kept)
     if trashed is not None and _has_digest(trashed, step.digest):
         return functools.partial(from_trash, trashed, path)
     if _has_digest(kept, step.digest):
         return functools.partial(_copy_into_place, step, paths)
-    raise NotReadable("the kept copy is gone or has other bytes by now")
+    raise NotReadable("the kept file is gone or has changed")
 
 
 def _copy_into_place(step: JournalStep, paths: _StepPaths) -> None:
@@ -146,9 +146,9 @@ def _clear(paths: _StepPaths) -> None:
 
 
 def move_into_place(new: bytes, path: bytes, kept: bytes) -> None:
-    """Rename a file to a path. A link to the kept file there is removed; any other file there stays.
+    """Rename a file to a path. A link to the kept file at that path is removed; another file stays.
 
-    `NotReadable` or `FileExistsError` if another file has the path.
+    `NotReadable` or `FileExistsError` if another file is at the path.
     """
     if os.path.lexists(path):
         out = new + _OUT
@@ -192,6 +192,6 @@ def _copy(source: bytes, target: bytes, step: JournalStep) -> None:
             copy.write(piece)
         copy.flush()
         if hasher.hexdigest() != step.digest:
-            raise NotReadable("the kept copy has other bytes by now")
+            raise NotReadable("the kept file has changed")
         apply_facts(copy.fileno(), step.facts)
         os.fsync(copy.fileno())

@@ -1,7 +1,7 @@
 """Scan one root: walk it, read the files that are new or changed, and bring the index up to date with them.
 
-Files with the size, time and inode of the last scan are not opened. Must never forget a document whose file
-could not be read, nor lose finished work when it is interrupted.
+A file is opened only if its size, time, inode or device has changed since the last scan. Must never forget a
+document whose file could not be read, nor lose finished work when it is interrupted.
 """
 
 import contextlib
@@ -90,23 +90,23 @@ class RootScan:
 
     def run(self) -> None:
         """Walk the root, read new and changed files, and forget files that are gone."""
-        new, gone = self._look()
+        new, gone = self._new_and_gone()
         new = self._without_moved(new, gone)
         self._due, texts = len(new), self._texts(new)
         try:
             for first in texts:
-                some = itertools.chain([first], _for_a_while(texts))
+                batch = itertools.chain([first], _for_a_while(texts))
                 self._done += self._index.add_many(
-                    some, workers=self._reading.workers, progress=self._text_arrived
+                    batch, workers=self._reading.workers, progress=self._text_arrived
                 )
                 self._arriving = 0
                 self._note_stored()
         finally:
-            # Also after an interruption, so that the next scan need not read these files again.
+            # This also runs after an interruption, so that the next scan need not read these files again.
             self._note_stored()
         self._forget(gone)
 
-    def _look(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
+    def _new_and_gone(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
         """The files that are new or changed, and the known files that are gone."""
         new, gone = [], dict(self._known)
         for found in self._walked():
@@ -127,7 +127,7 @@ class RootScan:
             self._progress(len(self._tally.seen), None)
         if gone and len(gone) == len(self._known) and not new:
             check_mounted(self._root, self._known.values())
-        return new, self._without_hidden(gone)
+        return new, self._really_gone(gone)
 
     def _walked(self) -> Iterator[WalkedFile]:
         """The files below the root; `UnreadableFile` if it cannot be read."""
@@ -137,8 +137,8 @@ class RootScan:
             root = key_of(self._root)
             raise UnreadableFile(f"{root} cannot be read: {error.strerror or error}", root) from error
 
-    def _without_hidden(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
-        """The files that are gone, without those on unmounted disks or in folders that failed."""
+    def _really_gone(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
+        """The files that are gone, without those on unmounted disks or in folders that could not be read."""
         failed = {path for path, _ in self._tally.skipped.failed}
         gone, away = self._presence.without_hidden(gone, self._known, failed)
         if away:
@@ -215,16 +215,16 @@ class RootScan:
         self._progress(self._done + self._arriving, self._due)
 
     def _count_done(self) -> None:
-        """Count a file that is done and is not a text."""
+        """Count a file that is done and that adds no text."""
         self._done += 1
         self._check_cancelled()
         self._progress(self._done + self._arriving, self._due)
 
-    def _announce(self, some: list[WalkedFile]) -> None:
-        """Note files before their documents are added: after a kill, every document has a noted file."""
+    def _announce(self, files: list[WalkedFile]) -> None:
+        """Note files before their documents are added, so that after a kill each document has a file."""
         self._index.files.put(
             Tracked(key, found.status.st_size, -1, 0, 0, TEXT, None)
-            for found in some
+            for found in files
             if (key := key_of(found.path)) not in self._known
         )
 
@@ -238,7 +238,7 @@ class RootScan:
                 self._index.remove(file.key)
 
     def _note_stored(self) -> None:
-        """Note the binary files, and those text files whose texts are in the index by now."""
+        """Note the binary files, and those text files whose texts are now in the index."""
         if not (self._noted or self._waiting):
             return
         hashes = {key: text for key, (_, text) in self._waiting.items()}
@@ -248,7 +248,7 @@ class RootScan:
         self._waiting.clear()
 
     def _forget(self, gone: dict[str, Tracked]) -> None:
-        """Forget the files that do not exist any more, but not those that the options excluded."""
+        """Forget the files that no longer exist, but not those that the options excluded."""
         for batch in _batches_of([file for file in gone.values() if not self._presence.exists(file)]):
             self._index.files.forget(batch)
             self._tally.removed += len(batch)
@@ -270,7 +270,7 @@ def _identities(index: Index) -> set[tuple[int, int]]:
 
 
 def _for_a_while(items: Iterator[T]) -> Iterator[T]:
-    """The items that come before the next commit is due."""
+    """The items until the next commit is due."""
     end = time.monotonic() + _COMMIT_AFTER_S
     for item in items:
         yield item

@@ -20,7 +20,7 @@ _ALL_DEFAULTS = WalkOptions()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Scan:
-    """The result of a scan. Without another unit, a number counts files."""
+    """The result of a scan. A number without a unit counts files."""
 
     unchanged: int
     added: int
@@ -66,16 +66,16 @@ def scan(
 ) -> Scan:
     """Bring an index up to date with the files under some roots, and return what changed.
 
-    Texts are added with their paths as keys, see `key_of`. Other files are noted, so that `find` can compare
-    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file with
-    the size, time and inode of the last scan is not read again.
+    Texts are added with their paths as keys; see `key_of`. Other files are noted, so that `find` can compare
+    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file is
+    read again only if its size, time, inode or device has changed since the last scan.
 
     `encoding` forces the encoding of all texts that are read; without it, the encoding is detected. `workers`
-    is that of `Index.add_many`. `progress` is called with the number of files found, and then with the number
-    of files read and the total to read.
+    is passed to `Index.add_many`. `progress` is called with the number of files found, and then with the
+    number of files read and the total to read.
 
     `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
-    `Cancelled` after `Index.cancel`. Finished work stays in the index, whatever ends the scan.
+    `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.
 
     >>> import docindex, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:

@@ -30,7 +30,7 @@ READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
 
 
 def require_linux(action: str) -> None:
-    """`UnsupportedPlatform` unless this is Linux: only there is it tested that no file is ever lost."""
+    """`UnsupportedPlatform` on other systems than Linux, where no test shows that no file is lost."""
     if sys.platform != "linux":
         raise UnsupportedPlatform(
             f"{action} works on Linux only, not on {sys.platform}; a dry run shows what it would do"
@@ -43,7 +43,7 @@ def is_opened_by_folders(path: bytes) -> bool:
 
 
 def open_file(path: bytes, flags: int) -> int:
-    """A descriptor for a path, on Unix of any length."""
+    """Open a file and return its descriptor. On Unix the path may have any length."""
     flags |= getattr(os, "O_CLOEXEC", 0)
     if not is_opened_by_folders(path):
         return os.open(path, flags)
@@ -64,7 +64,7 @@ def open_file(path: bytes, flags: int) -> int:
 
 def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:
     """The status of an entry of a folder, with its device and its inode."""
-    if os.name == "nt":  # on Windows the entry itself has neither
+    if os.name == "nt":  # on Windows the entry has no device and no inode
         return os.stat(entry.path, follow_symlinks=follow)
     return entry.stat(follow_symlinks=follow)
 
@@ -82,12 +82,12 @@ def rename_no_replace(old: bytes, new: bytes) -> None:
     except OSError as error:
         if error.errno not in _NOT_SUPPORTED:
             raise
-    # The kernel or this file system cannot do it in one step, so use two.
+    # The kernel or the file system cannot do this in one step, so use two.
     try:
         os.link(old, new, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # some file systems have no links, and the kernel protects some files of other users
+    except OSError:  # some file systems have no links, and the kernel forbids links to some files
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.rename(old, new)
     else:
@@ -152,7 +152,7 @@ def apply_facts(descriptor: int, facts: FileFacts) -> None:
         with contextlib.suppress(PermissionError):
             os.fchown(descriptor, *owner)
     for name, value in facts.attributes:
-        with contextlib.suppress(OSError):  # some attributes can be set by the kernel only
+        with contextlib.suppress(OSError):  # only the kernel can set some attributes
             os.setxattr(descriptor, name, value)
     status = os.fstat(descriptor)
     if owner != (status.st_uid, status.st_gid):

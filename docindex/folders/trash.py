@@ -1,4 +1,4 @@
-"""Move files to the person's trash and back, as the desktops of Linux do.
+"""Move files to the person's trash and back, as Linux desktops do.
 
 Follows https://specifications.freedesktop.org/trash-spec: the trash in the person's home, or one on the same
 file system. Must never copy: a file is renamed, so it moves whole or not at all.
@@ -13,7 +13,7 @@ import urllib.parse
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.system import rename_no_replace, user_number
 
-# The trash in a home folder, and the trash at the top of a disk, shared or of one person.
+# The trash in a home folder, and the trashes at the top of a disk: a shared one, or that of one person.
 _TRASH = re.compile(rb"/(Trash|\.Trash(-\d+|/\d+)?)/files/")
 
 
@@ -25,7 +25,7 @@ def is_in_trash(path: bytes) -> bool:
 def to_trash(path: bytes, shown: bytes) -> bytes:
     """Move a file to the trash and return its new path. The trash shows `shown` as its original path.
 
-    `NotReadable` if there is no trash for it.
+    `NotReadable` if its file system has no trash.
     """
     trash, original = _folder(path, shown)
     for folder in (b"files", b"info"):
@@ -55,7 +55,7 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
 
 
 def from_trash(trashed: bytes, path: bytes) -> None:
-    """Move a file back from the trash; `FileExistsError` if another file has its path by now."""
+    """Move a file back from the trash; `FileExistsError` if another file is at its path now."""
     rename_no_replace(trashed, path)
     name = os.path.basename(trashed) + b".trashinfo"
     with contextlib.suppress(FileNotFoundError):

@@ -16,9 +16,9 @@ from docindex.folders.path_keys import key_of, with_slashes
 from docindex.folders.system import FOLDER, entry_status, is_opened_by_folders, open_file
 
 FolderProgress = Callable[[int, int | None], object]
-"""A function that is called with the amount done, and the total or None while that is unknown.
+"""A function that receives the amount done and the total. The total is None while it is unknown.
 
-Each function that takes one says whether it counts files or bytes.
+Each function with such a parameter says whether the amounts are files or bytes.
 """
 
 
@@ -28,14 +28,14 @@ def no_progress(_done: int, _total: int | None) -> None:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class WalkOptions:
-    """The files that a scan takes.
+    """Which files a scan includes.
 
     >>> WalkOptions(hidden=True, exclude=["*.bak"]).exclude
     ['*.bak']
     """
 
     hidden: bool = False
-    """Take files and folders whose names begin with a dot."""
+    """Include files and folders whose names begin with a dot."""
     ignore: bool = True
     """Leave out files and folders that a ``.gitignore`` names."""
     exclude: Sequence[str] = ()
@@ -43,7 +43,7 @@ class WalkOptions:
     follow_symlinks: bool = False
     """Follow symbolic links that lead out of the root."""
     one_file_system: bool = False
-    """Stay on the file system of each root."""
+    """Leave out folders on other file systems than that of the root."""
     min_size: int = 0
     """Bytes; smaller files are left out."""
     max_size: int | None = None
@@ -72,7 +72,7 @@ class Skipped:
         self.failed.append((path, reason))
 
     def failures(self) -> tuple[FailedFile, ...]:
-        """The entries that could not be read, by their keys."""
+        """The entries that could not be read, with their keys and the reasons."""
         return tuple(FailedFile(key_of(path), reason) for path, reason in self.failed)
 
 
@@ -84,7 +84,7 @@ class WalkedFile(NamedTuple):  # made once per file: a frozen dataclass takes th
 
 
 def walk_files(root: bytes, options: WalkOptions, skipped: Skipped) -> Iterator[WalkedFile]:
-    """Yield the regular files below the root, folder by folder; or the root, if it is a file.
+    """Yield the regular files below the root, folder by folder; or the root itself, if it is a file.
 
     Counts the other entries in `skipped`. `OSError` if nothing exists at the root.
     """

@@ -1,7 +1,7 @@
-"""Watch folders for changes: yield, again and again, the roots below which something has changed.
+"""Watch folders for changes, and repeatedly yield the roots below which something has changed.
 
 The system may not report every change, because there are too many of them or because another machine makes
-them on a network disk. So once per hour all roots count as changed. Must never open a file.
+them on a network disk. So all roots count as changed once per hour. Must never open a file.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _ALL_S = 3600.0
 """Seconds after which all roots count as changed."""
 
 _CHECK_S = 10.0
-"""Seconds between two checks whether a root is still the folder that is watched."""
+"""Seconds between two checks that each root is still the folder that is watched."""
 
 _REST_FACTOR = 9
 """After a scan that took one second, the next scan waits nine seconds. So scans use a tenth of a core at
@@ -39,16 +39,16 @@ most, even if changes never stop."""
 _CHANGES = {"created", "modified", "moved", "deleted", "closed"}
 
 
-def changed_roots(roots: Sequence[bytes], *, hidden: bool, but: str) -> Iterator[list[bytes]]:
+def changed_roots(roots: Sequence[bytes], *, hidden: bool, index_path: str) -> Iterator[list[bytes]]:
     """Yield all roots at first, and later the roots below which something has changed; never ends.
 
-    Changes of the index at `but` are ignored. So are changes of hidden files unless `hidden`, except those of
-    ``.gitignore``, which decides what a scan takes. A list may be empty.
+    Ignores changes of the index at `index_path`. Without `hidden`, also ignores changes of hidden files,
+    except ``.gitignore``, which decides which files a scan includes. A yielded list may be empty.
     """
     # watchdog warns about each folder that is removed before it can be watched.
     warnings.filterwarnings("ignore", category=RuntimeWarning, module="watchdog")
     watch = _Watch(
-        frozenset(os.fsencode(but + end) for end in ("", "-wal", "-shm", "-journal")), hidden=hidden
+        frozenset(os.fsencode(index_path + end) for end in ("", "-wal", "-shm", "-journal")), hidden=hidden
     )
     with contextlib.closing(watch):
         due = set(roots)
@@ -86,9 +86,9 @@ class _Watch:
         self._observers.close()
 
     def renew(self, root: bytes) -> bool:
-        """Watch a root if it is not the folder that is watched; return whether it was another folder.
+        """Watch a root, unless it is watched already; return whether it is a new folder.
 
-        A folder that was moved away and made again is another folder, which no observer watches yet.
+        If a folder is moved away and a new one is made, the new folder has no observer yet.
         """
         if root in self._identities and self._identities[root] == _identity(root):
             return False

@@ -251,7 +251,7 @@ def test_a_file_in_the_trash_does_not_count_as_a_kept_copy(root, trash):
         {"key": key, "keep": number == 0, "size": 8, "mtime_ns": -1} for number, key in enumerate(both)
     ]}]})  # fmt: skip
     (one,) = remove_copies(from_json(text), "delete", dry_run=False, journal=Journal(None))
-    assert (one.outcome, one.reason) == ("left", "no kept file has its bytes any more")
+    assert (one.outcome, one.reason) == ("left", "no kept file has the same bytes any more")
 
 
 def test_a_journal_that_cannot_be_written_leaves_the_files(root):

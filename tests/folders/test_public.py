@@ -401,7 +401,7 @@ def test_act_and_undo_refuse_what_they_cannot_do(index, home, tmp_path):
     plan, before = planned(index, home), files_in(home)
     with pytest.raises(ValueError, match="how must be one of trash, hardlink, reflink, delete, not 'shred'"):
         folders.act(plan, "shred")
-    with journal.act_lock(), pytest.raises(docindex.Busy, match="another docindex act or undo is at work"):
+    with journal.act_lock(), pytest.raises(docindex.Busy, match="another docindex act or undo is running"):
         folders.act(plan, "delete")
     with pytest.raises(docindex.UnreadableFile, match=r"there is no folder .*/nowhere"):
         folders.act(plan, "delete", journal=tmp_path / "nowhere" / "journal")
@@ -452,7 +452,7 @@ def test_undo_reports_each_file_as_it_goes(index, home):
     assert undone.files == tuple(files)
     assert {Path(file.key).name: (file.outcome, file.reason) for file in files} == {
         "photo again.raw": ("undone", None),
-        "photo.raw": ("left", "another file has its path by now, and stays"),
+        "photo.raw": ("left", "another file is at its path now, and stays"),
     }
     assert (home / "old" / "photo.raw").read_text() == "something new"
 

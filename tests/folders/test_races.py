@@ -216,8 +216,8 @@ def test_two_plans_that_contradict_each_other_leave_a_copy(root, tmp_path, how):
         process.stdin.flush()
     ends = [process.communicate() for process in processes]
     assert set(contents_of(root).values()) == {b"content %d" % number for number in range(200)}
-    if any(process.returncode == 3 for process in processes):
-        assert any(b"another docindex act or undo is at work" in err for _, err in ends)
+    if any(process.returncode == 8 for process in processes):
+        assert any(b"another docindex act or undo is running" in err for _, err in ends)
 
 
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])

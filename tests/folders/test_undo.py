@@ -51,14 +51,14 @@ def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(roo
         for one in undo(tmp_path / "journal", dry_run=False)
     }
     assert found == {
-        "b": ("left", "another file has its path by now, and stays"),
-        "c": ("left", "the kept copy is gone or has other bytes by now"),
+        "b": ("left", "another file is at its path now, and stays"),
+        "c": ("left", "the kept file is gone or has changed"),
     }
     assert (tmp_path / "tree" / "b").read_text() == "something new"
     (tmp_path / "tree" / "a").unlink()
     assert {one.reason for one in undo(tmp_path / "journal", dry_run=False)} == {
-        "another file has its path by now, and stays",
-        "the kept copy is gone or has other bytes by now",
+        "another file is at its path now, and stays",
+        "the kept file is gone or has changed",
     }
 
 
@@ -73,7 +73,7 @@ def test_a_truncated_journal_is_followed_to_its_end(root, tmp_path):
     assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
     assert len(contents_of(root)) == 3
     (tmp_path / "journal").write_text("{}\n" + whole)
-    with pytest.raises(ValueError, match="line 1 is not one that act wrote"):
+    with pytest.raises(ValueError, match="line 1 of the journal was not written by act"):
         undo(tmp_path / "journal", dry_run=True)
     (tmp_path / "journal").write_bytes(b"\x7fELF\xff\n")
     with pytest.raises(ValueError, match="is not a journal that act wrote"):
