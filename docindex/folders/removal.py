@@ -1,6 +1,6 @@
 """Remove or link the copies of a plan, after comparing each copy byte by byte with a kept file.
 
-A file is first renamed to a name that nobody else knows, so that nobody can replace it any more. Then it and
+A file is first renamed to a name that nobody else knows, so that no other program replaces it. Then it and
 the kept file are checked once more. Each change is atomic, and the journal records it before it is made. So
 no content is lost, whatever interrupts this. Must never touch a file that is not what the plan says, nor a
 file that is the kept file under another name.
@@ -168,15 +168,14 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
     try:
         trashed = removal.run(how)
     except BaseException as error:
-        with contextlib.suppress(
-            OSError, NotReadable
-        ):  # then the file keeps its temporary name, and `undo` restores it
+        # If this fails, the file keeps its temporary name, and `undo` restores it.
+        with contextlib.suppress(OSError, NotReadable):
             removal.revert(facts)
             if how != "trash" or _is_file_at(own.path, own.status):
                 journal.revoke(step)
         if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt must stay an interrupt
             raise NotReadable(
-                f"another file is at its path now; this file is {key_of(aside)} now, and undo can restore it"
+                f"another file is at its path now; the old file is {key_of(aside)}, and undo can restore it"
             ) from error
         raise
     # The step is done even if the disk has no space for this line: `undo` checks the files themselves.

@@ -111,7 +111,7 @@ def _way_back(step: JournalStep, paths: _StepPaths) -> Callable[[], None]:
     path, kept, aside, trashed = paths
     is_aside = os.path.lexists(aside)
     if os.path.lexists(path) and not (step.how == "hardlink" and _is_link_to(path, kept)):
-        raise NotReadable(f"{_TAKEN}; the removed file is {step.aside}" if is_aside else _TAKEN)
+        raise NotReadable(f"{_TAKEN}; the old file is {step.aside}" if is_aside else _TAKEN)
     if is_aside:
         return functools.partial(move_into_place, aside, path, kept)
     if trashed is not None and _has_digest(trashed, step.digest):

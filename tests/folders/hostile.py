@@ -8,7 +8,7 @@ TEXT = "This text is long enough to have a few fingerprints, and it says nothing
 
 
 def make(root):
-    """Make it; return the kind of each path that a scan must find, and the counts of what it must skip."""
+    """Make the folder. Return the kind of each file to be found, and the counts of skipped ones by reason."""
     root = os.fsencode(root)
     wanted, skipped = {}, {}
 
@@ -64,7 +64,7 @@ def make(root):
 
     at = os.open(root, os.O_RDONLY)
     deep = root
-    for _ in range(40):  # longer in all than a path may be in one call
+    for _ in range(40):  # together longer than a path may be in one call
         name = b"d" * 200
         os.mkdir(name, dir_fd=at)
         below = os.open(name, os.O_RDONLY, dir_fd=at)

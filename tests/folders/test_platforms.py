@@ -1,4 +1,4 @@
-"""On macOS and Windows the library imports and indexes; what removes files refuses with a clear sentence."""
+"""On macOS and Windows the library imports and indexes; calls that remove files raise a clear error."""
 
 import ast
 import os
@@ -60,8 +60,8 @@ UNIX_ONLY = {
 }
 UNIX_MODULES = {"fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
 
-# Removes what the other system lacks, and then uses docindex. The packages that docindex needs are imported
-# before: they have their own code for each system, which cannot work on this one.
+# Removes the names that the other system lacks, and then uses docindex. The packages that docindex needs are
+# imported before: they have their own code for each system, which cannot work on this one.
 PROGRAM = """
 import concurrent.futures.process, ctypes, importlib.resources, logging, multiprocessing.connection
 import os, pathlib, subprocess, sys, tempfile
@@ -135,7 +135,7 @@ def test_the_library_imports_and_indexes(tmp_path, platform, missing):
         assert files == ["a.txt", "b.txt", "other.bin", "wide.txt"]
 
 
-def test_only_one_module_calls_what_not_every_system_has():
+def test_only_one_module_uses_names_that_some_systems_lack():
     found = []
     for path in PACKAGE.rglob("*.py"):
         if path == PACKAGE / "folders" / "system.py":
@@ -158,7 +158,7 @@ def test_only_one_module_calls_what_not_every_system_has():
     assert found == []
 
 
-def test_importing_the_platform_module_uses_nothing_that_only_unix_has():
+def test_that_module_can_be_imported_on_every_system():
     tree = ast.parse((PACKAGE / "folders" / "system.py").read_text("utf-8"))
     at_import = [node for node in tree.body if not isinstance(node, (ast.FunctionDef, ast.ClassDef))]
     for top in at_import:
@@ -169,7 +169,7 @@ def test_importing_the_platform_module_uses_nothing_that_only_unix_has():
                 assert not {alias.name for alias in node.names} & UNIX_MODULES
 
 
-def test_where_no_folder_has_a_descriptor_paths_are_opened_whole(tmp_path, monkeypatch):
+def test_paths_are_opened_in_one_call_where_folders_have_no_descriptors(tmp_path, monkeypatch):
     monkeypatch.setattr(system.os, "supports_dir_fd", set())
     monkeypatch.setattr(system, "LONGEST_PATH", 10)
     (tmp_path / "below").mkdir()
@@ -181,7 +181,7 @@ def test_where_no_folder_has_a_descriptor_paths_are_opened_whole(tmp_path, monke
     os.close(descriptor)
 
 
-def test_on_windows_an_entry_is_asked_for_its_inode(tmp_path, monkeypatch):
+def test_the_inode_of_an_entry_is_read_separately_on_windows(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("some text")
     with os.scandir(os.fsencode(tmp_path)) as entries:
         (entry,) = entries

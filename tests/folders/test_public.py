@@ -1,4 +1,4 @@
-"""`docindex.folders` as an application uses it: what each public call reports, and what it refuses."""
+"""`docindex.folders` as an application uses it: its reports and its errors."""
 
 import ast
 import dataclasses
@@ -107,7 +107,7 @@ def test_roots_are_named_in_any_way(index, home):
     assert {folders.path_of(key) for key in index} <= {os.fsencode(path) for path in home.rglob("*")}
 
 
-def test_a_forced_encoding_is_that_of_all_texts(index, home):
+def test_a_forced_encoding_is_used_for_all_texts(index, home):
     (home / "latin.txt").write_bytes("Größe".encode("cp850"))
     seen = folders.scan(index, [home / "latin.txt"], encoding="cp850")
     assert (seen.guessed, index.text(str(home / "latin.txt"))) == ({}, "Größe")
@@ -123,7 +123,7 @@ def test_the_progress_of_a_scan_counts_files(index, home):
     assert read == sorted(read)
 
 
-def test_a_scan_refuses_what_it_cannot_do(index, home):
+def test_a_scan_refuses_invalid_arguments(index, home):
     with pytest.raises(TypeError, match="put it in a list"):
         folders.scan(index, str(home))
     with pytest.raises(ValueError, match="unknown encoding 'utf-9'"):
@@ -247,7 +247,7 @@ def test_a_file_that_cannot_be_read_may_have_copies(index, home):
     assert [names(group) for group in findings.copies] == [["photo again.raw", "photo.raw"]]
 
 
-def test_what_many_texts_share_is_ignored(index, tmp_path):
+def test_text_that_many_files_share_is_ignored(index, tmp_path):
     template = prose(random.Random(1), 60)
     (tmp_path / "letters").mkdir()
     for number in range(12):
@@ -381,7 +381,7 @@ def test_an_act_is_cancelled_from_another_thread(index, tmp_path):
     assert len(files_in(tmp_path / "many")) == 40
 
 
-def test_an_interrupted_act_has_told_what_it_did(index, tmp_path):
+def test_an_interrupted_act_has_reported_its_finished_files(index, tmp_path):
     many_copies(tmp_path / "many", 5)
     files = []
 
@@ -397,7 +397,7 @@ def test_an_interrupted_act_has_told_what_it_did(index, tmp_path):
     assert len(folders.undo().files) == 2
 
 
-def test_act_and_undo_refuse_what_they_cannot_do(index, home, tmp_path):
+def test_act_and_undo_refuse_invalid_arguments(index, home, tmp_path):
     plan, before = planned(index, home), files_in(home)
     with pytest.raises(ValueError, match="how must be one of trash, hardlink, reflink, delete, not 'shred'"):
         folders.act(plan, "shred")
@@ -421,7 +421,7 @@ def test_act_and_undo_refuse_what_they_cannot_do(index, home, tmp_path):
 
 
 @pytest.mark.parametrize("platform", ["darwin", "win32"])
-def test_other_systems_are_refused_with_a_sentence(index, home, monkeypatch, platform):
+def test_the_error_names_the_system_that_is_not_supported(index, home, monkeypatch, platform):
     plan, before = planned(index, home), files_in(home)
     monkeypatch.setattr(system.sys, "platform", platform)
     for action in (lambda: folders.act(plan, "trash"), folders.undo):

@@ -1,4 +1,4 @@
-"""A scan indexes every text file, whatever its name and its path, and counts what it leaves out."""
+"""A scan indexes every text file, whatever its name and its path, and counts the files that it leaves out."""
 
 import os
 import random
@@ -237,7 +237,7 @@ def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monk
     assert index.text(str(folder / "a.txt")) == "longer than it was before"
 
 
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(index, folder, monkeypatch):
+def test_a_scan_does_not_wait_for_a_pipe_that_replaces_a_file(index, folder, monkeypatch):
     (folder / "a.txt").write_text("some text")
     read = root_scan.read_file
 
