@@ -1,1 +1,1 @@
-"""Show what was found as a page for a browser."""
+"""Write the copies and similar texts of an index as an HTML page."""

@@ -27,10 +27,10 @@ _BINS = 20
 """Bars of the histogram of resemblances."""
 
 _RANKS = 60
-"""Points of the curve of ranks, evenly spread on its logarithmic axis."""
+"""Points on the curve of ranks, evenly spaced on its logarithmic axis."""
 
 LONGEST_TEXT_SHOWN = 200_000
-"""Characters. The page shows the beginning of longer texts."""
+"""Characters. The page shows only the beginning of longer texts."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ReportFile:
     key: str
     size: int
     note: str
-    """A remark that the page shows after the name of the file; may be empty."""
+    """A remark that the page shows after the name of the file. May be empty."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ReportGroup:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReportContents:
-    """What a page shows."""
+    """The contents of a page."""
 
     title: str
     documents: int
@@ -82,7 +82,7 @@ _PLAIN = ReportWording()
 
 
 def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
-    """How many documents are under some roots, and how many different texts they have."""
+    """The number of documents under some roots, and of their different texts. No root counts them all."""
     ((documents, texts),) = index.execute(*counts_under_roots(roots))
     return documents, texts
 
@@ -90,8 +90,8 @@ def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
 def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) -> str:
     """The page: an overview, the groups, and pairs of documents with their texts side by side.
 
-    The most alike pairs come first. Pairs that only repeat what another pair shows, because a document is an
-    exact copy, come after all others; pairs of exact copies come last.
+    The pairs with the highest resemblance come first. Pairs that only repeat another pair, because a document
+    is an exact copy, come after all others. Pairs of exact copies come last.
 
     >>> import docindex
     >>> with docindex.open(":memory:") as index:
@@ -204,7 +204,7 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
             text = index.text(key)
             if text is None:
                 return None
-            # A browser does not show a carriage return alone as the end of a line.
+            # A browser does not show a single carriage return as the end of a line.
             shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN])
             numbers[key] = by_text.setdefault(shown, len(by_text))
         return numbers[key]

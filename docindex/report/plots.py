@@ -1,7 +1,7 @@
 """Draw bar charts and curves as SVG.
 
-Takes numbers and labels, and returns strings without scripts that take their colours from the page's style
-sheet. Must never depend on what the numbers mean.
+Takes numbers and labels, and returns SVG as text. The SVG has no scripts, and takes its colours from the
+page's style sheet. Must never depend on the meaning of the numbers.
 """
 
 import math
@@ -13,10 +13,10 @@ _LETTER_WIDTH = 6.5
 """The width of a letter of a label, in the units of the plot."""
 
 _SHORTEST_LINE = 4
-"""The letters that a line of a label has at least, even if the bar above it is narrower."""
+"""The minimum number of letters in a line of a label, even if the bar above it is narrower."""
 
 _MOST_LABELLED = 8
-"""With more bars than this, their values no longer fit above them; an axis shows the range instead."""
+"""If there are more bars, their values do not fit above them, and an axis shows the range instead."""
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 40, 14
 

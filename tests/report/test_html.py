@@ -1,4 +1,4 @@
-"""A report in a real browser: what it shows, what it marks, and how hostile names and texts appear."""
+"""A report in a real browser: its contents, its marks, and hostile names and texts."""
 
 import itertools
 import os
@@ -94,13 +94,13 @@ def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
         strict=True,
     ):
         assert browser.execute_script("return arguments[0].textContent", side) == text
-        ignored = [
+        marked = [
             browser.execute_script("return arguments[0].textContent", mark)
             for mark in side.find_elements("css selector", "mark")
         ]
         cuts = sorted({place for range_ in ranges for place in range_})
         inside = [(a, b) for a, b in itertools.pairwise(cuts) if any(s <= a and b <= e for s, e in ranges)]
-        assert ignored == [text[a:b] for a, b in inside]
+        assert marked == [text[a:b] for a, b in inside]
     mark = sides[0].find_elements("css selector", "mark")[0]
     mark.click()
     assert sides[1].find_elements("css selector", "mark.on")

@@ -1,4 +1,4 @@
-"""The HTML of a report, without a browser: what it contains, in which order, and what it escapes."""
+"""The HTML of a report, without a browser: its contents, their order, and escaped characters."""
 
 import json
 import random
@@ -75,7 +75,7 @@ def test_pairs_that_repeat_another_come_after_it_and_copies_come_last(index):
     assert set(texts[new:-1]) <= set(texts[:new])
 
 
-def test_only_so_many_pairs_are_shown_with_their_texts(index):
+def test_no_more_pairs_than_the_limit_are_shown(index):
     report = report_of(index, limit=1)
     text = html(index, report)
     assert f"1 of {len(report.pairs)} pairs are shown." in text
@@ -92,7 +92,7 @@ def test_long_texts_are_cut(index, monkeypatch):
     assert "Only the first 100 characters of each text are shown" in text
 
 
-def test_values_are_written_as_the_caller_writes_them(index):
+def test_the_caller_decides_how_values_are_written(index):
     group = ReportGroup("exact copies", [ReportFile("k1", 7, "note"), ReportFile("k2", 7, "")], 7)
     wording = ReportWording(key="name of {}".format, size="{} octets".format, share="share {:.1f}".format)
     text = html(index, report_of(index, groups=[group]), wording)
@@ -113,3 +113,6 @@ def test_documents_are_counted_under_roots(index):
     assert count_documents(index, ["/home"]) == (4, 3)
     assert count_documents(index, ["/"]) == (5, 4)
     assert count_documents(index, ["/nowhere"]) == (0, 0)
+    index.add("not a path", "a text that no other document has")
+    assert count_documents(index, ["/"]) == (5, 4)
+    assert count_documents(index, []) == (6, 5)
