@@ -1,6 +1,6 @@
 """The command `docindex`: parse the arguments, call the library, print the result.
 
-A command must never compute anything itself. Results go to stdout; errors go to stderr, in one line.
+A command must never compute anything itself. Results go to stdout; each error is one line on stderr.
 """
 
 import sys

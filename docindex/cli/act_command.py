@@ -1,4 +1,4 @@
-"""``docindex act`` removes or links the exact copies of a plan; ``docindex undo`` brings them back."""
+"""``docindex act`` removes or links the exact copies in a plan; ``docindex undo`` brings them back."""
 
 import sys
 from collections.abc import Sequence
@@ -35,13 +35,13 @@ dry_run_option = click.option(
 @click.option(
     "--journal",
     type=click.Path(dir_okay=False),
-    help="The file in which each step is recorded, for docindex undo. Without it: the default journal.",
+    help="Record the steps in this file instead of the default journal. docindex undo takes it.",
 )
 @form_options
 def act_command(
     plan_path: str, how: folders.How | None, dry_run: bool, journal: str | None, form: str | None
 ) -> int:
-    """Remove or link the exact copies of a plan.
+    """Remove or link the exact copies that a plan lists.
 
     PLAN is the file that `docindex dups --json` printed, or - for standard input. Just before a file is
     removed, it is compared byte by byte with a file that is kept; a file that has changed since the plan was
@@ -53,7 +53,9 @@ def act_command(
       docindex act plan.json --trash --no-dry-run
     """
     if how is None:
-        raise click.UsageError(f"say what to do: {', '.join(f'--{name}' for name in folders.HOW)}")
+        raise click.UsageError(
+            f"choose what to do with the copies: {', '.join(f'--{name}' for name in folders.HOW)}"
+        )
     plan = sys.stdin.buffer.read() if plan_path == "-" else Path(plan_path).read_bytes()
     done: list[folders.FileOutcome] = []
     try:
@@ -77,9 +79,9 @@ def act_command(
 def undo_command(journal: str | None, dry_run: bool, form: str | None) -> int:
     """Restore the files that act removed or linked.
 
-    JOURNAL is the file in which `docindex act` recorded its steps; without it, the default journal. A file is
-    taken back from the trash, or copied from the kept file if that still has the same bytes. If another file
-    is in its place now, that file is left as it is. Without --no-dry-run nothing is changed.
+    JOURNAL is the file in which `docindex act` recorded its steps. If it is not given, the default journal is
+    used. A file is taken back from the trash, or copied from the kept file if that still has the same bytes.
+    If another file is in its place now, that file is left as it is. Without --no-dry-run nothing is changed.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``docindex add``, ``remove`` and ``boilerplate``: change by hand what is in an index."""
+"""``docindex add``, ``remove`` and ``boilerplate``: change the contents of an index by hand."""
 
 import click
 
@@ -21,9 +21,9 @@ from docindex.opening import open as open_index
 
 @click.command("add", cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
-@click.option("--key", help="The key of the document. Without it: the path of the file.")
+@click.option("--key", help="The key of the document. Default: the path of the file.")
 @encoding_option
-@verbose_option("Name every guessed encoding.")
+@verbose_option("List guessed encodings.")
 @index_option
 @form_options
 def add_command(
@@ -44,9 +44,12 @@ def add_command(
       docindex add --key https://example.org/essay essay.txt
     """
     if key is not None and len(files) > 1:
-        raise click.UsageError("--key names one document; give one FILE with it")
+        raise click.UsageError("--key is the key of one document; give only one FILE with it")
     with open_index(index_path) as index, progress("adding") as advance:
-        texts = ((key or typed_key(file), read_text(file, encoding, verbose=verbose)) for file in files)
+        texts = (
+            (typed_key(file) if key is None else key, read_text(file, encoding, verbose=verbose))
+            for file in files
+        )
         added = index.add_many(texts, progress=lambda count, _: advance(count, len(files)))
     record = {"added": added}
     return show([record], form, lambda: f"added: {several(added, 'document')}", record)
@@ -77,7 +80,7 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
 
     def text() -> str:
         removed = f"removed: {several(len(keys) - len(missing), 'document')}"
-        return "\n".join([*(f"no document: {one_line(key)}" for key in missing), removed])
+        return "\n".join([*(f"no such document: {one_line(key)}" for key in missing), removed])
 
     show([record], form, text, record)
     return NOTHING_FOUND if missing else DONE
@@ -100,9 +103,9 @@ def boilerplate_command() -> None:
 
 @boilerplate_command.command("add")
 @click.argument("file", metavar="FILE", type=click.Path())
-@click.option("--name", help="The name to remove it by. Without it: the path of the file.")
+@click.option("--name", help="A name for the text, for example to remove it. Default: the path of the file.")
 @encoding_option
-@verbose_option("Name a guessed encoding.")
+@verbose_option("Say so if the encoding was guessed.")
 @index_option
 @form_options
 def add_boilerplate(
@@ -121,7 +124,7 @@ def add_boilerplate(
     """
     text = read_text(file, encoding, verbose=verbose)
     with open_index(index_path) as index:
-        added = index.boilerplate.add(text, name=name or typed_key(file))
+        added = index.boilerplate.add(text, name=typed_key(file) if name is None else name)
     return show([{"added": added}], form, lambda: f"added: {one_line(added)}", {"added": added})
 
 
@@ -141,7 +144,7 @@ def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> i
         if exists:
             index.boilerplate.remove(name)
     records = [{"removed": name}] if exists else []
-    outcome = "removed" if exists else "no boilerplate"
+    outcome = "removed" if exists else "no such boilerplate"
     return show(records, form, lambda: f"{outcome}: {one_line(name)}")
 
 

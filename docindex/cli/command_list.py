@@ -1,6 +1,6 @@
 """The list of all commands. A command's module is imported only when that command is called.
 
-The names and summaries stand here, so that ``docindex --help`` need not import the index.
+The names and summaries are here, so that ``docindex --help`` need not import the index.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from docindex.version import __version__
 
 
 class CommandEntry(NamedTuple):
-    """The module that defines a command, as the function NAME_command, and what the command does."""
+    """The module that defines a command as the function NAME_command, and a summary of the command."""
 
     module: str
     summary: str
@@ -24,7 +24,7 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
     "dups": CommandEntry("dups_command", "Find copies and similar texts among files."),
-    "act": CommandEntry("act_command", "Remove or link the exact copies of a plan."),
+    "act": CommandEntry("act_command", "Remove or link the exact copies that a plan lists."),
     "undo": CommandEntry("act_command", "Restore the files that act removed or linked."),
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
     "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
@@ -39,9 +39,9 @@ COMMANDS = {
     "info": CommandEntry("info_command", "Show how much an index contains, and its size."),
     "check": CommandEntry("info_command", "Check an index for damage."),
     "optimize": CommandEntry("info_command", "Make an index as small and as fast as possible."),
-    "filter": CommandEntry("filter_command", "Show which pairs of texts a feature filter lets pass."),
+    "filter": CommandEntry("filter_command", "Show which pairs of texts pass a feature filter."),
 }
-"""The commands in the order in which a person meets them."""
+"""The commands, in the order in which a new user needs them."""
 
 _EXIT_CODES = "\n".join(["\b", "Exit codes:", *(f"{code:5}  {text}" for code, text in MEANINGS.items())])
 
@@ -67,11 +67,11 @@ class _LazyGroup(CommandGroup):
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EXIT_CODES)
 @click.version_option(__version__, prog_name="docindex", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, help="Show where an error comes from.")
+@click.option("--debug", is_flag=True, help="Print a traceback if there is an error.")
 def docindex(debug: bool) -> None:
     """Find which documents share text, where exactly, and how much.
 
     An index is one file. Start with `docindex dups FOLDER` to find the copies in a folder, or with
     `docindex scan FOLDER` to add its files to your index.
     """
-    del debug  # `docindex.cli.runner.run` looks for it
+    del debug  # `docindex.cli.runner.run` looks for this option itself

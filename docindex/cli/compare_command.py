@@ -22,7 +22,7 @@ _SHOWN_PASSAGES = 10
 @click.argument("a", metavar="A", type=click.Path())
 @click.argument("b", metavar="B", type=click.Path())
 @encoding_option
-@verbose_option(f"Show all passages, not only the {_SHOWN_PASSAGES} longest, and name guessed encodings.")
+@verbose_option(f"Show all passages, not only the {_SHOWN_PASSAGES} longest, and list guessed encodings.")
 @form_options
 def compare_command(a: str, b: str, encoding: str | None, verbose: bool, form: str | None) -> int:
     """Show what two text files share, side by side.

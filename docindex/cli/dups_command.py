@@ -38,7 +38,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
     help="Show only groups of this kind. May be repeated.",
 )
 @share_option("--min-resemblance", 0.8, "Minimum resemblance of near copies.")
-@share_option("--min-containment", 0.8, "Minimum share of a contained text that the other text has.")
+@share_option("--min-containment", 0.8, "Minimum share of a contained text that the other text contains.")
 @common_option
 @click.option(
     "--reference",
@@ -52,7 +52,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
     type=click.Choice(folders.KEEP),
     default="shortest-path",
     show_default=True,
-    help="Which file of a group of exact copies to keep.",
+    help="The file to keep of each group of exact copies.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
@@ -62,7 +62,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 @encoding_option
 @index_option
 @form_options
-@verbose_option("Name every file that could not be read, and every guessed encoding.")
+@verbose_option("List the files that could not be read, and guessed encodings.")
 def dups_command(
     paths: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -81,9 +81,9 @@ def dups_command(
 ) -> int:
     """Find copies and similar texts among files.
 
-    Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file; and
-    among text files the same text in another form (such as another encoding), near copies, and texts
-    contained in others. Changes no file. To remove exact copies, save a plan with --json and run
+    Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
+    text files it also finds the same text in another form (such as another encoding), near copies, and texts
+    that are contained in others. Changes no file. To remove exact copies, save a plan with --json and run
     `docindex act` on it.
 
     \b
@@ -119,7 +119,7 @@ def dups_command(
         remark(scan_text(scanned, verbose=verbose))
     elif found.unreadable:
         count = several(len(found.unreadable), "file")
-        remark(f"docindex: {count} could not be read; they may have copies")
+        remark(f"docindex: {count} could not be read, and may have copies")
     return show([group_record(group) for group in found.groups], form, lambda: _text(found), _plan(found))
 
 

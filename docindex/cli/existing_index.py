@@ -6,7 +6,7 @@ from docindex.opening import open as open_index
 
 
 def open_existing(path: str | None, *, readonly: bool = True) -> Index:
-    """The index at a path, or the user's own; `UnreadableFile` if it does not exist."""
+    """The index at a path, or the user's own index; `UnreadableFile` if it does not exist."""
     try:
         index = open_index(path, readonly=True)
     except FileNotFoundError as error:

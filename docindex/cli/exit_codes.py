@@ -32,7 +32,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     ValueError: USAGE,
     TypeError: USAGE,
 }
-"""The code of each error class. An error gets the code of the first of its base classes that has one."""
+"""The exit code of each error class. A class without a code has that of its nearest base class."""
 
 MEANINGS = {
     DONE: "found or done",
@@ -42,14 +42,14 @@ MEANINGS = {
     4: "the file is not an index",
     5: "the index was made by a newer docindex",
     DAMAGED: "the index is damaged",
-    7: "the index does not store a text that is needed",
+    7: "the command needs a text that the index does not store",
     8: "another process is writing",
-    9: "the file can only be read",
+    9: "the file is open for reading only",
     10: "a rule of another table in the file forbids the change",
     11: "the disk is full",
     12: "the work was cancelled",
     13: "the recipe of the index cannot be read",
-    14: "the index has another recipe",
+    14: "the index was built with another recipe",
     15: "not implemented on this operating system",
     16: "the index was made by an older docindex, and cannot be upgraded for reading",
     INTERNAL: "internal error",

@@ -33,16 +33,24 @@ def selection_options(command: F) -> F:
     """The options that select files."""
     for option in (
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
-        click.option("--min-size", type=ByteSize(), default=0, help="Leave out smaller files."),
-        click.option("--one-file-system", is_flag=True, help="Stay on the file system of each PATH."),
+        click.option(
+            "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
+        ),
+        click.option(
+            "--one-file-system",
+            is_flag=True,
+            help="Leave out folders on other file systems than that of PATH.",
+        ),
         click.option("--follow-symlinks", is_flag=True, help="Follow symbolic links."),
         click.option(
             "--exclude",
             multiple=True,
             metavar="GLOB",
-            help="Leave out files and folders whose name, or path below PATH, matches. May be repeated.",
+            help="Leave out files and folders whose name, or path below PATH, matches GLOB. May be repeated.",
         ),
-        click.option("--no-ignore", is_flag=True, help="Include what .gitignore files exclude."),
+        click.option(
+            "--no-ignore", is_flag=True, help="Include files and folders that a .gitignore excludes."
+        ),
         click.option(
             "--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."
         ),
@@ -52,7 +60,7 @@ def selection_options(command: F) -> F:
 
 
 def walk_options(values: dict[str, Any]) -> WalkOptions:
-    """The selection that the values of these options describe."""
+    """The values of these options as `WalkOptions`."""
     return WalkOptions(
         hidden=values["hidden"],
         ignore=not values["no_ignore"],

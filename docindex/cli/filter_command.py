@@ -25,7 +25,7 @@ _BAR_WIDTH = 50
 def filter_command(
     k: int | None, s: int | None, r: int | None, threshold: float | None, form: str | None
 ) -> int:
-    """Show which pairs of texts a feature filter lets pass.
+    """Show which pairs of texts pass a feature filter.
 
     A pair passes if it shares at least --r of its --k features; each feature is made of --s slots. With
     --threshold, docindex designs the filter: it keeps 99 of 100 pairs that have this resemblance, and as few
@@ -46,7 +46,7 @@ def filter_command(
 
     def text() -> str:
         shape = f"{several(k, 'feature')} of {several(s, 'slot')} each, {r} in common"
-        head = f"{shape}: half of the pairs pass at {half_point(k, s, r):.3f}"
+        head = f"{shape}: half of the pairs pass at resemblance {half_point(k, s, r):.3f}"
         bars = [
             f"{x:4.0%}  {passes:7.2%}  {'#' * round(_BAR_WIDTH * passes)}".rstrip() for x, passes in points
         ]

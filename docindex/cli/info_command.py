@@ -8,7 +8,7 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import DAMAGED, DONE
 from docindex.cli.options import Command, form_options, index_option
 from docindex.cli.output import progress, show
-from docindex.cli.wording import size
+from docindex.cli.wording import several, size
 
 
 @click.command("info", cls=Command)
@@ -34,7 +34,7 @@ def info_command(index_path: str | None, form: str | None) -> int:
                 f"file          {path}",
                 f"documents     {stats.documents:,} ({stats.contents:,} different texts)",
                 f"characters    {stats.characters:,} ({stats.symbols:,} letters and digits)",
-                f"fingerprints  {stats.fingerprints:,} in {stats.segments:,} segments",
+                f"fingerprints  {stats.fingerprints:,} in {several(stats.segments, 'segment')}",
                 f"density       {stats.density:.4f} (random text: {stats.expected_density:.4f})",
                 f"space         {size(stats.file_bytes)}: "
                 + ", ".join(f"{name} {size(count)}" for name, count in tables if count),
@@ -59,7 +59,7 @@ def check_command(index_path: str | None, form: str | None) -> int:
     with open_existing(index_path) as index, progress("reading the index"):
         findings = index.check()
     records = [{"finding": finding} for finding in findings]
-    show(records, form, lambda: "\n".join(findings) or "healthy")
+    show(records, form, lambda: "\n".join(findings) or "no damage found")
     return DAMAGED if findings else DONE
 
 

@@ -20,15 +20,15 @@ FORMS = {
 
 
 class Command(click.Command):
-    """A command with the options that every command has."""
+    """A command with the options that all commands have."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        quiet = "Print results only: no progress and no remarks."
+        quiet = "Print results only: no progress bar and no remarks."
         self.params += [
             click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, callback=_remember, help=quiet),
             click.Option(
-                ["--debug"], is_flag=True, expose_value=False, help="Show where an error comes from."
+                ["--debug"], is_flag=True, expose_value=False, help="Print a traceback if there is an error."
             ),
         ]
 
@@ -70,7 +70,7 @@ def is_quiet() -> bool:
 
 
 def one_of(name: str, choices: dict[str, str]) -> Callable[[F], F]:
-    """Options that exclude each other. The command gets the one that was given as `name`, or None."""
+    """Options that exclude each other. Their command receives the given option, or None, as `name`."""
 
     def decorate(command: F) -> F:
         @functools.wraps(command)
@@ -78,7 +78,7 @@ def one_of(name: str, choices: dict[str, str]) -> Callable[[F], F]:
             given = [choice for choice in choices if options.pop(f"_{choice}")]
             if len(given) > 1:
                 names = " and ".join(f"--{choice}" for choice in given)
-                raise click.UsageError(f"{names} exclude each other; give one of them")
+                raise click.UsageError(f"{names} cannot be used together; give only one of them")
             return command(*arguments, **{name: given[0] if given else None}, **options)
 
         decorated = cast("F", with_choice)
@@ -95,7 +95,10 @@ form_options = one_of("form", FORMS)
 
 def index_option(command: F) -> F:
     """The option that names the index."""
-    text = "The index file. Without it: the file that DOCINDEX names, or the one in your data folder."
+    text = (
+        "The index file. Default: the file that the environment variable DOCINDEX names, or the index "
+        "in your data folder."
+    )
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
 
@@ -109,7 +112,7 @@ def share_option(name: str, default: float | None, text: str) -> Callable[[F], F
 
 
 def common_option(command: F) -> F:
-    """The option that ignores passages found in too many texts."""
+    """The option that sets how common a passage must be to be ignored."""
     option = click.option(
         "--ignore-common",
         "ignore_above",

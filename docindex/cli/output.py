@@ -1,4 +1,4 @@
-"""Print what a command has to say: results in every form on stdout, remarks and progress on stderr.
+"""Print the output of a command: results in every form on stdout, remarks and progress on stderr.
 
 Must never print text that moves the cursor, nor progress to anything but a terminal.
 """
@@ -23,8 +23,8 @@ def show(
 ) -> int:
     """Print records in the form that the options name, and return the exit code.
 
-    `text` makes the report for a person. `whole` is the single JSON value for --json, if it is not the list
-    of records.
+    `text` makes the report for a person. `whole` is the JSON value that --json prints, if that is not the
+    list of records.
     """
     if form == "json":
         emit(json.dumps(list(records) if whole is None else whole, indent=1))
@@ -39,7 +39,7 @@ def show(
 
 
 def emit(report: str) -> None:
-    """Print to stdout. Characters that its encoding lacks are written as bytes, as in keys."""
+    """Print to stdout. Characters that its encoding lacks are escaped as bytes, as in keys."""
     if report:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         try:
@@ -62,7 +62,7 @@ def remark(line: str) -> None:
 
 
 def remark_on_ignored(ignored: int, ignore_above: int) -> None:
-    """Say how many fingerprints were ignored because too many texts have them."""
+    """Say how many fingerprints were ignored because too many texts share them."""
     if ignored:
         remark(
             f"docindex: ignored {several(ignored, 'fingerprint')} found in more than {ignore_above:,} texts; "
@@ -72,9 +72,9 @@ def remark_on_ignored(ignored: int, ignore_above: int) -> None:
 
 @contextlib.contextmanager
 def progress(label: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, int | None], object]]:
-    """Show a progress bar on stderr, if that is a terminal.
+    """Show a progress bar on stderr if that is a terminal.
 
-    Yields the function to call with how much is done and how much there is in all (None if unknown).
+    Yields a function to call with the amount done and the total (None while it is unknown).
     """
     if is_quiet() or not sys.stderr.isatty():
         yield lambda _done, _total: None

@@ -26,7 +26,7 @@ _INTERVAL_S = 0.1
 
 
 class _Rate(ProgressColumn):
-    """How many files are done in a second."""
+    """The number of files per second."""
 
     def render(self, task: Task) -> str:
         return f"{task.speed:,.0f}/s" if task.speed else ""
@@ -36,7 +36,7 @@ class _Rate(ProgressColumn):
 def bar(label: str, *, of_bytes: bool) -> Iterator[Callable[[int, int | None], object]]:
     """Draw a bar until the block ends.
 
-    Yields the function to call with how much is done and how much there is in all (None if unknown).
+    Yields a function to call with the amount done and the total (None while it is unknown).
     """
     counts = (DownloadColumn(), TransferSpeedColumn()) if of_bytes else (MofNCompleteColumn(), _Rate())
     columns = (SpinnerColumn(), TextColumn(label), BarColumn(), *counts, TimeRemainingColumn())

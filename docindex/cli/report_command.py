@@ -26,7 +26,7 @@ from docindex.report.page import (
 from docindex.storage.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
-"""The most pairs that the overview counts; the pairs with the highest resemblance come first."""
+"""The maximum number of pairs that the overview counts, beginning with the highest resemblance."""
 
 
 @click.command("report", cls=Command)
@@ -38,7 +38,7 @@ _COUNTED_PAIRS = 100_000
     type=click.Path(dir_okay=False, allow_dash=True),
     help="The file to write, or - for standard output.",
 )
-@click.option("--under", "folder", metavar="DIR", default="/", help="Include only documents in this folder.")
+@click.option("--under", "folder", metavar="DIR", help="Include only documents in this folder.")
 @click.option("--title", default="Copies and similar texts", show_default=True, help="The title of the page.")
 @share_option("--min-resemblance", 0.5, "Minimum resemblance of a pair.")
 @common_option
@@ -54,7 +54,7 @@ _COUNTED_PAIRS = 100_000
 @form_options
 def report_command(
     output: str,
-    folder: str,
+    folder: str | None,
     title: str,
     min_resemblance: float,
     ignore_above: int,
@@ -72,20 +72,22 @@ def report_command(
       docindex report -o report.html
       docindex report --under ~/Essays --limit 1000 -o essays.html
     """
-    root = typed_key(folder)
-    where = under_roots([root])
+    roots = [] if folder is None else [typed_key(folder)]  # without roots, documents of any key are included
     with open_existing(index_path) as index:
         if output != "-" and Path(output).exists() and Path(output).samefile(index.path):
             raise click.UsageError(f"{output} is the index; name another file for the page")
-        documents, texts = count_documents(index, [root])
+        documents, texts = count_documents(index, roots)
     if not documents:
-        remark(f"docindex: the index has nothing under {display_path(root)}; docindex scan adds files")
+        place = "" if folder is None else f" under {display_path(typed_key(folder))}"
+        remark(f"docindex: the index has no documents{place}; docindex scan adds files")
         return NOTHING_FOUND
     # Opened for writing, because `find` stores the digests of the files that it reads.
     with open_index(index_path) as index, progress("comparing"):
-        findings = folders.find(index, [typed_path(folder)], ignore_above=ignore_above)
+        findings = folders.find(index, [typed_path(folder or "/")], ignore_above=ignore_above)
         groups = [_report_group(group) for group in findings.groups]
-        found = index.pairs(min_resemblance=min_resemblance, ignore_above=ignore_above, where=where)
+        found = index.pairs(
+            min_resemblance=min_resemblance, ignore_above=ignore_above, where=under_roots(roots)
+        )
         pairs = list(itertools.islice(found, _COUNTED_PAIRS))
         contents = ReportContents(title, documents, texts, groups, pairs, limit)
         page = html(index, contents, ReportWording(key=display_path, size=size, share=percent))

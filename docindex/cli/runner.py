@@ -26,7 +26,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         say("docindex: interrupted; finished work is kept")
         return INTERRUPTED
-    except SystemExit:  # click exits this way when the reader of the help closes the pipe
+    except SystemExit:  # from click, when the reader of the help closes the pipe
         return DONE
     except ModuleNotFoundError:  # `docindex.cli.main` says what to install
         raise
@@ -67,7 +67,7 @@ def _open_streams() -> Iterator[None]:
     """
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     if "stdout" in closed:
-        raise UnreadableFile("there is no stdout to print to; name a file or a pipe", "")
+        raise UnreadableFile("stdout is closed; send it to a file or a pipe", "")
     with contextlib.ExitStack() as stack:
         for name in closed:
             null = stack.enter_context(open(os.devnull, "r+", encoding="utf-8"))  # noqa: PTH123 - no path

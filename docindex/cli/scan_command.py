@@ -28,7 +28,7 @@ from docindex.opening import open as open_index
 @selection_options
 @encoding_option
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
-@verbose_option("Name every file that could not be read, and every guessed encoding.")
+@verbose_option("List the files that could not be read, and guessed encodings.")
 @index_option
 @form_options
 def scan_command(
@@ -42,9 +42,9 @@ def scan_command(
 ) -> int:
     """Bring the index up to date with the files under PATH.
 
-    Adds text files, records all other files, and removes files that no longer exist. Files that have not
-    changed since the last scan are not read again. Files on unmounted disks stay indexed. Hidden files, and
-    files that a .gitignore excludes, are left out unless an option includes them.
+    Adds text files, records all other files, and removes the entries of files that no longer exist. Files
+    that have not changed since the last scan are not read again. Files on unmounted disks stay indexed.
+    Hidden files, and files that a .gitignore excludes, are left out unless an option includes them.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def _watch(
 ) -> None:
     """Scan whenever something changes, until Ctrl-C."""
     if form in ("json", "csv"):
-        raise click.UsageError("--watch prints many reports; use --jsonl, or none of the forms")
+        raise click.UsageError("--watch prints many reports; use --jsonl instead of --json or --csv")
     try:
         from docindex.folders.watch import changed_roots
     except ModuleNotFoundError as error:
@@ -99,5 +99,5 @@ def _watch(
 
 def _show(result: Scan, form: str | None, *, verbose: bool) -> None:
     record = scan_record(result)
-    if form or not is_quiet():  # with --quiet, cron has nothing to mail
+    if form or not is_quiet():  # with --quiet there is no output, so that cron sends no mail
         show([record], form, lambda: scan_text(result, verbose=verbose), record)

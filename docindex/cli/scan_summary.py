@@ -53,5 +53,5 @@ def scan_text(result: folders.Scan, *, verbose: bool) -> str:
     if verbose:
         lines += [f"  {display_path(file.key)}: {file.reason}" for file in result.failed]
     elif result.failed:
-        lines.append("the next scan tries the unreadable files again; --verbose names them")
+        lines.append("the next scan tries the unreadable files again; --verbose lists them")
     return "\n".join(lines)

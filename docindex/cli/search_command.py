@@ -50,16 +50,16 @@ _DEFAULT_RESEMBLANCE = 0.5
     type=click.FloatRange(0, 1),
     metavar="SHARE",
     default=0.0,
-    help="Minimum share of FILE that a document has.",
+    help="Minimum share of FILE that a document contains.",
 )
 @click.option(
     "--window",
     type=click.IntRange(1),
     metavar="N",
-    help="Search faster but less completely, with a larger window than that of the index.",
+    help="Use a larger window than that of the index: faster, but may miss short passages.",
 )
 @encoding_option
-@verbose_option("Show the shared passages too, and name a guessed encoding.")
+@verbose_option("Show the shared passages too, and say so if the encoding was guessed.")
 @index_option
 @form_options
 def search_command(
@@ -98,7 +98,7 @@ def search_command(
                 f"{share:>4} of the text is in {display_path(match.key)} ({reverse} of that document)"
             )
             lines += [_passage_line(query, passage) for passage in shared]
-        return "\n".join(lines) or "no document shares text with it"
+        return "\n".join(lines) or "no document shares text with this text"
 
     return show(records, form, text)
 
@@ -107,7 +107,7 @@ def search_command(
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @share_option("--min-resemblance", 0.8, "Minimum resemblance of a document.")
 @encoding_option
-@verbose_option("Name a guessed encoding.")
+@verbose_option("Say so if the encoding was guessed.")
 @index_option
 @form_options
 def similar_command(
@@ -132,7 +132,7 @@ def similar_command(
         found = index.similar(query, min_resemblance)
     lines = [f"{percent(match.resemblance):>4}  {display_path(match.key)}" for match in found]
     records = [_record(match) for match in found]
-    return show(records, form, lambda: "\n".join(lines) or "no document resembles it")
+    return show(records, form, lambda: "\n".join(lines) or "no document resembles this text")
 
 
 @click.command("pairs", cls=Command)
@@ -141,7 +141,7 @@ def similar_command(
     None,
     f"Minimum resemblance of a pair ({_DEFAULT_RESEMBLANCE} if no minimum is given).",
 )
-@share_option("--min-containment", None, "Minimum share of one document that the other has.")
+@share_option("--min-containment", None, "Minimum share of one document that the other contains.")
 @common_option
 @click.option(
     "--limit",
@@ -203,7 +203,7 @@ def _passage_line(query: str, passage: Passage) -> str:
     excerpt = " ".join(query[passage.query_start : passage.query_end].split())
     if len(excerpt) > _EXCERPT:
         excerpt = f"{excerpt[:_EXCERPT]}…"
-    lines = f"line {passage.query_line}, in the document line {passage.line}"
+    lines = f"line {passage.query_line} (line {passage.line} of the document)"
     return f"      {lines}, {passage.length} symbols: {excerpt}"
 
 

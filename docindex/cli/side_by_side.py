@@ -1,7 +1,7 @@
 """Lay out the passages that two texts share in two columns for a terminal.
 
-Takes both texts and their passages, returns lines of text. Passages are in colour, or between [[ and ]] where
-there is no colour. Must never let a text move the cursor.
+Takes both texts and their passages, and returns lines of text. Passages are in colour, or between [[ and ]]
+if there is no colour. Must never let a text move the cursor.
 """
 
 import io
@@ -29,7 +29,7 @@ _DIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x
 _HARMFUL = dict.fromkeys([*CONTROLS, *_DIRECTIONAL, *range(0xD800, 0xE000)], " ")
 
 _WIDTH = 100
-"""Columns, where the width of the terminal is not known."""
+"""Columns, if the width of the terminal is not known."""
 
 
 def side_by_side(a: str, b: str, passages: Sequence[Passage]) -> str:

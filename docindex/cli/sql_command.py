@@ -65,7 +65,7 @@ def shell_command(file: str) -> None:
 
 
 def _table(found: Rows) -> str:
-    """Rows for a person: aligned columns, long values cut."""
+    """Rows for a person: columns are aligned, and long values are cut."""
     lines = [found.columns, *([_cell(value) for value in row] for row in found)] if found else []
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -87,7 +87,7 @@ def _plain(value: Any) -> Any:
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
-    """Names of columns. Repeated names get a number.
+    """The names of columns, made distinct: a repeated name gets a number.
 
     >>> _distinct(["a", "b", "a"])
     ['a', 'b', 'a_2']

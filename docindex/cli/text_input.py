@@ -1,7 +1,7 @@
-"""Read the text files that are named on the command line, all in the same way as a scan reads them.
+"""Read the text files that are named on the command line, in the same way as a scan does.
 
-Takes the name that a person typed, returns the text. `UnreadableFile` for a file that cannot
-be read or is not text.
+Takes the name that a person typed, and returns the text. `UnreadableFile` for a file that cannot be read or
+is not text.
 """
 
 import os
@@ -16,7 +16,7 @@ from docindex.folders.file_reader import LARGEST_TEXT, NotReadable, read_file
 from docindex.frontends.text import decode
 
 STDIN = "-"
-"""The name that stands for standard input, where a command takes it."""
+"""The name of standard input, for commands that accept it."""
 
 
 def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
@@ -38,7 +38,7 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
 
 
 def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:
-    """The text of a file, or of standard input if the name is `STDIN`; else as `read_text`."""
+    """The text of standard input if the name is `STDIN`, otherwise of the file as `read_text` reads it."""
     if name != STDIN:
         return read_text(name, encoding, verbose=verbose)
     try:

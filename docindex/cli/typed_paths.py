@@ -1,6 +1,6 @@
-"""Read the paths that a person typed or copied from our output, and show keys as paths again.
+"""Read the paths that a person typed or copied from docindex's output, and show keys as paths.
 
-Must never let a path that was printed be read back as another path.
+A path that was printed must never be read back as another path.
 """
 
 import os
@@ -14,8 +14,8 @@ from docindex.folders.path_keys import key_of, path_of, root_of
 def typed_path(name: str) -> bytes:
     r"""The absolute path that a person typed.
 
-    A name with ``\xNN``, as we print it, is a key if a file of that key exists. A link to a file becomes that
-    file.
+    A name with ``\xNN``, as docindex prints it, is read as a key if a file with that key exists. A link to a
+    file is replaced by the path of that file.
     """
     escaped = re.search(r"\\x[0-9a-f]{2}", name) and os.path.lexists(path_of(name))
     path = root_of(path_of(name) if escaped else name)
@@ -29,7 +29,7 @@ def typed_key(name: str) -> str:
 
 
 def display_path(key: str) -> str:
-    """The path of a key: relative if it is below the current folder, on one line, never like an option."""
+    """The path of a key on one line; relative if it is below the current folder; never like an option."""
     here = key_of(root_of(".")).rstrip("/") + "/"
     name = one_line(key.removeprefix(here))
     return f"./{name}" if name.startswith("-") else name

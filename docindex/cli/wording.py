@@ -1,6 +1,6 @@
 """Write sizes, shares, counts and names for a person to read.
 
-Takes values, returns text. Must never let a name move the cursor, look like several names, or look like
+Takes values, and returns text. Must never let a name move the cursor, look like several names, or look like
 another name.
 """
 
@@ -19,7 +19,7 @@ def size(count: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent. Only a share of 1 is written as 100%.
+    """A share in percent. Only a share of exactly 1 is 100%.
 
     >>> percent(1.0), percent(0.9996), percent(0.86)
     ('100%', '99%', '86%')

@@ -34,15 +34,17 @@ def test_documents_are_added_and_removed(index, capsys):
     assert index.text("mine") == Path(DRAFT).read_text()
     assert run(capsys, "remove", "mine", "unknown") == (
         1,
-        "no document: unknown\nremoved: 1 document\n",
+        "no such document: unknown\nremoved: 1 document\n",
         "",
     )
     assert run(capsys, "remove", DRAFT) == (0, "removed: 1 document\n", "")
     assert list(index) == [FINAL]
     assert Path(DRAFT).exists()
     code, _, err = run(capsys, "add", "--key", "x", DRAFT, FINAL)
-    assert (code, "--key names one document; give one FILE" in err) == (2, True)
+    assert (code, "--key is the key of one document" in err) == (2, True)
     assert run(capsys, "add", "no such file")[0] == 3
+    assert run(capsys, "add", "--key", "", DRAFT)[0] == 0
+    assert "" in index
 
 
 def test_boilerplate_is_added_listed_and_removed(index, capsys):
@@ -56,7 +58,7 @@ def test_boilerplate_is_added_listed_and_removed(index, capsys):
     ]
     assert len(index.boilerplate) == 1
     assert run(capsys, "boilerplate", "remove", "rules")[:2] == (0, "removed: rules\n")
-    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (1, "no boilerplate: rules\n")
+    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (1, "no such boilerplate: rules\n")
 
 
 def test_similar_and_pairs_print_measures(capsys):
@@ -83,7 +85,9 @@ def test_similar_and_pairs_print_measures(capsys):
 def test_a_filter_is_shown_and_designed(capsys):
     code, out, _ = run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2)
     assert code == 0
-    assert out.startswith("6 features of 14 slots each, 2 in common: half of the pairs pass at 0.909\n")
+    assert out.startswith(
+        "6 features of 14 slots each, 2 in common: half of the pairs pass at resemblance 0.909\n"
+    )
     records = json.loads(run(capsys, "filter", "--k", 6, "--s", 14, "--r", 2, "--json")[1])
     assert [record["passes"] for record in records] == [acceptance(6, 14, 2, x / 20) for x in range(21)]
     assert run(capsys, "filter", "--threshold", "0.95")[1].startswith(

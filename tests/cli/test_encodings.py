@@ -107,7 +107,7 @@ def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
 
 
 @pytest.mark.parametrize("name", ["scan", "dups"])
-def test_a_scan_records_a_binary_file_as_no_text(capsys, name):
+def test_a_scan_adds_no_document_for_a_binary_file(capsys, name):
     Path("file").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     run(capsys, *COMMANDS[name], "file")
     with docindex.open("own.docindex", readonly=True) as index:

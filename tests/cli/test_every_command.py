@@ -72,7 +72,7 @@ CASES = {
             ["own.docindex", "select nothing"], 2, "near .nothing.: syntax error"),
     "info": ([ADD], [], "file          .*\ndocuments     2 ", has(documents=2),
              ["--index", "nothing"], 3, "there is no index at .*nothing; docindex scan makes one"),
-    "check": ([ADD], [], "healthy", lambda found: found == [],
+    "check": ([ADD], [], "no damage found", lambda found: found == [],
               ["--index", "plan.json"], 4, "is not an SQLite file; name a docindex index"),
     "optimize": ([ADD], [], r"[\d.]+ kB before, [\d.]+ kB now\n$",
                  lambda found: found["bytes_now"] <= found["bytes_before"],

@@ -107,7 +107,7 @@ def test_files_in_reference_folders_are_always_kept(home, capsys):
     assert any("/old/" in file["key"] for group in groups for file in group["files"])
 
 
-def test_with_isolate_files_under_one_path_are_no_copies_of_each_other(home, capsys):
+def test_isolate_ignores_copies_under_the_same_path(home, capsys):
     shutil.copytree(home / "pictures", home.parent / "more")
     _, plan, _ = run(capsys, "dups", "--json", "--kind", "exact", "--isolate", home / "pictures", "more")
     kept = [[file["keep"] for file in group["files"]] for group in json.loads(plan)["groups"]]
@@ -118,7 +118,7 @@ def test_with_isolate_files_under_one_path_are_no_copies_of_each_other(home, cap
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["plan.json"], 2, "say what to do: --trash, --hardlink, --reflink, --delete"),
+        (["plan.json"], 2, "choose what to do with the copies: --trash, --hardlink, --reflink, --delete"),
         (["nothing.json", "--trash"], 3, "No such file"),
         (["text.txt", "--trash"], 2, "this is not a plan that dups --json wrote"),
     ],
@@ -145,10 +145,10 @@ def test_search_info_check_and_optimize(home, capsys):
     assert code == 0
     assert out.startswith("100% of the text is in home/old/reading room (1).txt (100% of that document)\n")
     (home / "else").write_text("nothing of the kind")
-    assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with it\n")
+    assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with this text\n")
     assert "documents     6 (5 different texts)" in run(capsys, "info")[1]
     assert json.loads(run(capsys, "info", "--json")[1])["documents"] == 6
-    assert run(capsys, "check")[:2] == (0, "healthy\n")
+    assert run(capsys, "check")[:2] == (0, "no damage found\n")
     assert run(capsys, "optimize")[0] == 0
 
 
@@ -162,7 +162,7 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert (code, err.count("\n")) == (3, 1)
     code, out, err = run(capsys, "report", "--under", "nowhere", "-o", "page.html")
     assert (code, out) == (1, "")
-    assert "the index has nothing under nowhere" in err
+    assert "the index has no documents under nowhere" in err
     assert (tmp_path / "page.html").read_text() == page
     (tmp_path / "page.html").chmod(0o600)
     assert run(capsys, "report", "--under", home / "letters", "-o", "page.html")[0] == 0
@@ -179,6 +179,15 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     code, _, err = run(capsys, "report", "-o", "own.docindex")
     assert (code, "is the index; name another file" in err) == (2, True)
     assert run(capsys, "check")[0] == 0
+
+
+def test_a_report_has_documents_of_any_key(tmp_path, capsys):
+    (tmp_path / "essay.txt").write_text("a text that is in the index under two keys, and in no folder")
+    for key in ("https://example.org/essay", "essay"):
+        run(capsys, "add", "--key", key, tmp_path / "essay.txt")
+    page = tmp_path / "page.html"
+    assert run(capsys, "report", "-o", page) == (0, f"{page}: 0 groups, 1 pair\n", "")
+    assert "<strong>2</strong> documents" in page.read_text()
 
 
 def test_dups_finds_one_text_in_several_encodings(tmp_path, capsys):

@@ -65,7 +65,7 @@ def test_in_an_ascii_locale_names_are_printed_as_bytes(odd, capsys):
 @pytest.mark.parametrize(
     ("closed", "arguments", "code", "message"),
     [
-        (">&-", ["compare"], 3, "there is no stdout to print to"),
+        (">&-", ["compare"], 3, "stdout is closed"),
         ("2>&-", ["compare"], 0, ""),
         ("<&-", ["search", "-"], 1, ""),
         ("<&-", ["act", "--trash", "-"], 2, "not a plan that dups --json wrote: it is not JSON"),
@@ -94,10 +94,10 @@ def test_options_that_contradict_each_other_change_nothing(capsys):
     Path("plan.json").write_text(plan)
     code, out, err = run(capsys, "act", "plan.json", "--trash", "--delete", "--no-dry-run")
     assert (code, out) == (2, "")
-    assert "--trash and --delete exclude each other; give one of them" in err
+    assert "--trash and --delete cannot be used together; give only one of them" in err
     code, out, err = run(capsys, "info", "--csv", "--json")
     assert (code, out) == (2, "")
-    assert "--json and --csv exclude each other" in err
+    assert "--json and --csv cannot be used together" in err
     assert len(list(Path("odd").iterdir())) == len(NAMES)
 
 

@@ -49,7 +49,7 @@ def test_help_and_version_import_no_index(arguments):
     assert not [name for name in own if name.endswith("_command")]
 
 
-def test_the_list_of_commands_says_what_the_commands_say():
+def test_the_list_of_commands_has_the_summary_of_each_command():
     context = click.Context(all_commands)
     for name, entry in COMMANDS.items():
         command = all_commands.get_command(context, name)

@@ -101,7 +101,7 @@ def test_a_root_is_watched_through_a_link_and_after_it_is_replaced(tmp_path):
     ("arguments", "code", "message"),
     [
         (["nothing"], 3, "nothing cannot be read: No such file or directory"),
-        (["--json", "."], 2, "--watch prints many reports; use --jsonl"),
+        (["--json", "."], 2, "--watch prints many reports; use --jsonl instead"),
     ],
 )
 def test_the_error_says_why_a_root_cannot_be_watched(capsys, tmp_path, monkeypatch, arguments, code, message):
