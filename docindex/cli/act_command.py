@@ -35,7 +35,7 @@ dry_run_option = click.option(
 @click.option(
     "--journal",
     type=click.Path(dir_okay=False),
-    help="Record the steps in this file instead of the default journal. docindex undo takes it.",
+    help="Record the steps in this file, for docindex undo, instead of in the default journal.",
 )
 @form_options
 def act_command(

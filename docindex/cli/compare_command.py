@@ -28,8 +28,8 @@ def compare_command(a: str, b: str, encoding: str | None, verbose: bool, form: s
     """Show what two text files share, side by side.
 
     Prints the measures first: resemblance is the shared text as a share of both texts together; containment
-    is the shared text as a share of one of them. Then prints the passages that A and B have in common, in
-    colour if the terminal supports it.
+    is the shared text as a share of one of them. Then prints the passages that A and B have in common: in
+    colour if the terminal supports it, otherwise between [[ and ]].
 
     \b
     Examples:

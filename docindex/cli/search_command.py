@@ -166,8 +166,8 @@ def pairs_command(
     """List the pairs of documents that share the most text.
 
     Resemblance is the shared text as a share of both texts together; containment is the shared text as a
-    share of one of them. They are counted in fingerprints, which is fast. `docindex compare` counts shingles
-    (groups of words), and may give slightly different numbers.
+    share of one of them. Both are measured on fingerprints, which is fast. `docindex compare` uses shingles
+    (groups of words), so its numbers may differ.
 
     \b
     Examples:

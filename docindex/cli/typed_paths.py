@@ -29,7 +29,10 @@ def typed_key(name: str) -> str:
 
 
 def display_path(key: str) -> str:
-    """The path of a key on one line; relative if it is below the current folder; never like an option."""
+    """The path of a key for a person, on one line.
+
+    Relative if it is below the current folder. It never looks like an option.
+    """
     here = key_of(root_of(".")).rstrip("/") + "/"
     name = one_line(key.removeprefix(here))
     return f"./{name}" if name.startswith("-") else name

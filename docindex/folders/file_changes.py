@@ -57,7 +57,7 @@ def is_same_file(file: Tracked, found: WalkedFile) -> bool:
     if file.kind == BINARY:
         return file.mtime_ns == found.status.st_mtime_ns
     try:
-        # The system may give the inode of a removed file to a new one, and even the times may agree.
+        # The system may give the inode of a removed file to a new file, and even the times may agree.
         return digest_of(found.path, file.size, file.mtime_ns) == file.digest
     except NotReadable:
         return False

@@ -115,7 +115,7 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 @contextlib.contextmanager
 def act_lock() -> Iterator[None]:
-    """Let no other process of this person run `act` or `undo`; `Busy` if another process runs one already."""
+    """Keep other processes of this person from running `act` or `undo`; `Busy` if one already runs them."""
     path = platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock"
     try:
         with exclusive_lock(path):

@@ -117,7 +117,7 @@ _FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 def _remove_one(
     group: CopyGroup, file: PlannedFile, how: How, *, dry_run: bool, journal: Journal
 ) -> FileOutcome:
-    """Remove or link one file if one of the kept files has its bytes."""
+    """Remove or link one file if a kept file has the same bytes."""
     reason = "no kept file has the same bytes any more"
     try:
         with _opened(file) as own:
@@ -185,7 +185,7 @@ def _apply(digest: str, own: _OpenFile, kept: _OpenFile, how: How, journal: Jour
 
 
 class _Removal:
-    """The removal of one file: rename it, check it, then trash, link or delete it. Can also be reverted."""
+    """The removal of one file: rename it, check it, then trash, link or delete it. It can be reverted."""
 
     def __init__(self, own: _OpenFile, kept: _OpenFile, aside: bytes) -> None:
         self._own = own
@@ -200,7 +200,7 @@ class _Removal:
             os.fsync(kept.file.fileno())  # a copy that was just made may be in memory only
         os.rename(own.path, aside)
         own.check_is_at(aside)
-        # If both paths lead to one file and the system does not say so, the kept file is gone now.
+        # If both paths lead to one file and the system does not say so, the kept file no longer exists.
         kept.check_unchanged()
         if how == "trash":
             return key_of(to_trash(aside, own.path))
@@ -238,7 +238,7 @@ def _is_file_at(path: bytes, status: os.stat_result) -> bool:
 
 
 def _write_again(own: _OpenFile, path: bytes, facts: FileFacts) -> None:
-    """Write the bytes of an open file without a name to a path, all of them or none."""
+    """Write the bytes of an open file that has no name to a path: all bytes, or no file at all."""
     part = path + b".copy"
     own.file.seek(0)
     try:
@@ -308,7 +308,7 @@ def _difference(own: _OpenFile, kept: _OpenFile) -> str | None:
 
 
 def _share(own: _OpenFile, kept: _OpenFile) -> None:
-    """Let a file share the storage of the kept file; the kernel compares the bytes and changes none."""
+    """Let a file share the storage of the kept file; the kernel compares the bytes and changes no byte."""
     with io.FileIO(open_file(own.path, os.O_RDWR | NO_FOLLOW)) as file:
         if not os.path.samestat(os.fstat(file.fileno()), own.status):
             raise NotReadable(_CHANGED)

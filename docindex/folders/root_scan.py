@@ -1,7 +1,8 @@
 """Scan one root: walk it, read the files that are new or changed, and bring the index up to date with them.
 
-A file is opened only if its size, time, inode or device has changed since the last scan. Must never forget a
-document whose file could not be read, nor lose finished work when it is interrupted.
+A file whose size, time, inode and device are unchanged is not opened, unless it was changed just before the
+last scan. Must never forget a document whose file could not be read, nor lose finished work when it is
+interrupted.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Bring an index up to date with folders: add new and changed texts, note other files, forget what is gone.
+"""Bring an index up to date with folders: add new and changed texts, record other files, forget missing ones.
 
 Takes an index and the roots to scan, and returns a `Scan` that says what changed. `root_scan` scans each
 root. If a root is missing, the other roots must still be scanned.
@@ -66,9 +66,10 @@ def scan(
 ) -> Scan:
     """Bring an index up to date with the files under some roots, and return what changed.
 
-    Texts are added with their paths as keys; see `key_of`. Other files are noted, so that `find` can compare
-    them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A file is
-    read again only if its size, time, inode or device has changed since the last scan.
+    Texts are added with their paths as keys; see `key_of`. Other files are recorded, so that `find` can
+    compare them. Documents of files that are gone are removed; files on a disk that is not mounted stay. A
+    file whose size, time, inode and device are unchanged is not read again, unless it was changed just before
+    the last scan.
 
     `encoding` forces the encoding of all texts that are read; without it, the encoding is detected. `workers`
     is passed to `Index.add_many`. `progress` is called with the number of files found, and then with the

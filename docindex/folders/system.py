@@ -30,7 +30,7 @@ READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
 
 
 def require_linux(action: str) -> None:
-    """`UnsupportedPlatform` on other systems than Linux, where no test shows that no file is lost."""
+    """`UnsupportedPlatform` on other systems than Linux, where no test has shown that files are safe."""
     if sys.platform != "linux":
         raise UnsupportedPlatform(
             f"{action} works on Linux only, not on {sys.platform}; a dry run shows what it would do"
@@ -186,7 +186,7 @@ _SHARED_AT_ONCE = 16 << 20
 def share_storage(kept: int, other: int, size: int) -> bool:
     """Let two open files with the same bytes share their storage; False if their bytes differ.
 
-    The kernel compares the bytes itself and changes none. `OSError` where the file system cannot share.
+    The kernel compares the bytes itself and changes no byte. `OSError` if the file system cannot share.
     """
     import fcntl  # Unix only
 

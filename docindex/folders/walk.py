@@ -1,4 +1,4 @@
-"""Walk folders: list the regular files below a root with their status, and count what is left out and why.
+"""Walk folders: list the regular files below a root with their status, and count the others by reason.
 
 Opens no file except ``.gitignore``. Must never fail because of one entry: an entry that cannot be read is
 counted, and the walk goes on.

@@ -1,7 +1,7 @@
 """Write a report on an index as one page of HTML, which needs no network and no other file.
 
 Takes the index and the contents of the page, and returns the HTML. Names and texts stay text on the page,
-whatever they contain: jinja2 escapes what it writes, and the script reads JSON without any "<" and sets only
+whatever they contain: jinja2 escapes all values, and the script reads JSON without any "<" and sets only
 text. Must never include a text that no shown pair needs.
 """
 
@@ -82,7 +82,10 @@ _PLAIN = ReportWording()
 
 
 def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
-    """The number of documents under some roots, and of their different texts. No root counts them all."""
+    """The number of documents under some roots, and the number of their different texts.
+
+    Without roots, all documents count.
+    """
     ((documents, texts),) = index.execute(*counts_under_roots(roots))
     return documents, texts
 

@@ -146,7 +146,9 @@ def test_search_info_check_and_optimize(home, capsys):
     assert out.startswith("100% of the text is in home/old/reading room (1).txt (100% of that document)\n")
     (home / "else").write_text("nothing of the kind")
     assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with this text\n")
-    assert "documents     6 (5 different texts)" in run(capsys, "info")[1]
+    shown = run(capsys, "info")[1]
+    assert "documents     6 (5 different texts)" in shown
+    assert " in 1 segment\n" in shown
     assert json.loads(run(capsys, "info", "--json")[1])["documents"] == 6
     assert run(capsys, "check")[:2] == (0, "no damage found\n")
     assert run(capsys, "optimize")[0] == 0

@@ -135,7 +135,7 @@ def test_a_mistyped_index_is_not_created(tmp_path, capsys):
     assert not (tmp_path / "typo").exists()
 
 
-def test_a_reference_folder_need_not_be_a_path_too(tmp_path, monkeypatch, capsys):
+def test_a_reference_folder_need_not_be_among_the_paths(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(SAMPLES / "home", "home")
     shutil.copytree("home/pictures", "archive")
@@ -147,7 +147,7 @@ def test_a_reference_folder_need_not_be_a_path_too(tmp_path, monkeypatch, capsys
             assert file["keep"] == ("/archive/" in file["key"])
 
 
-def test_a_shortened_list_says_so(capsys):
+def test_a_list_that_the_limit_cuts_says_so(capsys):
     main(["add", str(SAMPLES / "draft.txt"), str(SAMPLES / "final.txt")])
     main(["add", "--key", "third", str(SAMPLES / "final.txt")])
     capsys.readouterr()

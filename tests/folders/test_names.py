@@ -17,7 +17,7 @@ def test_a_path_comes_back_from_its_key(path):
 
 
 @given(NAMES, NAMES)
-def test_two_paths_have_two_keys(a, b):
+def test_different_paths_have_different_keys(a, b):
     assert (key_of(a) == key_of(b)) == (a == b)
 
 

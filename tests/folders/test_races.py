@@ -128,9 +128,9 @@ def test_the_file_of_an_interrupted_act_is_restored(root, tmp_path, how, by, mon
 
 
 @pytest.mark.parametrize("how", ["delete", "hardlink"])
-@pytest.mark.parametrize("comes", ["nothing", "another file"])
+@pytest.mark.parametrize("new_file", ["nothing", "another file"])
 def test_no_content_is_lost_if_the_kept_file_is_edited_at_the_last_moment(
-    root, tmp_path, monkeypatch, how, comes
+    root, tmp_path, monkeypatch, how, new_file
 ):
     copied(root, b"a", b"b")
     unlink = os.unlink
@@ -141,7 +141,7 @@ def test_no_content_is_lost_if_the_kept_file_is_edited_at_the_last_moment(
             monkeypatch.setattr(os, "unlink", unlink)
             with open(os.path.join(root, b"a"), "r+b") as file:
                 file.write(b"EDITED..")
-            if comes == "another file":
+            if new_file == "another file":
                 with contextlib.suppress(FileNotFoundError):
                     unlink(os.path.join(root, b"b"))
                 with open(os.path.join(root, b"b"), "wb") as file:
@@ -154,7 +154,7 @@ def test_no_content_is_lost_if_the_kept_file_is_edited_at_the_last_moment(
     found = contents_of(root)
     assert b"the same" in found.values()
     assert found[os.path.join(root, b"a")] == b"EDITED.."
-    if comes == "nothing":
+    if new_file == "nothing":
         assert found[os.path.join(root, b"b")] == b"the same"
         assert undo(tmp_path / "journal", dry_run=False) == []
     else:
@@ -222,19 +222,19 @@ def test_two_plans_that_contradict_each_other_leave_a_copy(root, tmp_path, how):
 
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
 @pytest.mark.parametrize("which", [b"own", b"kept"])
-@pytest.mark.parametrize("as_what", ["another file", "the same bytes", "nothing"])
-def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, as_what):
+@pytest.mark.parametrize("replaced_by", ["another file", "the same bytes", "nothing"])
+def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, replaced_by):
     for name in (b"kept", b"own"):
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"old")
     (group,) = planned(root, keep="first")
     new, target = os.path.join(root, b"new"), os.path.join(root, which)
     with open(new, "wb") as file:
-        file.write(b"old" if as_what == "the same bytes" else b"a new version")
+        file.write(b"old" if replaced_by == "the same bytes" else b"a new version")
 
     class Replacing(Journal):
         def begin(self, _step):
-            if as_what == "nothing":
+            if replaced_by == "nothing":
                 os.unlink(target)
             else:
                 os.rename(new, target)
@@ -244,11 +244,11 @@ def test_a_file_that_is_replaced_at_the_last_moment_is_left(root, how, which, as
     found = contents_of(root)
     other = os.path.join(root, b"own" if which == b"kept" else b"kept")
     assert found.pop(other) == b"old"
-    if as_what == "nothing":
+    if replaced_by == "nothing":
         found.pop(new)
         assert found == {}
     else:
-        assert found == {target: b"old" if as_what == "the same bytes" else b"a new version"}
+        assert found == {target: b"old" if replaced_by == "the same bytes" else b"a new version"}
 
 
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
