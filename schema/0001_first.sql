@@ -1,13 +1,16 @@
 -- docindex, schema 1: documents, their contents, and the fingerprints of the contents, forward and inverted.
 --
 -- The file is an SQLite database with application_id 0x646F6369 ("doci"). user_version is the number of the last
--- script of this folder that the file has had.
+-- script in this folder that was run on the file.
 --
--- Numbers inside a blob are unsigned and little-endian on every machine. Hashes are made by xxHash with seed 0:
--- xxh3-64, or xxh3-128 as 16 bytes, the most significant byte first.
+-- Numbers inside a blob are unsigned and little-endian on every machine. xxh3-64 and xxh3-128 are hashes by xxHash
+-- with seed 0. An xxh3-128 is stored as 16 bytes, the most significant byte first. The hashes of k-grams, shingles and
+-- features, and the simhash, are docindex's own: docindex/kernels and docindex/sketching define them.
 --
--- Checksums. A column `sum` is a checksum of the other columns of its row: the xxh3-64 of these bytes, with its
--- 64 bits stored as a signed integer. For each column except `sum`, in the order of the table:
+-- In `content` and `text`, "UTF-8" includes lone surrogates (U+D800 to U+DFFF), each as 3 bytes.
+--
+-- Checksums. The column `sum` is a checksum of the other columns of its row: an xxh3-64, whose 64 bits are stored as a
+-- signed integer. It is computed from these bytes, for each column except `sum`, in the order of the table:
 --     NULL       byte 0
 --     INTEGER    byte 1, then the value: 8 bytes, little-endian, two's complement
 --     TEXT       byte 2, then the length of the text in UTF-8: 8 bytes, little-endian; then the text in UTF-8
@@ -19,30 +22,30 @@
 -- The parameters that turn texts into fingerprints and sketches. One row.
 create table recipe (
     id integer primary key check (id = 1),
-    json text not null,             -- the parameters as JSON; a reader gives a missing one its former default
+    json text not null,             -- the parameters as JSON; a missing parameter has its former default
     sum integer not null
 ) strict;
 
 -- Each distinct text has one row, however many documents have it.
 create table content (
-    id integer primary key autoincrement, -- ascending; never used again after a removal
+    id integer primary key autoincrement, -- ascending; an id is never used again
     hash blob not null,             -- xxh3-128 of the text in UTF-8
     reading text not null,          -- the name and version of the reading that made the symbols
     symbols_hash blob not null,     -- xxh3-128 of the symbols: equal for texts that differ only in formatting
     characters integer not null,    -- length of the text, in code points
-    symbols integer not null,       -- length of its reading, in symbols
+    symbols integer not null,       -- number of symbols that the text was reduced to
     shingles integer not null,      -- number of different shingles; an estimate above 2^20
     fingerprints integer not null,  -- number of fingerprints; a hash that occurs twice counts twice
-    hashes integer not null,        -- number of different hashes among them
-    simhash integer not null,       -- 64 bits read signed: compare with = only
-    slots blob not null,            -- the min-hash sketch, 4 bytes a slot
-    parts integer not null,         -- number of rows that `text` has for it; 0 if the text is not kept
+    hashes integer not null,        -- number of different hashes of these fingerprints
+    simhash integer not null,       -- 64 bits stored as a signed integer: < and > mean nothing
+    slots blob not null,            -- the min-hash sketch: 4 bytes for each slot
+    parts integer not null,         -- number of rows of the content in `text`; 0 if the text is not kept
     sum integer not null,
     unique (hash, reading)
 ) strict;
 create index content_symbols on content (symbols_hash);
--- The simhash as it is, and rotated left by 22 and by 43 bits. Values with the same highest 22, middle 21 or lowest
--- 21 bits are neighbours in one of these indexes, so a query need not read the rows of `content`.
+-- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
+-- 21 or lowest 21 bits are neighbours in one of the indexes, so a query need not read the rows of `content`.
 create index content_simhash on content (simhash);
 create index content_simhash_22 on content ((simhash << 22) | ((simhash >> 42) & 4194303));
 create index content_simhash_43 on content ((simhash << 43) | ((simhash >> 21) & 8796093022207));
@@ -58,48 +61,54 @@ create table document (
 ) strict;
 create index document_content on document (content);
 
--- The forward index: the fingerprints of a content in the order of their positions, in parts of 65,536.
+-- The forward index: the fingerprints of a content in the order of their positions. A row has up to 65,536 of them;
+-- the parts of a content are numbered from 0. The first gap of part 0 is counted from position 0, and the first gap of
+-- a later part from the last position of the part before.
 create table fingerprint (
     id integer primary key,         -- content << 20 | part
-    hashes blob not null,           -- the high 48 bits of each hash, 6 bytes
-    gaps blob not null,             -- distance from the position before (the first one: from 0), in symbols; 1 byte
-                                    -- each if the recipe's window is below 256, else 2
+    hashes blob not null,           -- the high 48 bits of each hash: 6 bytes each
+    gaps blob not null,             -- distance from the previous position, in symbols: 1 byte each if the window of
+                                    -- the recipe is below 256, else 2 bytes each
     sum integer not null
 ) strict;
 
--- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks.
--- A key is the high bits of a hash, followed by the id of a content minus the segment's `first`.
+-- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks. A key is the highest
+-- `hash_bits` bits of a hash, followed by the id of a content minus the segment's `first`, which takes as many bits as
+-- last - first needs.
 create table segment (
-    id integer primary key autoincrement, -- ascending by age
-    first integer not null,         -- the smallest id of a content
-    last integer not null,          -- the largest id of a content; last - first needs as many bits as a key has for it
-    hash_bits integer not null,     -- number of high bits of a hash in a key
-    block_bits integer not null,    -- how many of these bits name the block; they are left out of its keys
+    id integer primary key autoincrement, -- a newer segment has a larger id
+    first integer not null,         -- the smallest id that a content of this segment may have
+    last integer not null,          -- the largest
+    hash_bits integer not null,     -- number of bits of a hash in a key
+    block_bits integer not null,    -- number of highest bits of a key that are the number of its block
     postings integer not null,      -- number of keys that were put in
     target integer,                 -- the segment that this one is being merged into, or NULL
-    moved integer                   -- for a target whose merge is not complete: how much of the range of hashes has
-                                    -- been moved, in blocks of the largest size among it and its sources; else NULL
+    moved integer                   -- NULL, except in the target of a merge that is not complete: how many blocks have
+                                    -- been moved into it, counted in blocks of the smallest `block_bits` among the
+                                    -- target and its sources
 ) strict;
 
+-- The keys of one block, without their highest `block_bits` bits, which are the same in all of them. Each key takes
+-- as many bytes as its remaining bits need, and at least 1.
 create table posting (
     id integer primary key,         -- segment << 32 | block
-    keys blob not null              -- ascending keys, each in as few bytes as the segment's numbers allow
+    keys blob not null              -- ascending
 ) strict;
 
--- Contents that were removed, but may still have keys in some segments.
+-- Contents that were removed but may still have keys in some segments.
 create table dead (
     content integer primary key,
-    segment integer not null        -- the newest segment at the removal: newer ones have no keys of the content
+    segment integer not null        -- the newest segment at the time of the removal; later ones have no keys of it
 ) strict;
 
--- Super-shingles. Contents that share some of them are near-duplicates.
+-- Super-shingles: hashes of groups of slots. Contents that share some of them are near-duplicates.
 create table feature (
-    value integer not null,         -- 64 bits read signed: compare with = only
+    value integer not null,         -- 64 bits stored as a signed integer: < and > mean nothing
     content integer not null,       -- not a foreign key: removing a content would scan this table to enforce it
     primary key (value, content)
 ) strict, without rowid;
 
--- Broder's sketches of the shingle set, for recipes that ask for them: ascending values of 8 bytes.
+-- Broder's samples of the shingles (MIN_s, MOD_m and L_i), if the recipe asks for them: ascending values of 8 bytes.
 create table sample (
     content integer primary key references content (id),
     min_s blob not null,
@@ -108,11 +117,12 @@ create table sample (
     sum integer not null
 ) strict;
 
--- The texts that the host chose to keep, in parts of 1,048,576 characters.
+-- The texts that the host chose to keep. A row has up to 1,048,576 characters; the parts of a content are numbered
+-- from 0.
 create table text (
     id integer primary key,         -- content << 20 | part
     codec integer not null,         -- 0: UTF-8; 1: UTF-8 compressed with zlib
-    data blob not null
+    data blob not null              -- the part, compressed on its own if the codec is 1
 ) strict;
 
 -- Boilerplate: texts that comparisons ignore.
@@ -128,13 +138,14 @@ create table boilerplate (
 
 -- The files that scans of folders have seen.
 create table file (
-    key text primary key not null,  -- the absolute path, also the key of the file's document; a byte that is not UTF-8
+    key text primary key not null,  -- the absolute path, and the key of the file's document; a byte that is not UTF-8
                                     -- is written as \xNN
     size integer not null,          -- in bytes
-    mtime_ns integer not null,      -- time of the last change: nanoseconds since 1970; -1 if too recent to be trusted
-    device integer not null,        -- 64 bits read signed
-    inode integer not null,         -- 64 bits read signed
+    mtime_ns integer not null,      -- time of the last change: nanoseconds since 1970; -1 if another change might
+                                    -- leave it the same
+    device integer not null,        -- 64 bits stored as a signed integer
+    inode integer not null,         -- 64 bits stored as a signed integer
     kind text not null,             -- 'text': the file has a document; 'binary': it has none
-    digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it was not needed yet
+    digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict;
