@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from docindex.storage.templates import Template
     from docindex.storage.user_sql import Rows
 
-# The same as the imports above, for `__getattr__`; a test compares the two.
+# The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
@@ -128,7 +128,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name that has not been used yet: import it from its module."""
+    """Import a public name from its module when it is used for the first time."""
     for module, names in _HOMES.items():
         if name in names:
             member = getattr(importlib.import_module(module), name)

@@ -1,30 +1,30 @@
-"""All errors that docindex raises of its own, as one tree.
+"""All error classes of docindex, as one tree.
 
     DocIndexError           an error about an index, a recipe or a file, not about the call
       RecipeError           a stored recipe cannot be read (also a ValueError)
-      RecipeMismatch        the index was built with another recipe than the one asked for
+      RecipeMismatch        the recipe of the index differs from the one that the call gave
       UnsupportedPlatform   the action is not implemented on this operating system
       FileError             an error about one file; `path` names it:
         UnreadableFile      the file cannot be opened, or does not contain text
         NotAnIndex          the file is not a docindex index
         SchemaTooNew        the file was made by a newer docindex
-        SchemaTooOld        the file was made by an older docindex, and is open for reading only
+        SchemaTooOld        the file was made by an older docindex; open it for writing to upgrade it
         CorruptIndex        the file is damaged
         TextNotKept         the call needs a text that the index does not keep
-        Busy                another process or thread was writing, and did not finish in time
+        Busy                another process or thread is writing to the file; try again
         ReadOnly            the index is open for reading only
-        Refused             a rule of the host in the same file forbids the change
+        Refused             a foreign key, trigger or check of the host's own tables forbids the change
         DiskFull            the disk has no room for the change; the index is as before
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
 A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
-`KeyError`. Each message says what was found, what was expected, and what to do. The facts are attributes as
-well.
+`KeyError`. Each message says what was found, what was expected, and what to do. Some errors also have the
+facts as attributes, such as `path`.
 """
 
 
 class DocIndexError(Exception):
-    """The root of all errors: ``except DocIndexError`` catches whatever docindex raises of its own."""
+    """The base class of docindex's errors: ``except DocIndexError`` catches all of them."""
 
 
 class RecipeError(DocIndexError, ValueError):
@@ -32,7 +32,7 @@ class RecipeError(DocIndexError, ValueError):
 
 
 class RecipeMismatch(DocIndexError):
-    """An index has another recipe than the one asked for. `stored` and `wanted` are the two recipes."""
+    """The index has the recipe `stored`, but the call asked for the recipe `wanted`."""
 
     def __init__(self, message: str, stored: object, wanted: object) -> None:
         super().__init__(message)
@@ -65,27 +65,27 @@ class SchemaTooNew(FileError):
 
 
 class SchemaTooOld(FileError):
-    """A file was made by an older docindex. Opening it once for writing upgrades it."""
+    """A file was made by an older docindex. Open it once for writing to upgrade it."""
 
 
 class CorruptIndex(FileError):
-    """A file is damaged: SQLite or a checksum says so."""
+    """A file is damaged, according to SQLite or to a checksum."""
 
 
 class TextNotKept(FileError):
-    """The call needs the text of a document that is not kept in the index."""
+    """The call needs the text of a document, but the index does not keep that text."""
 
 
 class Busy(FileError):
-    """Another process or thread was writing, and did not finish within the time-out."""
+    """Another process or thread was writing and did not finish in time, or changed the file unexpectedly."""
 
 
 class ReadOnly(FileError):
-    """A change was asked of an index that is open for reading only."""
+    """A call tried to change an index that is open for reading only."""
 
 
 class Refused(FileError):
-    """A foreign key, trigger or check among the host's own tables in the file forbids the change."""
+    """A foreign key, trigger or check of the host's own tables in the file forbids the change."""
 
 
 class DiskFull(FileError):

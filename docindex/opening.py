@@ -1,6 +1,7 @@
-"""Open an index file, or make one: `docindex.open`.
+"""Open an index file, or make a new one: `docindex.open`.
 
-The only module that connects an index with the SQL functions. Must never change a file that is not an index.
+Takes a path and settings, and returns an `Index`. The only module that gives an index the SQL functions. Must
+never change a file that is not an index.
 """
 
 import os
@@ -29,17 +30,18 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     timeout_s: float = 10.0,
     trusted: bool = True,
 ) -> "Index":
-    """Open the index in a file, and make the file if it does not exist.
+    """Open the index in a file. Makes the file if it does not exist.
 
-    Without a path it is the user's own index; ``":memory:"`` is a new index in memory.
+    Without a path, opens the user's own index. The path ``":memory:"`` makes a new index in memory.
 
-    An index keeps the recipe with which it was made; another recipe is a `RecipeMismatch`. With
-    ``durability="normal"`` a commit survives a crash of the program, but perhaps not one of the machine, and
-    costs no flush of the disk. While another process writes to the file, this one waits up to `timeout_s`
+    An index keeps the recipe with which it was made; a different `recipe` raises `RecipeMismatch`. With
+    ``durability="normal"`` a commit does not wait for the disk: it survives a crash of the program, but
+    perhaps not a power failure. If another process is writing to the file, a change waits up to `timeout_s`
     seconds, then raises `Busy`.
 
-    Use ``trusted=False`` for a file that somebody else made. Then its triggers, views and functions are never
-    run, values and statements have limits, and the file is checked first, which takes as long as reading it.
+    Use ``trusted=False`` for a file that somebody else made. Then the triggers, views and functions in it are
+    never run, values and statements have limits, and docindex's tables are checked first, which takes as long
+    as reading them.
 
     >>> with open(":memory:") as index:
     ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns.")
@@ -67,19 +69,19 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
 
 
 def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str:
-    """The absolute path of an index, or ``":memory:"``; an error for a path that cannot be one."""
+    """The absolute path of an index, or ``":memory:"``; raises an error if no index can be there."""
     if path is None:
         path = platformdirs.user_data_path("docindex", ensure_exists=not readonly) / "index.docindex"
     name = os.fsdecode(path)
     if name == MEMORY:
         if readonly:
-            raise ValueError("an index in memory is new each time; open it without readonly=True")
+            raise ValueError("an index in memory is always new and empty; open it without readonly=True")
         return name
     if not can_be_stored(name) or not name:
         raise ValueError(
             f"the path of an index must be text that SQLite accepts, not {name!r}; choose another name"
         )
-    # Connections are also made later, when the working folder may be another one.
+    # Connections are also made later, when the working folder may have changed.
     absolute = Path(name).absolute()
     try:
         status = absolute.stat()
