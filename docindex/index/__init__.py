@@ -1,10 +1,10 @@
-"""Embed an index in an application: documents in one file, questions about them, threads, and boilerplate.
+"""Embed an index in an application: store documents in one file, and ask questions about them.
 
 Documents
 =========
-An index keeps documents, each a text under a key. Documents with the same text share one *content*. A
-document can have `meta`, any JSON value. Each commit is durable: ``durability="full"`` (the default) survives
-a power failure, ``durability="normal"`` survives the end of the program and is faster.
+An index stores documents. A document is a text under a key. Documents with the same text share one *content*.
+A document can have `meta`, any JSON value. With ``durability="full"`` (the default) a commit survives a power
+failure. With ``durability="normal"`` it survives a crash of the program, and is faster.
 
 >>> import docindex
 >>> index = docindex.open(":memory:")           # or a path; the file is made if it is missing
@@ -18,15 +18,15 @@ a power failure, ``durability="normal"`` survives the end of the program and is 
 Threads and processes
 =====================
 Any number of threads can share an `Index`, and any number of processes can open the same file. Readers never
-wait. Writers wait for each other, up to `timeout_s`, and then get `Busy`. `Index.cancel` stops the work of
-all other threads: they get `Cancelled`, and committed work stays. A process that forks opens the index again
-in the child.
+wait, except in memory, where all threads share one connection. Writers wait for each other for up to
+`timeout_s` seconds, and then get `Busy`. `Index.cancel` stops the work of all other threads: they get
+`Cancelled`, and committed work stays. After a fork, the child process must open the index again.
 
 Questions
 =========
-A question is asked with the key of a document or with any other text. `docindex.Key`, `docindex.Id` and
-`docindex.Text` say which of them a value is, where that is not clear. A document whose key was given is among
-its own answers.
+A question is about a document, given by its key, or about any other text. Where a value could be either, wrap
+it in `docindex.Key`, `docindex.Id` or `docindex.Text`. If you ask about a document, that document is one of
+the answers.
 
 >>> suspect = "He says: the engine weaves algebraical patterns just as the loom weaves."
 >>> [(match.key, match.containment) for match in index.search(suspect)]
@@ -34,34 +34,37 @@ its own answers.
 
 Measures
 ========
-`containment` is the share of the query that the document has, `reverse_containment` the share of the document
-that the query has, `resemblance` the shared part of both together. `basis` tells how a number was obtained:
+- `containment`: the share of the query that is also in the document
+- `reverse_containment`: the share of the document that is also in the query
+- `resemblance`: the shared part, as a share of both together
 
-- "fingerprints": the different fingerprints are counted, in `search` and `pairs`
-- "shingles": the different shingles are counted, in `similar` and `compare` if both texts are kept; exact
+`basis` tells how these numbers were obtained:
+
+- "fingerprints": by counting different fingerprints, in `search` and `pairs`
+- "shingles": by counting different shingles, in `similar` and `compare` if both texts are kept; exact
 - "slots": estimated from the sketches, in `similar` and `compare` if a text is not kept. The standard errors
   are in `containment_error`, `reverse_containment_error` and `resemblance_error`
 
 Which documents a question finds
 ================================
-- `search` finds every document that shares a run of `Recipe.guarantee` symbols, and none whose longest common
-  run is shorter than `Recipe.k`. The best are those that share the rarest fingerprints: a fingerprint that n
-  texts have counts 1/n. A larger `window`, or a `budget` of hashes, looks up less: small copies may be
-  missed, but the numbers stay the same.
+- `search` finds every document that shares a run of `Recipe.guarantee` symbols with the query. It never finds
+  a document whose longest common run is shorter than `Recipe.k`. The best documents share the rarest
+  fingerprints: a fingerprint that n texts have adds 1/n to the score. With a larger `window` or a `budget`,
+  fewer fingerprints are looked up: small copies may be missed, but the numbers stay the same.
 - `similar` finds documents that share a fingerprint or features. Texts of a dozen words can resemble each
-  other without either, and may be missed.
-- `near` is complete up to a distance of 63 bits. Beyond 20 bits it reads all simhashes.
-- `pairs` by fingerprints is complete. By "slots" and "features" it needs no texts, and its numbers are
-  estimates.
+  other without sharing either; these may be missed.
+- `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
+- `pairs` by "fingerprints" misses no pair. The methods "slots" and "features" give estimates, and may miss
+  pairs.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
-  share a fingerprint. Passages begin and end at whole characters. Two texts that repeat the same runs very
-  often show each of their places with at least one partner, not with all.
+  share a fingerprint. Passages begin and end at whole characters. If two texts repeat the same runs very
+  often, each place is shown with at least one place in the other text, not with all of them.
 
 Boilerplate
 ===========
 Comparisons ignore the text of each template in `Index.boilerplate`: it counts neither as shared nor as the
 document's own. ``ignore_above=n`` ignores fingerprints that more than n texts have. Slots, simhash and
-passages do not know boilerplate.
+passages ignore no boilerplate.
 
 >>> index.boilerplate.add("just as the loom weaves", name="the loom")
 'the loom'
@@ -69,12 +72,12 @@ passages do not know boilerplate.
 
 Conditions
 ==========
-`where` restricts the answers to documents that fulfil an SQL condition on the table `document` (`key`, `id`,
-`meta`, `added_at`, `content`): a string, or ``(string, bindings)`` such as ``("meta ->> 'by' = ?",
-["Ada"])``.
+`where` restricts the answers to documents that meet an SQL condition on the table `document` (columns `key`,
+`id`, `meta`, `added_at` and `content`). It is a string, or a string and its bindings, such as
+``("meta ->> 'by' = ?", ["Ada"])``.
 
 Files from others
 =================
-``docindex.open(path, trusted=False)`` runs nothing that the file brings along: no triggers, views or
-functions in its schema. Values and statements have limits, and the tables must be those of docindex.
+``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. Values and
+statements have limits, and docindex's tables must be unaltered.
 """

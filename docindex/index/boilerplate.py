@@ -1,4 +1,4 @@
-"""Boilerplate: the texts that comparisons ignore, as `index.boilerplate`.
+"""Manage boilerplate, the texts that comparisons ignore: `index.boilerplate`.
 
 Takes texts and keys, returns names. Must never contain SQL.
 """
@@ -19,10 +19,10 @@ from docindex.storage.values import can_be_stored
 
 
 class Boilerplate:
-    """The templates of an index: texts whose fingerprints and shingles comparisons ignore.
+    """The templates of an index: comparisons ignore their fingerprints and shingles.
 
-    Text that a document shares with a template counts neither as shared nor as its own. Iterating gives the
-    templates in the order of their names.
+    Text that a document has in common with a template counts neither as shared nor as the document's own.
+    Iterating gives the templates in the order of their names.
     """
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
@@ -30,9 +30,9 @@ class Boilerplate:
         self._recipe = recipe
 
     def add(self, template: str, *, name: str | None = None) -> str:
-        """Ignore a text, or the present text of a document, and return the name to remove it by.
+        """Ignore a text, or the present text of a document, and return the name of the new template.
 
-        The default name is the key of the document, or begins with "text".
+        `remove` accepts that name. The default name is the key of the document, or "text" and some digits.
         """
         with self._store.writing() as db:
             query = resolve(db, template)
@@ -48,13 +48,13 @@ class Boilerplate:
             if name is None:
                 name = template if query.content is not None else f"text {text_hash(text).hex()[:12]}"
             name = checked_key(name)
-            # A window of one k-gram selects every k-gram.
+            # With a window of 1, winnowing selects every k-gram.
             grams, _ = text_fingerprints(text, dataclasses.replace(self._recipe, window=1))
             templates.put_template(db, Template(name, text), grams, shingle_set(text, self._recipe))
         return name
 
     def remove(self, template: str) -> None:
-        """Stop ignoring a template, given by its name or its text; `KeyError` for an unknown one."""
+        """Stop ignoring a template, given by its name or its text; `KeyError` if it does not exist."""
         with self._store.writing() as db:
             if not (can_be_stored(template) and templates.remove_template(db, str.__str__(template))):
                 raise KeyError(template)

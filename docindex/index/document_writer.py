@@ -1,6 +1,6 @@
-"""Write documents into storage: the one way in, for `Index` and for the SQL table `doc_index`.
+"""Store documents: the only way into a file, for `Index` and for the SQL table `doc_index`.
 
-Must never begin or commit a transaction.
+Takes documents with or without their sketches. Must never begin or commit a transaction.
 """
 
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ def write_documents(
 ) -> None:
     """Store documents within the caller's transaction, and add their fingerprints to the inverted index.
 
-    The last document of a key counts. Texts that the index does not know are sketched here, unless they come
-    with their sketches.
+    If a key occurs several times, its last document is stored. Texts that are new to the index are sketched
+    here, unless their sketches are given.
     """
     documents = list({document.key: document for document in documents}.values())
     known = contents.known(db, (document.hash for document in documents), recipe.reading)

@@ -1,7 +1,7 @@
-"""Keep records of the files that scans have seen, as `index.files`.
+"""Keep records of the files that scans have seen: `index.files`.
 
-Takes and returns `Tracked` records, which scans of folders write and read. Must never open or check a file
-itself.
+Takes and returns `Tracked` records, which scans of folders read and write. Must never look at the files
+themselves.
 """
 
 import functools
@@ -21,7 +21,7 @@ class FileRecords:
         self._recipe = recipe
 
     def under(self, root: str) -> list[Tracked]:
-        """The records of the files under a folder, or of the file with this key, by their keys."""
+        """The records of the files under a folder, or of the file with this key, ordered by key."""
         with self._store.reading() as db:
             return file_rows.tracked(db, root)
 
@@ -41,7 +41,7 @@ class FileRecords:
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.
 
-        Takes the old key and the new record of each file. A text is not renamed if its document is gone, or
+        Takes the old key and the new record of each file. A text file is left out if its document is gone, or
         if another document has the new key.
         """
         done = set()
@@ -59,6 +59,6 @@ class FileRecords:
         return functools.partial(self._store.refuse_cancelled, self._store.cancels())
 
     def stored(self, texts: dict[str, bytes]) -> set[str]:
-        """The keys whose document has the expected text; `texts` has the hash of the text for each key."""
+        """The keys whose documents have the expected texts; `texts` maps each key to the hash of its text."""
         with self._store.reading() as db:
             return documents.having(db, texts)

@@ -1,6 +1,6 @@
-"""Check the documents that callers give to an index; export documents as lines of JSON, and read such lines.
+"""Check documents before they are stored; write documents as lines of JSON, and read such lines.
 
-Returns documents to store, or raises one clear error that names the mistake. Must never touch a file.
+Returns documents to store, or raises an error that names the mistake. Must never touch a file.
 """
 
 import base64
@@ -32,8 +32,9 @@ def incoming(item: Item) -> Incoming:
 
 
 def checked_key(key: str) -> str:
-    """A key as a plain `str`: subclasses of some libraries print differently. `ValueError` if it cannot be
-    stored.
+    """A key as a plain `str`, because subclasses may print differently.
+
+    `TypeError` or `ValueError` for a key that cannot be stored.
 
     >>> checked_key("ada.txt")
     'ada.txt'
@@ -51,7 +52,8 @@ def checked_key(key: str) -> str:
 def to_line(document: Document, text: str | None) -> str:
     """A document as a line of JSON.
 
-    A text with surrogates is written as base64, because JSON would join them.
+    A text with lone surrogates is written as base64, because JSON would join a pair of them into one
+    character.
     """
     if text is not None and not encodes(text):
         coded = base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
@@ -60,7 +62,7 @@ def to_line(document: Document, text: str | None) -> str:
 
 
 def from_line(number: int, line: str) -> Item:
-    """The item that `to_line` wrote as a line; `ValueError` names a line that it did not write."""
+    """The item in a line that `to_line` wrote; for any other line, a `ValueError` with its number."""
     try:
         found = json.loads(line)
         key, meta = found["key"], found.get("meta")

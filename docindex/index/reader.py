@@ -1,6 +1,6 @@
 """Ask an index: search, similar, near, compare, pairs, clusters. The reading half of `docindex.Index`.
 
-Takes what a caller passes, checks it, and gives it to `docindex.query` with a scope. Must never contain SQL
+Checks the arguments of a question, and passes them with a scope to `docindex.query`. Must never contain SQL
 or arithmetic, and must never write.
 """
 
@@ -32,10 +32,10 @@ from docindex.storage.user_sql import Where
 class IndexReader:
     """The questions that `docindex.Index` answers.
 
-    A question is about a document, given by its key, or about any other text. `docindex.Text`, `docindex.Key`
-    and `docindex.Id` say which is meant if that could be mistaken. The document whose key was given is one of
-    the answers, just as it is when its text is given. `where` restricts the answers to the documents that
-    fulfil an SQL condition on the table `document`: a string, or ``(string, bindings)``.
+    A question is about a document, given by its key, or about any other text. Where a value could be either,
+    wrap it in `docindex.Text`, `docindex.Key` or `docindex.Id`. If you ask about a document, that document is
+    one of the answers, just as if you give its text. `where` restricts the answers to documents that meet an
+    SQL condition on the table `document`: a string, or ``(string, bindings)``.
     """
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
@@ -63,11 +63,11 @@ class IndexReader:
         """The documents that share fingerprints with a text or a document, best first.
 
         The best document shares the rarest fingerprints: a fingerprint that n texts have adds 1/n to the
-        score. ``rank="count"`` and ``"containment"`` order by the number of shared fingerprints instead. A
-        `window` larger than that of the index looks up fewer fingerprints, and so does a `budget`, which is
-        the number of fingerprints to look up. Small copies may be missed then, but the numbers of the matches
-        stay exact. (For a document whose text is not kept, `window` has no effect.) `ignore_above` ignores
-        fingerprints that more texts have, as if they were boilerplate.
+        score. ``rank="count"`` and ``"containment"`` order by the number of shared fingerprints instead. With
+        a `window` larger than that of the index, fewer fingerprints are looked up; `budget` is the number of
+        fingerprints to look up. Small copies may then be missed, but the numbers of the matches stay the
+        same. (For a document whose text is not kept, `window` has no effect.) ``ignore_above=n`` ignores
+        fingerprints that more than n texts have, as if they were boilerplate.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -87,12 +87,12 @@ class IndexReader:
     def similar(
         self, query: str | Id, min_resemblance: float = 0.8, *, where: Where | None = None
     ) -> list[Match]:
-        """The documents whose resemblance to a text or a document is large enough, the most similar first.
+        """The documents that resemble a text or a document, the most similar first.
 
-        Resemblance is counted in shingles: exactly if both texts are kept, else estimated from the slots of
-        their sketches, which ignore no boilerplate. The documents compared are those that have a fingerprint
-        or features in common with the query. Some very short ones are missed: those that share shingles, but
-        no run of `recipe.guarantee` symbols.
+        If both texts are kept, resemblance is exact: their shingles are counted. Otherwise it is estimated
+        from the slots of their sketches, which ignore no boilerplate. Only documents that have a fingerprint
+        or features in common with the query are compared. Some very short documents are missed: they share
+        shingles, but no run of `recipe.guarantee` symbols.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -106,7 +106,7 @@ class IndexReader:
             return find_similar(scope, asked, min_resemblance, self._passage_finder(asked))
 
     def near(self, query: str | int, distance: int = 3, *, where: Where | None = None) -> list[Neighbour]:
-        """The documents whose simhash differs in at most `distance` bits, the nearest first. None is missed.
+        """All documents whose simhash differs in at most `distance` bits, the nearest first.
 
         `query` is a text, a key, a `docindex.Id`, or a simhash value.
 
@@ -121,10 +121,10 @@ class IndexReader:
     def near_many(
         self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
-        """The result of `near` for each of many queries, at a much lower cost."""
+        """The result of `near` for each of many queries, much faster than one call for each."""
         argument_checks.whole_number("distance", distance, least=0, most=63)
         if isinstance(queries, (str, bytes)):
-            raise TypeError("near_many takes many texts, keys or numbers, not a single one; use near")
+            raise TypeError("near_many takes many texts, keys or numbers, not a single value; use near")
         # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(queries)
         with open_scope(self, where, boilerplate=False) as scope:
@@ -139,12 +139,12 @@ class IndexReader:
         ignore_above: int | None = None,
         method: Method = "fingerprints",
     ) -> Pairs:
-        """All pairs of documents with enough resemblance, or of which one contains enough of the other.
+        """The pairs of documents that resemble each other, or of which one contains much of the other.
 
-        With ``method="fingerprints"`` no pair is missed, and the numbers are exact. With ``"slots"`` and
-        ``"features"``, the numbers are estimated from the slots of pairs that have slots or features in
-        common; slots ignore no boilerplate. `ignore_above` ignores fingerprints that more texts have;
-        `set_aside` of the result is the number of those.
+        With ``method="fingerprints"`` no pair is missed, and the fingerprints are counted exactly. With
+        ``"slots"`` and ``"features"``, pairs that have slots or features in common are found, and their
+        numbers are estimated from the slots, which ignore no boilerplate. ``ignore_above=n`` ignores
+        fingerprints that more than n texts have; `set_aside` of the result is the number of these.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -164,9 +164,9 @@ class IndexReader:
         ignore_above: int | None = None,
         method: Method = "fingerprints",
     ) -> Pairs:
-        """The pairs of documents of which the first, `a`, is contained in the second, `b`.
+        """The pairs of documents whose first document, `a`, is contained in the second, `b`.
 
-        At least `min_containment` of a is in b. The other parameters are those of `pairs`.
+        The containment of a in b is at least `min_containment`. The other parameters are those of `pairs`.
 
         >>> import docindex
         >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
@@ -187,11 +187,12 @@ class IndexReader:
         ignore_above: int | None = None,
         method: Method = "fingerprints",
     ) -> list[Cluster]:
-        """Groups of documents that belong together, the largest first. Each member says why it belongs there.
+        """Groups of similar documents, the largest first. Each member says why it belongs to its group.
 
-        "connected": any two members are linked by a chain of pairs with this resemblance. "greedy": each
-        member is such a pair with the leader of its group. "complete": any two members are such a pair. The
-        other parameters are those of `pairs`.
+        A pair is similar if its resemblance is at least `min_resemblance`. With the `linkage` "connected",
+        chains of similar pairs link all members of a group. With "greedy", each member is similar to the
+        leader of its group. With "complete", any two members are similar. The other parameters are those of
+        `pairs`.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -206,7 +207,7 @@ class IndexReader:
             return find_clusters(scope, threshold, linkage)
 
     def compare(self, a: str | Id, b: str | Id) -> Comparison:
-        """How much two texts or documents have in common, and their common passages.
+        """Compare two texts or documents: how much they have in common, and their common passages.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -243,12 +244,12 @@ class IndexReader:
 def open_scope(
     reader: IndexReader, where: Where | None = None, *, boilerplate: bool = True
 ) -> Iterator[Scope]:
-    """A scope in a read transaction of an index, for questions that `docindex`'s own packages ask.
+    """A scope in a read transaction of an index, for the questions of docindex's own packages.
 
-    `ValueError` for a condition that is not SQL. With ``boilerplate=False`` the scope ignores nothing, and a
-    statement is saved, for questions in which boilerplate makes no difference.
+    `ValueError` for a condition that is not SQL. With ``boilerplate=False`` the scope ignores nothing, which
+    saves a statement if boilerplate makes no difference.
     """
-    store = reader._store  # noqa: SLF001 - of a class in this module; a method would be public to hosts
+    store = reader._store  # noqa: SLF001 - in the same module; a public method would be open to hosts
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
         ignored = _current_ignored(reader, db) if boilerplate else NOTHING_IGNORED
@@ -257,7 +258,7 @@ def open_scope(
 
 
 def _current_ignored(reader: IndexReader, db: Connection) -> Ignored:
-    """The hashes that the boilerplate of an index ignores, read again only after a change."""
+    """The hashes that comparisons ignore, read again only after a change of the boilerplate."""
     ignored = templates.ignored(db, reader._ignored)  # noqa: SLF001 - as above
     reader._ignored = ignored  # noqa: SLF001
     return ignored

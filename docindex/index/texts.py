@@ -1,4 +1,4 @@
-"""Compare two texts, or take fingerprints and sketches of one, without an index.
+"""Compare two texts, or compute the fingerprints and the sketch of a text, without an index.
 
 Takes strings and an optional `Recipe`. The answers are exact. Must never touch a file.
 """
@@ -24,7 +24,7 @@ class Fingerprints:
     """The fingerprints of one text, in the order of their positions."""
 
     hashes: U64
-    """The hashes: 2^47 possible values, spread evenly over 64 bits. Equal k-grams have equal hashes."""
+    """The hash of each k-gram: one of 2^47 values spread over 64 bits. Equal k-grams have equal hashes."""
     positions: I64
     """Where each k-gram begins, counted in symbols."""
     text: str = dataclasses.field(repr=False)
@@ -47,10 +47,10 @@ class Fingerprints:
 
 
 def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
-    """The winnowing fingerprints of a text. Two texts that share enough text have a fingerprint in common.
+    """The winnowing fingerprints of a text.
 
-    That is certain for every common run of ``recipe.guarantee`` symbols. Runs shorter than ``recipe.k`` are
-    never found.
+    Two texts with a common run of ``recipe.guarantee`` symbols always have a fingerprint in common. A common
+    run shorter than ``recipe.k`` symbols never gives one.
 
     >>> found = fingerprints("A do run run run, a do run run", Recipe(k=5, window=4))
     >>> found.positions.tolist(), found.offsets.tolist()
@@ -61,10 +61,10 @@ def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
 
 
 def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
-    """The sketch of a text: all that an index stores of it, but not the text itself.
+    """The sketch of a text: everything that an index stores of it, except the text itself.
 
-    >>> of_ada = sketch("The Analytical Engine weaves algebraical patterns")
-    >>> of_ada.shingles, len(of_ada.slots), len(of_ada.features)
+    >>> ada = sketch("The Analytical Engine weaves algebraical patterns")
+    >>> ada.shingles, len(ada.slots), len(ada.features)
     (2, 128, 6)
     """
     (batch,) = sketch_batches([_text(text)], _recipe(recipe))
@@ -72,7 +72,7 @@ def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
 
 
 def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The resemblance of two texts: their common shingles, as a share of the shingles of either text.
+    """The resemblance of two texts: their common shingles, divided by all different shingles of both.
 
     Exact and symmetric; 0 to 1.
 
@@ -85,7 +85,7 @@ def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
 def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
     """The containment of `a` in `b`: the share of the shingles of `a` that `b` also has. Exact; 0 to 1.
 
-    A text without letters and digits is contained only in another such text.
+    A text without any shingle, such as "?!", is contained only in another such text.
 
     >>> draft, final = "to be or not to be", "to be or not to be that is the question"
     >>> containment(draft, final), round(containment(final, draft), 2)
@@ -110,7 +110,7 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
 
 
 def simhash(text: str, recipe: Recipe | None = None) -> int:
-    """The simhash of a text, a number of 64 bits. It differs in few bits between texts that differ little.
+    """The simhash of a text, a number of 64 bits. Similar texts have simhashes that differ in few bits.
 
     >>> one, other = simhash("the quick brown fox jumps"), simhash("the quick brown fox jumped")
     >>> distance(one, other) < distance(one, simhash("something else altogether"))

@@ -1,6 +1,6 @@
-"""The index as its users know it: everything that changes documents, and what reads single documents.
+"""`docindex.Index`: add, change, remove and read documents, and maintain the file.
 
-Must never contain SQL or arithmetic.
+Takes keys, texts and meta from callers, and passes checked documents to storage. Must never contain SQL.
 """
 
 import collections
@@ -33,28 +33,29 @@ from docindex.storage.values import can_be_stored
 AddProgress = Callable[[int, int], object]
 """Called with the number of documents and the number of characters that have been read so far."""
 
-# `add_many` commits when it has this much text, in characters or in documents: a crash can lose it, and
-# memory must hold it.
+# `add_many` commits after this many characters or documents. A crash loses at most this much, and memory must
+# hold it.
 _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 10_000
-# The workers may hold this many characters: a little more than they sketch during a commit.
+# The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
 _KEYS_AT_A_TIME = 1000
 
 
 class Index(IndexReader):
-    """An index of documents in one file, opened by `docindex.open`. Several threads can use it at the same
-    time.
+    """An index of documents in one file, opened by `docindex.open`. Threads can share it.
 
-    ``len(index)`` is the number of documents, ``index[key]`` a `Document`, ``key in index`` tells whether
-    there is one, and iterating gives the keys in their order; documents that are added or removed during the
-    iteration may be among them or not.
+    - ``len(index)`` is the number of documents
+    - ``index[key]`` is a `Document`, or raises `KeyError`
+    - ``key in index`` tells whether there is a document with this key
+    - iterating gives the keys in ascending order. It may or may not include documents that are added or
+      removed during the iteration
     """
 
     _store: Store
 
     def __init__(self, store: Store, recipe: Recipe, add_functions: Callable[[Connection], None]) -> None:
-        """`add_functions` registers docindex's SQL functions on a connection that `execute` uses."""
+        """`add_functions` registers docindex's SQL functions on a connection, for `execute`."""
         super().__init__(store, recipe)
         self._add_functions = add_functions
         self.files = FileRecords(store, recipe)
@@ -89,11 +90,11 @@ class Index(IndexReader):
         self._store.cancel()
 
     def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
-        """Store a text under a key, in the place of the text and the meta that the key had.
+        """Store a text under a key. Replaces the text and the meta that the key had before.
 
-        `meta` is any value that JSON can express. Without `store_text` only the sketch of the text is stored;
-        a text that the file has already stays. When this returns, the document is durably in the file. Adding
-        the same document again costs nothing.
+        `meta` is any value that JSON can express. With ``store_text=False`` only the sketch of the text is
+        stored; if the file already has the text, it stays. When `add` returns, the document is committed.
+        Adding the same document again changes nothing.
         """
         self.add_many([(key, text, meta)], workers=1, store_text=store_text)
 
@@ -107,10 +108,10 @@ class Index(IndexReader):
     ) -> int:
         """Store many documents, given as (key, text) or (key, text, meta), and return their number.
 
-        Takes any number of items, one after the other, and commits after every 32 million characters or ten
-        thousand documents, and at the end. Once there is enough work, sketches are made in as many worker
-        processes as there are cores, up to four; ``workers=1`` uses this process only, with the same result.
-        An error in `items` or in `progress` leaves earlier commits in the file.
+        Reads the items one after the other, and commits about every 32 million characters or ten thousand
+        documents, and at the end. If there is much text, worker processes make the sketches: one for each
+        core, but at most four. ``workers=1`` uses this process only, with the same result. After an error in
+        `items` or in `progress`, earlier commits stay in the file.
         """
         if workers is not None and (isinstance(workers, bool) or operator.index(workers) < 1):
             raise ValueError(f"workers must be a whole number of 1 or more, not {workers!r}")
@@ -143,7 +144,7 @@ class Index(IndexReader):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
-                # The workers get enough ahead, so that none of them waits during a commit.
+                # Give the workers enough text in advance, so that they never wait during a commit.
                 while waiting and (sketchers.alone or out > _AHEAD):
                     arrive()
                 if workers is None and characters >= ENOUGH_FOR_WORKERS:
@@ -161,9 +162,9 @@ class Index(IndexReader):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a document another key. Its id, text and meta stay. `KeyError` for an unknown `old`.
+        """Give a document another key. Its id, text and meta stay the same.
 
-        `ValueError` if another document has the key `new`.
+        `KeyError` if no document has the key `old`, `ValueError` if another document has the key `new`.
         """
         new = checked_key(new)
         with self._store.writing() as db:
@@ -216,9 +217,9 @@ class Index(IndexReader):
             return check.findings(db, self.recipe, lambda: self._store.refuse_cancelled(before))
 
     def optimize(self) -> None:
-        """Merge all segments, drop what removed documents left, and give the free space back.
+        """Merge all segments, delete what removed documents left behind, and return unused disk space.
 
-        Works in short commits and can be stopped at any time; the next call continues.
+        Makes searches faster. Works in short commits and can be stopped at any time; the next call continues.
         """
         before = self._store.cancels()
         unfinished = True
@@ -230,10 +231,10 @@ class Index(IndexReader):
             maintenance.shrink(self._store, db)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the present state of the index into a new file. Others can read and write during the copy."""
+        """Copy the index as it is now into a new file. Others can read and write during the copy."""
         name = os.fsdecode(path)
         if name == MEMORY or Path(name).exists() or Path(name).is_symlink():
-            raise FileExistsError(f"{name} exists, or is not a file; name a new file")
+            raise FileExistsError(f"{name} already exists, or is not a file; name a new file")
         maintenance.backup(self._store, name)
 
     def stats(self) -> Stats:
@@ -242,9 +243,10 @@ class Index(IndexReader):
             return maintenance.stats(db, self.recipe)
 
     def execute(self, sql: str, bindings: UserBindings = ()) -> Rows:
-        """Run one SQL statement that reads, and return its rows as tuples; `columns` has their names.
+        """Run one SQL statement that reads, and return its rows as tuples, with the names of the `columns`.
 
-        The statement can use docindex's SQL functions and tables. `ReadOnly` for one that would write.
+        The statement can use docindex's SQL functions and tables. `ReadOnly` for a statement that would
+        write.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -259,9 +261,10 @@ class Index(IndexReader):
             return user_sql.answer(db, sql, bindings)
 
     def document_frequencies(self) -> I64:
-        """In how many texts each fingerprint hash occurs, the most common first. Reads all of the index.
+        """In how many texts each fingerprint hash occurs, the largest number first. Reads the whole index.
 
-        Shows which limit `ignore_above` should have: hashes of boilerplate stand out.
+        Helps to choose a limit for `ignore_above`: the hashes of boilerplate occur in far more texts than
+        others.
 
         >>> import docindex
         >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=8)) as index:
@@ -274,9 +277,9 @@ class Index(IndexReader):
             return postings.document_frequencies(db)
 
     def export(self) -> Iterator[str]:
-        """Yield a line of JSON for each document, in the order of the keys, for `load`.
+        """Yield a line of JSON for each document, in the order of the keys. `load` reads these lines.
 
-        A text that is not kept is null, which `load` refuses.
+        The text is null if it is not kept. `load` refuses such a line.
         """
         for key in self:
             lines = []
@@ -297,7 +300,7 @@ class Index(IndexReader):
         return document
 
     def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
-        """Hand the texts of a batch that the index does not know to the sketchers."""
+        """Pass those texts of a batch that are new to the index to the sketchers."""
         with self._store.reading() as db:
             known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
         new = list({d.hash: d for d in documents if d.hash not in known}.values())
@@ -311,7 +314,7 @@ class Index(IndexReader):
 
 
 class _Batch:
-    """Documents that are stored together, once the new ones among them are sketched."""
+    """Documents whose new texts are sketched together."""
 
     def __init__(
         self,
@@ -325,7 +328,7 @@ class _Batch:
         self._made = made
 
     def arrived(self) -> list[Incoming]:
-        """Wait for the sketches, and return the documents with them."""
+        """Wait for the sketches, and return the documents with their sketches."""
         if self._made is not None:
             made = self._made.result()
             for number, document in enumerate(self._new):

@@ -63,5 +63,5 @@ def test_a_query_or_distance_that_cannot_be_is_refused(index):
     for query in (1.5, True, None, b"bytes"):
         with pytest.raises(TypeError, match=r"expected a text or a key, as str, or a docindex\.Id, not"):
             index.near(query)
-    with pytest.raises(TypeError, match="not a single one"):
+    with pytest.raises(TypeError, match="not a single value"):
         index.near_many("abc")
