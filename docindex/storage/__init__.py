@@ -1,1 +1,1 @@
-"""The rooms that read and write the file. No other room knows SQL."""
+"""Read and write the index file. The only package that contains SQL."""

@@ -1,6 +1,7 @@
-"""Turn a batch of sketches into the rows that are stored of them.
+"""Convert a batch of sketches to rows of the tables `content`, `fingerprint` and `sample`.
 
-Must never know a key, nor run a statement.
+Takes sketches and the ids of contents; returns rows as named tuples. Must never know a key or run a
+statement.
 """
 
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
 from docindex.storage.tables import ContentRow, FingerprintRow, SampleRow
 
-# A content may have several rows of fingerprints or text, so that a document of any size is written in
-# pieces.
+# A content may have several rows of fingerprints or text, so that a document of any size can be written piece
+# by piece.
 PART_BITS = 20
 FINGERPRINTS_A_PART = 1 << 16
 SLOT_BYTES = 4
@@ -30,9 +31,9 @@ def gap_type(window: int) -> np.dtype[np.unsignedinteger]:
 
 
 class BatchRows:
-    """The rows of a batch.
+    """The rows of a batch. `number` is the place of a text in the batch.
 
-    Values are converted for the whole batch at once: a call of numpy costs as much as a row.
+    Values are converted for the whole batch at once, because a call of numpy takes as long as a row.
     """
 
     def __init__(self, sketches: Sketches, recipe: Recipe) -> None:
@@ -68,7 +69,7 @@ class BatchRows:
         )
 
     def sample(self, number: int, content: int) -> SampleRow:
-        """The row of `sample`."""
+        """The row of `sample` for a text."""
         sketch = self.sketches[number]
         return SampleRow(
             content=content,
@@ -82,7 +83,7 @@ class BatchRows:
         return self.sketches.hashes[self._starts[number] : self._starts[number + 1]]
 
     def fingerprints(self, number: int, content: int) -> Iterator[FingerprintRow]:
-        """The rows of `fingerprint`: at least one, which is empty for a text without fingerprints."""
+        """The rows of `fingerprint` for a text. A text without fingerprints has one empty row."""
         begin, end = self._starts[number : number + 2]
         for part, first in enumerate(range(begin, max(end, begin + 1), FINGERPRINTS_A_PART)):
             last = min(first + FINGERPRINTS_A_PART, end)
@@ -95,6 +96,6 @@ class BatchRows:
             yield FingerprintRow(content << PART_BITS | part, hashes, gaps)
 
     def _packed_part(self, first: int, last: int) -> tuple[bytes, bytes]:
-        """Some hashes and gaps in the form of the file."""
+        """A range of hashes, and of gaps, as bytes for the file."""
         hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
         return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()

@@ -1,7 +1,7 @@
 """Read whole tables into arrays, for questions about all documents at once.
 
-Takes a connection; returns the sizes of all contents, the contents of copies, or the slots of many contents.
-Reads each table once. Must never decide which contents are similar.
+Takes a connection; returns the sizes of all contents, the contents that several documents have, or the slots
+of many contents. Reads each table once. Must never decide which contents are similar.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ _SIZES = "select id, hashes, shingles, symbols_hash from main.content order by i
 _COPIED = "select content from main.document group by content having count(*) > 1"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
-# The slots of a content take half a kilobyte.
+# The slots of one content take half a kilobyte.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -26,11 +26,11 @@ class Sizes:
     """The sizes of all contents, as arrays in the order of the contents."""
 
     contents: I64
-    """Ascending."""
+    """The ids of the contents, ascending."""
     hashes: I64
-    """How many different hashes each content has."""
+    """The number of different hashes of each content."""
     shingles: I64
-    """How many different shingles; an estimate above 2^20."""
+    """The number of different shingles of each content; an estimate above 2^20."""
     symbols: I64
     """A number that two contents share if and only if their symbols are equal."""
 
@@ -53,12 +53,12 @@ def sizes(db: apsw.Connection) -> Sizes:
 
 
 def copied(db: apsw.Connection) -> I64:
-    """The contents that belong to more than one document, ascending."""
+    """The contents that more than one document has, ascending."""
     return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
 
 
 def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
-    """The slots of some contents, one row for each. `count` is the number of slots of the recipe."""
+    """The slots of some contents, one row for each content. The recipe has `count` slots."""
     slots = np.empty((len(contents), count), np.uint32)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]

@@ -1,6 +1,7 @@
 """Check an index: find everything that is wrong with a file.
 
-Reads the whole file. Must never write, nor stop at the first finding.
+Takes a connection; returns findings, a sentence for each. Reads the whole file. Must never write, and must
+never stop at the first finding.
 """
 
 import itertools
@@ -21,11 +22,11 @@ from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGER
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
-_LOW_BITS = np.uint64(64 - segments.POSTING_HASH_BITS)  # of a hash, which postings leave out
+_LOW_BITS = np.uint64(64 - segments.POSTING_HASH_BITS)  # the bits of a hash that postings leave out
 
 
 def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], None]) -> list[str]:
-    """All findings, a sentence each. `check_cancelled` is called between steps, and may raise to stop."""
+    """All findings, a sentence for each. `check_cancelled` runs between steps, and may raise an error."""
     found: list[str] = []
     for label, step in _STEPS:
         check_cancelled()
@@ -35,7 +36,7 @@ def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], 
                 if len(found) >= _MOST_FINDINGS:
                     return [
                         *found,
-                        f"the check stopped here, after {_MOST_FINDINGS} findings; there may be more",
+                        f"the check stopped after {_MOST_FINDINGS} findings; there may be more damage",
                     ]
         except apsw.InterruptError:
             raise
@@ -57,14 +58,14 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for (content,) in stream(
         db, "select content from main.dead where content in (select id from main.content)"
     ):
-        yield f"content {content} exists, and is listed as dead too"
+        yield f"content {content} exists, but is also listed as removed"
     counters = dict(rows(db, "select name, seq from main.sqlite_sequence"))
     for table, column in (("content", "id"), ("document", "id"), ("segment", "id"), ("dead", "segment")):
         greatest = value(db, f"select max({column}) from main.{table}")
         counted = counters.get("segment" if table == "dead" else table, 0)
         numbers = isinstance(counted, int) and isinstance(greatest, int)
         if greatest is not None and not (numbers and greatest <= counted):
-            yield f"the column {column} of {table} exceeds the counter, so ids could be used twice"
+            yield f"the column {column} of {table} exceeds its counter, so an id could be used twice"
 
 
 def _stored_recipe(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
@@ -81,7 +82,7 @@ def _stored_recipe(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 def _documents(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, DOCUMENT.select):
         if not DOCUMENT.is_intact(found):
-            yield f"document {found[0]} ({found[1]!r}) was changed by another program than docindex"
+            yield f"document {found[0]} ({found[1]!r}) was changed by a program other than docindex"
 
 
 def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
         if len(whole) < len(some):
             yield f"{len(some) - len(whole)} contents do not have {recipe.slots} slots"
         slots = np.frombuffer(b"".join(data for _, data in whole), "<u4").reshape(-1, recipe.slots)
-        # Equal features of one content are one row.
+        # Equal features of a content are stored once.
         values = np.sort(features(slots, k, s), axis=1)
         first = np.ones(values.shape, bool)
         first[:, 1:] = values[:, 1:] != values[:, :-1]
@@ -172,7 +173,7 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 
 
 def _expected_postings(db: apsw.Connection, alive: I64, recipe: Recipe) -> int:
-    """The total of the postings that the forward index asks for."""
+    """The total of the postings that the forward index implies."""
     expected = 0
     for content in alive.tolist():
         hashes, _ = contents.fingerprints_of(db, content, recipe.window)
@@ -217,15 +218,15 @@ _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ..
     ("boilerplate", _boilerplate),
     ("files", _files),
 )
-"""The steps of a check, each with the name that a finding calls it by."""
+"""The steps of a check, each with its name for messages."""
 
 
 def _chunks(found: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows in lists of some thousand."""
+    """Rows in lists of up to `_ROWS_AT_A_TIME`."""
     while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
         yield some
 
 
 def _total(values: U64, of_contents: I64) -> int:
-    """A sum over pairs that does not depend on their order; different sets of pairs hardly ever share it."""
+    """A checksum of pairs, whatever their order. Different sets hardly ever have the same checksum."""
     return int(mix(values ^ mix(of_contents.astype(np.uint64))).sum(dtype=np.uint64)) if len(values) else 0

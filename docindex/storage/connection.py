@@ -1,7 +1,8 @@
 """Open the connections to a file, run transactions on them, and translate SQLite's errors into docindex's.
 
-Every statement runs inside `Store.reading` or `Store.writing`. A reading sees the state of one commit and
-never waits for a writer. A writing is done completely or not at all. Must never know a table.
+Every statement runs inside `Store.reading` or `Store.writing`. A read transaction sees the state of one
+commit, and in a file it never waits for a writer. A write transaction is done completely or not at all. Must
+never know a table.
 """
 
 import contextlib
@@ -38,14 +39,14 @@ NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
 _WAIT_S = 0.01
-_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: some milliseconds
-_KEPT_IDLE = 8  # reading connections that stay open when no thread reads
+_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
+_KEPT_IDLE = 8  # reading connections that stay open while no thread uses them
 _CANCELLED = "the work was cancelled; committed work stays"
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
 class Transactions(Protocol):
-    """The transactions of an index: those of a `Store`, or of a connection of the host."""
+    """The transactions of an index, on the connections of a `Store` or on a connection of the host."""
 
     path: str
 
@@ -53,20 +54,21 @@ class Transactions(Protocol):
         """A connection on which every statement sees the same state."""
 
     def writing(self) -> contextlib.AbstractContextManager[apsw.Connection]:
-        """A connection within a transaction, which happens completely or not at all."""
+        """A connection inside a transaction, which is done completely or not at all."""
 
     def cancels(self) -> int:
-        """The number of cancellations so far."""
+        """The number of calls of `cancel` so far."""
 
     def refuse_cancelled(self, before: int) -> None:
-        """Raise an error if there was a cancellation since `cancels` returned `before`."""
+        """Raise an error if `cancel` was called since `cancels` returned `before`."""
 
 
 class Store:
     """The connections of one process to one file.
 
-    One connection writes, under a lock. Each reading borrows another connection, so several threads can read
-    at the same time, also during a writing. An index in memory has a single connection.
+    One connection writes, under a lock. Each reader borrows another connection, so several threads can read
+    at the same time, also while one thread writes. An index in memory has a single connection, which threads
+    use in turn.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Store:
         timeout_s: float,
         guard: Callable[[apsw.Connection], None] | None = None,
     ) -> None:
-        """`guard` is called with every new connection before anything is read from the file."""
+        """`guard` is called with each new connection, before anything is read from the file."""
         self.path = path
         self._guard = guard
         self.readonly = readonly
@@ -117,12 +119,14 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """A connection within a transaction, which is committed at the end, and rolled back on any error."""
+        """A connection inside a transaction, which is committed at the end, or rolled back after an error."""
         self.refuse_readonly()
         with self.translated(), self._turn():
             connection = self._writer
             if connection.in_transaction:
-                raise RuntimeError("a transaction cannot begin inside another one; finish the first one")
+                raise RuntimeError(
+                    "a transaction cannot begin inside another transaction; finish the first one"
+                )
             try:
                 connection.execute("begin immediate")
                 yield connection
@@ -146,10 +150,10 @@ class Store:
             raise self._busy("another thread of this process")
         try:
             self._refuse_closed()
-            self.refuse_cancelled(before)  # there may have been a cancel during the wait
+            self.refuse_cancelled(before)  # `cancel` may have been called during the wait
             yield
         except apsw.BusyError:
-            self.refuse_cancelled(before)  # a cancel ends the wait for a lock
+            self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
             raise
         finally:
             self._lock.release()
@@ -162,13 +166,13 @@ class Store:
 
     @contextlib.contextmanager
     def translated(self) -> Iterator[None]:
-        """Translate those errors of SQLite that say something about the file; all others keep their type."""
+        """Translate the errors of SQLite that are about the file. All other errors keep their type."""
         try:
             yield
         except apsw.Error as error:
             translated = self._translation(error)
             if translated is None:
-                raise  # probably a mistake of docindex, which must not tell anybody to restore a backup
+                raise  # probably a mistake in docindex: do not tell the user to restore a backup
             raise translated from error
 
     def shorten_journal(self, db: apsw.Connection) -> None:
@@ -181,7 +185,7 @@ class Store:
             db.set_busy_handler(self._waits())
 
     def wait(self, attempt: Callable[[], T]) -> T:
-        """The result of `attempt`, repeated while the file is busy: SQLite itself does not wait here."""
+        """Repeat `attempt` while the file is busy, as SQLite does not wait here, and return its result."""
         deadline = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -199,7 +203,7 @@ class Store:
                 connection.interrupt()
 
     def cancels(self) -> int:
-        """The number of calls of `cancel` so far. Work of many statements compares it before and after."""
+        """The number of calls of `cancel` so far. Work of many statements passes it to `refuse_cancelled`."""
         return self._cancels
 
     def refuse_cancelled(self, before: int) -> None:
@@ -208,14 +212,14 @@ class Store:
             raise Cancelled(_CANCELLED, self.path)
 
     def close(self) -> None:
-        """Interrupt the readings of other threads and close all connections. Closing twice does no harm."""
-        self._closed = True  # first of all, so that waiting threads stop waiting
+        """Interrupt the other threads that read, and close all connections. Closing twice does no harm."""
+        self._closed = True  # first, so that waiting threads stop waiting
         with self._lock, self._pool:
             while self._lent:
                 for connection in self._all:
                     connection.interrupt()
                 self._pool.wait(0.1)
-            # The writer comes last, because the last connection to a file removes the journal.
+            # Close the writer last, because the last connection to a file removes the journal.
             for connection in reversed(self._all):
                 connection.close()
             self._all.clear()
@@ -257,9 +261,9 @@ class Store:
         try:
             connection.execute("select 1 from main.sqlite_schema").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # In a folder without write permission the files that readers and writers share cannot be made.
-            # Without a journal nobody is writing now, and all commits are in the file. `_refuse_changed`
-            # notices a writer that comes later.
+            # In a folder without write permission SQLite cannot make the files that readers and writers
+            # share. If there is no journal, nobody is writing now, and all commits are in the file.
+            # `_refuse_changed` notices a later writer.
             if Path(self.path + "-wal").exists():
                 raise
             self._unchanged = self._unchanged or Path(self.path).stat()
@@ -269,7 +273,7 @@ class Store:
 
     def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
         connection = apsw.Connection(name, flags)
-        self._all.append(connection)  # at once, because the translation of an error asks all connections
+        self._all.append(connection)  # at once, because `_translation` asks all connections
         connection.set_busy_handler(self._waits())
         # The handler lets Python notice Control-C during a long statement.
         connection.set_progress_handler(lambda: False, _STEPS, id="signals")
@@ -293,7 +297,7 @@ class Store:
         return keep_waiting
 
     def _refuse_changed(self) -> None:
-        """Raise `Busy` if somebody changed a file that was opened as unchanging."""
+        """Raise `Busy` if a file that was opened as immutable has changed."""
         if self._unchanged is not None:
             now = Path(self.path).stat()
             seen = self._unchanged
@@ -313,7 +317,7 @@ class Store:
         )
 
     def _translation(self, error: apsw.Error) -> FileError | None:
-        """The error that tells what happened to the file; None for an error that says nothing about it.
+        """The error that says what happened to the file; None if the error is not about the file.
 
         Damage is only what SQLite calls damage: corruption, and I/O errors.
         """
@@ -336,7 +340,9 @@ class Store:
             case apsw.InterruptError():
                 return Cancelled(_CANCELLED, path)
             case apsw.ReadOnlyError():
-                return ReadOnly(f"{path} cannot be written; check its permissions and its folder's", path)
+                return ReadOnly(
+                    f"{path} cannot be written; check the permissions of the file and of its folder", path
+                )
             case apsw.NotADBError():
                 return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
             case apsw.CantOpenError():
@@ -359,7 +365,7 @@ def _cannot_open(path: str) -> str:
 
 
 def refused(path: str, error: apsw.ConstraintError) -> Refused:
-    """The error for a change that a rule in the file forbids; a message of docindex's own stays as it is."""
+    """The error for a change that a rule in the file forbids. Keeps a message that docindex itself wrote."""
     if str(error).startswith("doc_index:"):
         return Refused(str(error), path)
     return Refused(
@@ -376,9 +382,9 @@ def _disk_full(path: str) -> DiskFull:
 
 
 def _writer_of(path: str) -> str:
-    """The process that holds the writer's lock, if the system tells (Linux does)."""
-    # In write-ahead mode the lock is byte 120 of the shared-memory file. The list of locks is read, because
-    # fcntl needs a handle of that file, and closing the handle would drop our own locks.
+    """The process that is writing, if the operating system says which (Linux does)."""
+    # In write-ahead mode a writer locks byte 120 of the shared-memory file. We read the system's list of
+    # locks, because fcntl needs a handle of that file, and closing the handle would drop our own locks.
     with contextlib.suppress(OSError, ValueError, IndexError):
         inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
         for line in Path("/proc/locks").read_text().splitlines():

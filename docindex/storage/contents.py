@@ -1,7 +1,7 @@
 """Store documents and their contents, and read them back: everything except the inverted index.
 
 The only module that writes the tables `document`, `content`, `fingerprint`, `feature`, `sample` and `text`.
-Its functions run inside a transaction that the caller has begun. Must never make a sketch.
+Its functions run inside the caller's transaction. Must never compute a sketch.
 """
 
 import dataclasses
@@ -35,13 +35,13 @@ class Document:
 
     key: str
     id: int
-    """Stays the same as long as the document is in the index; other tables may refer to it."""
+    """The id stays the same as long as the document is in the index. The host's tables may refer to it."""
     meta: Any
     """The value that the host stored with the text, or None."""
     added_at: float
-    """When the document got its present text: seconds since 1970, UTC."""
+    """When the present text was stored: seconds since 1970, UTC."""
     content: int
-    """Documents with the same text have the same content."""
+    """The id of the content. Documents with the same text have the same content."""
     characters: int
     symbols: int
     fingerprints: int
@@ -52,7 +52,7 @@ class Document:
 
 @dataclasses.dataclass(slots=True)
 class Incoming:
-    """A document that is to be stored."""
+    """A document to store."""
 
     key: str
     text: str
@@ -65,7 +65,7 @@ class Incoming:
     number: int = 0
     """The place of the text in that batch."""
     parts: Parts | None = None
-    """The text in the form in which it is stored, or None if that has not been made."""
+    """The text as the parts to store, or None if they are not made yet."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ class NewPostings:
     """The hashes of new contents, for the inverted index, which may overwrite them."""
 
     hashes: U64
-    """The hashes of one content after the other."""
+    """The hashes of all contents, end to end."""
     contents: I64
     """The contents, ascending."""
     counts: I64
@@ -89,7 +89,7 @@ def text_hash(text: str) -> bytes:
 
 
 def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[bytes, int]:
-    """The contents of those text hashes that the file has."""
+    """The content of each text hash that the file knows."""
     wanted = tuple(set(hashes))
     if not wanted:
         return {}
@@ -110,11 +110,11 @@ def put_documents(
     *,
     store_text: bool,
 ) -> NewPostings:
-    """Store documents: new ones, and new texts or meta under known keys. An unchanged document costs nothing.
+    """Store new documents, and new texts or meta under existing keys. Returns the postings of new contents.
 
-    The keys are all different. `contents_of` is what `known` gives for their texts. A document whose text is
-    not in there needs its sketches. Returns the postings of the new contents. Contents that no document has
-    any more are dropped.
+    The keys must all be different. `contents_of` is the result of `known` for their texts; a text that is not
+    in it must come with its sketches. An unchanged document is not written. Contents that no document has any
+    longer are removed.
     """
     new: dict[bytes, Incoming] = {}
     for document in incoming:
@@ -133,7 +133,7 @@ def put_documents(
 
 
 def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
-    """Remove a document, and its content if no other document has it. False for an unknown key."""
+    """Remove a document, and its content if no other document has it. Returns False for an unknown key."""
     content = value(db, "delete from main.document where key = ? returning content", (key,))
     if content is None:
         return False
@@ -142,7 +142,7 @@ def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
 
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
-    """Give a document another key. False for an unknown old key."""
+    """Give a document another key. Returns False if no document has the old key."""
     found = rows(db, "select id, meta from main.document where key = ?", (old,))
     for number, meta in found:
         relabel(db, number, new, meta)
@@ -150,7 +150,7 @@ def rename(db: apsw.Connection, old: str, new: str) -> bool:
 
 
 def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> None:
-    """Give the document with an id a key and meta."""
+    """Replace the key and the meta of the document with an id."""
     for found in rows(db, f"{DOCUMENT.select} where id = ?", (number,)):
         row = DOCUMENT.made(found)._replace(key=key, meta=meta)
         db.execute(
@@ -160,7 +160,7 @@ def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> Non
 
 
 def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
-    """Remove those contents that no document has. Their postings stay until a merge drops them."""
+    """Remove the given contents that no document has. Their postings stay until a merge deletes them."""
     k, s, _ = recipe.features
     newest = counter(db, "segment")
     for content in set(contents):
@@ -231,7 +231,7 @@ def count(db: apsw.Connection) -> int:
 
 
 def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
-    """The next keys after one, in their order; from the first key for None."""
+    """Up to `limit` keys after a key, in ascending order; for None, the first keys."""
     after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
     return [row[0] for row in rows(db, f"select key from main.document {after} order by key limit ?1", bound)]
 
@@ -289,7 +289,7 @@ def symbols_hash_of(db: apsw.Connection, content: int) -> bytes:
     """The hash of a content's symbols."""
     found = value(db, "select symbols_hash from main.content where id = ?", (content,))
     if found is None:
-        raise CorruptIndex(f"content {content} is missing; check() says more", db.filename)
+        raise CorruptIndex(f"content {content} is missing; check() lists all damage", db.filename)
     return bytes(found)
 
 
@@ -299,7 +299,7 @@ def to_json(meta: Any) -> str | None:
 
 
 def from_json(meta: str | None) -> Any:
-    """The meta in some JSON."""
+    """The meta that `to_json` wrote."""
     return None if meta is None else json.loads(meta)
 
 
@@ -330,7 +330,9 @@ def _put_contents(
     sources: list[_Source] = []
     for document, content in zip(new, numbers, strict=True):
         if document.sketches is None:
-            raise ValueError(f"the text of {document.key!r} is unknown to the index and has no sketches")
+            raise ValueError(
+                f"the text of {document.key!r} is new to the index, but its sketches are missing"
+            )
         batch = id(document.sketches)
         if batch not in batches:
             batches[batch] = BatchRows(document.sketches, recipe)
@@ -354,7 +356,7 @@ def _put_contents(
 
 
 def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
-    # In the order of the tree that they go into. Equal features of one content are one row.
+    # Insert in the order of the table, which is faster. Equal features of a content are stored once.
     order = np.argsort(values)
     pairs = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
     db.executemany("insert or ignore into main.feature (value, content) values (?, ?)", pairs)
@@ -363,7 +365,7 @@ def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
 def _new_postings(sources: Sequence[_Source], numbers: Sequence[int]) -> NewPostings:
     hashes = [batch.hashes(document.number) for batch, document, _ in sources]
     for _, document, _ in sources:
-        document.sketches = None  # the sketches of a long document take memory that sorting needs
+        document.sketches = None  # free the sketches of a long document: sorting needs the memory
     whole = len(hashes) == 1 and hashes[0].flags.writeable
     together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
     return NewPostings(
@@ -400,7 +402,7 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
 def _put_documents(
     db: apsw.Connection, incoming: Sequence[Incoming], contents_of: dict[bytes, int]
 ) -> list[int]:
-    """Write the documents that changed, and return the contents that they had before."""
+    """Write the documents that changed, and return the contents whose documents got other texts."""
     now = time.time_ns() // 1000
     found = rows(db, _STORED, (apsw.carray(tuple(document.key for document in incoming)),))
     stored = {row.key: row for row in map(DOCUMENT.made, found)}

@@ -1,6 +1,6 @@
-"""Find the documents that have some contents, and those that fulfil an SQL condition of the host.
+"""Find documents by their contents, by their ids, or by an SQL condition of the host.
 
-Must never write.
+Takes contents, ids or conditions; returns documents, contents or stored sketches. Must never write.
 """
 
 import dataclasses
@@ -43,14 +43,14 @@ class StoredSketch:
 def documents_of(
     db: apsw.Connection, contents: I64, where: Where | None = None
 ) -> list[tuple[int, str, int]]:
-    """The content, key and id of each document that has one of some contents and fulfils a condition."""
+    """The content, key and id of each document that has one of the contents and meets a condition."""
     if where is None or not len(contents):
         return rows_for(db, _OF, contents)
     return _fulfilling(db, _OF, where, (apsw.carray(contents),))
 
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
-    """The contents of all documents that fulfil a condition, ascending."""
+    """The contents of all documents that meet a condition, ascending."""
     found = _fulfilling(db, "select distinct content from main.document", where)
     return np.sort(np.array([content for (content,) in found], np.int64))
 
@@ -58,7 +58,7 @@ def contents_of(db: apsw.Connection, where: Where) -> I64:
 def _fulfilling(
     db: apsw.Connection, statement: str, where: Where, before: Bindings = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement on `document` that fulfil a condition; `ValueError` if the condition fails."""
+    """The rows of a statement on `document` that meet a condition; `ValueError` if the condition fails."""
     condition, bindings = user_sql.checked_condition(db, where)
     try:
         with user_sql.only_reading(db) as cursor:
@@ -68,7 +68,7 @@ def _fulfilling(
 
 
 def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:
-    """The contents with these symbols."""
+    """The contents whose symbols have this hash."""
     return [row[0] for row in rows(db, "select id from main.content where symbols_hash = ?", (symbols_hash,))]
 
 
@@ -83,12 +83,12 @@ class Listed:
 
 
 def listed(db: apsw.Connection, after: int, limit: int) -> list[Listed]:
-    """The next documents after an id, in the order of their ids."""
+    """Up to `limit` documents after an id, in the order of their ids."""
     return _listed(db, "id > ? order by id limit ?", (after, limit))
 
 
 def listed_as(db: apsw.Connection, number: int) -> list[Listed]:
-    """The document with an id, or no document."""
+    """The document with an id, in a list; an empty list if there is no such document."""
     return _listed(db, "id = ?", (number,))
 
 
@@ -109,7 +109,7 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
 
 
 def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
-    """Those of some keys whose document has the text with the hash that is given for it."""
+    """The keys whose documents have the expected texts; `texts` maps each key to the hash of its text."""
     found = (
         rows(
             db,
@@ -138,7 +138,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> I64:
     """The number of different hashes of each content; the contents are ascending."""
     found = rows_for(db, _SIZES, contents)
     if len(found) != len(contents):
-        raise CorruptIndex("a content is missing; check() says more", db.filename)
+        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
     return np.array([hashes for (hashes,) in found], np.int64)
 
 
@@ -162,7 +162,7 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
 
 
 def sharing_features(db: apsw.Connection, features: U64, least: int) -> list[int]:
-    """The contents that have at least `least` of some features, in ascending order."""
+    """The contents that have at least `least` of the features, in ascending order."""
     sharing = (
         "select f.content from carray(?) as wanted join main.feature as f on f.value = wanted.value "
         "group by f.content having count(*) >= ?"

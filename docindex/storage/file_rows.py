@@ -1,6 +1,6 @@
-"""Store what scans know of files: the only module that knows the table `file`.
+"""Store and read records of the files that scans have seen: the only module that knows the table `file`.
 
-Must never look at a file itself.
+Takes and returns `Tracked` records. Must never look at the files themselves.
 """
 
 from collections.abc import Iterable
@@ -20,24 +20,24 @@ _BITS = (1 << 64) - 1
 TEXT, BINARY = "text", "binary"
 
 
-class Tracked(NamedTuple):  # a scan needs one for each file, and a dataclass is slower to make
+class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
     """A file as it was when a scan last looked at it."""
 
     key: str
-    """Its path, see `docindex.folders.path_keys`."""
+    """The path of the file as a key; see `docindex.folders.path_keys`."""
     size: int
     mtime_ns: int
-    """When it was changed; -1 if that was so recent that another change might not show."""
+    """When the file was changed; -1 if another change might leave this time the same."""
     device: int
     inode: int
     kind: str
     """"text" for a file that has a document, "binary" for any other."""
     digest: bytes | None
-    """The xxh3-128 of its bytes; None for a binary file as long as no other file had its size."""
+    """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""
 
 
 def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
-    """The known files below a root, or the root itself if it is a file, in the order of their keys."""
+    """The records of the files under `root`, or of `root` itself if it is a file, ordered by key."""
     below = root if root.endswith("/") else f"{root}/"
     known = []
     for found in rows(db, _UNDER, (root, below, f"{below[:-1]}0")):  # "0" is the character after "/"
@@ -49,7 +49,7 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
 
 
 def put_files(db: apsw.Connection, files: Iterable[Tracked]) -> None:
-    """Store files, replacing the records with the same keys."""
+    """Store records of files, replacing records with the same keys."""
     db.executemany(FILE.replace, FILE.with_sums(map(_row, files)))
 
 

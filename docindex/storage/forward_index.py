@@ -1,7 +1,7 @@
-"""Read the forward index for many contents at once: which of them have which fingerprint hashes.
+"""Read the forward index: which of many contents have which fingerprint hashes.
 
-Takes contents and hashes; returns pairs of them as arrays. Hashes are compared by the 48 bits that the file
-stores. Must never write.
+Takes contents and hashes; returns pairs of a content and a hash as arrays. Only the 48 bits of a hash that
+the file stores are compared. Must never write.
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,14 +26,16 @@ Part = tuple[int, bytes]
 
 
 def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
-    """Find the hashes of `wanted` that the contents of `of` have, both of which must be ascending.
+    """Find which of the hashes `wanted` the contents `of` have. Both arrays must be ascending.
 
     Returns two arrays: the places of the contents in `of`, and the places of their hashes in `wanted`. They
-    are ordered by content, then by hash. A pair comes once, however often the content has the hash.
+    are ordered by content, then by hash. Each pair comes once, even if the content has the hash several
+    times.
     """
     if not (len(wanted) and len(of)):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    # A table of the hashes' low 16 bits rejects nearly all others. A search would cost ten times as much.
+    # A table of the low 16 stored bits rejects nearly all other hashes. A binary search of all hashes would
+    # take ten times as long.
     likely = np.zeros(1 << 16, bool)
     likely[_low_bits(wanted)] = True
     pairs = [np.empty(0, np.uint64)]
@@ -47,7 +49,7 @@ def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
 
 
 def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
-    """The hashes of ascending contents, in pieces of bounded size: places in `of`, and hashes."""
+    """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
     for some in _pieces(stream(db, _PARTS, (apsw.carray(of << PART_BITS),))):
         lengths = np.array([len(data) for _, data in some], np.int64)
         owner = np.array([part for part, _ in some], np.int64) >> PART_BITS

@@ -1,9 +1,9 @@
 """Read and write an index on an apsw connection that belongs to the host program.
 
-Takes the host's connection and the name of a database on it, and offers the same `reading` and `writing` as
-a `Store`. A question sees what the host has not committed yet; a change is committed, or undone, with the
-host's own transaction. Must never begin or commit a transaction of the host, and must roll one back only to
-keep half of a change out of it.
+Takes the host's connection and the name of a database on it, and offers the same `reading` and `writing` as a
+`Store`. A question also sees changes that the host has not committed yet. A change is committed or rolled
+back together with the host's own transaction. Must never begin or commit a transaction of the host. May roll
+it back only if a change of docindex failed half-way.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from docindex.storage.rows import Bindings
 
 
 def index_schemas(db: apsw.Connection) -> list[str]:
-    """The names of those databases of a connection that are indexes, in the order that SQLite searches."""
+    """The names of a connection's databases that are indexes, in the order in which SQLite searches them."""
     return [name for name in db.db_names() if name != "temp" and migrations.is_index(db, name, newer=False)]
 
 
 class HostTransactions:
-    """Readings and writings of the index in one database of a host's connection."""
+    """Transactions on the index in one database of a host's connection."""
 
     def __init__(self, db: apsw.Connection, schema: str) -> None:
         self.path = db.db_filename(schema) or schema
@@ -43,7 +43,7 @@ class HostTransactions:
         """The connection, on which every statement sees the same state."""
         db = self._connection()
         with without_traces(self._host_connection()):
-            # A statement that has not finished holds that state, inside a transaction and outside.
+            # A statement that has not finished keeps SQLite at the same state, even outside a transaction.
             held = db.execute("select 1 from main.recipe")
             try:
                 yield db
@@ -52,7 +52,7 @@ class HostTransactions:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """The connection, for a change that belongs to a statement of the host."""
+        """The connection, for a change that is part of a statement of the host."""
         host = self._host_connection()
         before = host.total_changes()
         try:
@@ -64,12 +64,12 @@ class HostTransactions:
             if host.in_transaction and host.total_changes() != before:
                 host.execute("rollback")
             if isinstance(error, apsw.ConstraintError):
-                # As a ConstraintError it would make `or fail` and its like keep what was done before it.
+                # After a ConstraintError, statements such as `insert or fail` would keep their earlier rows.
                 raise refused(self.path, error) from error
             raise
 
     def cancels(self) -> int:
-        """Always 0: it is the host who interrupts its connection."""
+        """Always 0: the host interrupts its own connection instead."""
         return 0
 
     def refuse_cancelled(self, before: int) -> None:
@@ -84,14 +84,14 @@ class HostTransactions:
         return db
 
     def _connection(self) -> apsw.Connection:
-        """A connection on which `main` is the index: the host's own, or one that stands in for it."""
+        """A connection on which `main` is the index: the host's own, or an `AttachedDatabase`."""
         db = self._host_connection()
         return db if self._schema == "main" else cast("apsw.Connection", AttachedDatabase(db, self._schema))
 
 
 @contextlib.contextmanager
 def without_traces(db: apsw.Connection) -> Iterator[None]:
-    """Switch the host's `exec_trace` and `row_trace` off, which could change our statements and rows."""
+    """Switch off the host's `exec_trace` and `row_trace`, which could change our statements and rows."""
     traces = db.exec_trace, db.row_trace
     db.exec_trace = db.row_trace = None
     try:
@@ -103,7 +103,7 @@ def without_traces(db: apsw.Connection) -> Iterator[None]:
 class AttachedDatabase:
     """A host's connection that presents an attached database as `main`.
 
-    It has those methods of `apsw.Connection` that the modules of storage call.
+    It has the methods of `apsw.Connection` that docindex calls on it.
     """
 
     def __init__(self, db: apsw.Connection, schema: str) -> None:
@@ -117,7 +117,7 @@ class AttachedDatabase:
         return self._db.execute(self._redirected(statement), bindings)
 
     def executemany(self, statement: str, bindings: Any) -> apsw.Cursor:
-        """Run a statement on the attached database, once for each of the bindings."""
+        """Run a statement on the attached database, once for each tuple of bindings."""
         return self._db.executemany(self._redirected(statement), bindings)
 
     def last_insert_rowid(self) -> int:

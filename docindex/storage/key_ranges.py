@@ -1,4 +1,4 @@
-"""Build SQL conditions that select documents by the folders that their keys lie in.
+"""Build SQL conditions that select the documents in some folders, by their keys.
 
 Takes the keys of folders or files; returns the text of a condition and its bindings. Must never run a
 statement.
@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 
 def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[str, list[str]]:
-    """The condition that a document's key is one of `roots` or lies below one, and its bindings.
+    """The condition that a document is under or is one of `roots` (folders or files), and its bindings.
 
-    The keys in `without` do not meet the condition. If there are no roots, all other keys do.
+    The keys in `without` do not meet the condition. If there are no roots, all other keys meet it.
 
     >>> under_roots(["/home/ada"])
     ('(key = ? or (key >= ? and key < ?))', ['/home/ada', '/home/ada/', '/home/ada0'])
@@ -29,7 +29,7 @@ def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[s
 
 
 def counts_under_roots(roots: Iterable[str]) -> tuple[str, list[str]]:
-    """The statement that counts the documents under some roots and their different texts, and its bindings.
+    """A statement that counts the documents under `roots`, and their different texts; and its bindings.
 
     >>> counts_under_roots(["/home/ada"])[0]
     'select count(*), count(distinct content) from document where (key = ? or (key >= ? and key < ?))'

@@ -18,35 +18,35 @@ from docindex.storage.connection import NO_ROOM, Store
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import all_segments
 
-# How many postings one commit of `optimize` merges. It takes half a second, which is what a crash may cost.
+# How many postings one commit of `optimize` merges. It takes half a second: a crash loses at most that work.
 _MERGED_AT_A_TIME = 4_000_000
 _PAGES_AT_A_TIME = 1000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stats:
-    """How much an index holds, and how large its file is. `Index.stats` returns it."""
+    """What an index holds, and how large its file is: the result of `Index.stats`."""
 
     documents: int
     """How many documents there are."""
     contents: int
-    """How many different texts they have: exact copies are documents with one content."""
+    """How many different texts the documents have: exact copies share one content."""
     characters: int
     """The total length of the contents, in code points."""
     symbols: int
-    """The total number of symbols that the contents were reduced to, such as letters and digits."""
+    """The total number of symbols (letters and digits) that the contents were reduced to."""
     fingerprints: int
     """The total number of fingerprints of the contents."""
     postings: int
-    """How many pairs of a hash and a content that has it the inverted index holds."""
+    """How many postings the inverted index holds. A posting is a hash and a content that has it."""
     segments: int
     """How many segments the inverted index consists of. A search reads each of them."""
     dead: int
-    """How many removed contents may still have postings. `Index.optimize` deletes these."""
+    """How many removed contents may still have postings. `Index.optimize` deletes those postings."""
     density: float
     """Fingerprints divided by k-grams, as measured in this index."""
     expected_density: float
-    """The same for random text: 2 / (window + 1)."""
+    """The density for random text: 2 / (window + 1)."""
     bytes: dict[str, int]
     """The size of each table including its SQL indexes, by name; unused space is under "free"."""
     file_bytes: int
@@ -54,7 +54,7 @@ class Stats:
 
 
 def merge_some(db: apsw.Connection) -> bool:
-    """Merge a bounded number of postings towards one segment; returns False when nothing is left to do."""
+    """Merge a bounded number of postings towards one segment. Returns False if nothing is left to merge."""
     return segment_writer.merge(db, _MERGED_AT_A_TIME, everything=True)
 
 
@@ -68,9 +68,9 @@ def shrink(store: Store, db: apsw.Connection) -> None:
 
 
 def backup(store: Store, path: str) -> None:
-    """Copy the index into a new file. The file gets its name once it is complete.
+    """Copy the index into a new file. The file gets its name only when it is complete.
 
-    Raises `FileExistsError` if there is a file of this name, `DiskFull`, or `UnreadableFile`.
+    Raises `FileExistsError` if `path` exists, `DiskFull`, or `UnreadableFile`.
     """
     target_path = Path(path)
     try:
@@ -96,7 +96,7 @@ def backup(store: Store, path: str) -> None:
 
 
 def _publish(part: str, path: Path) -> None:
-    """Rename a file, unless another file has the name."""
+    """Rename a file; `FileExistsError` if there is a file with the new name."""
     try:
         path.hardlink_to(part)
     except FileExistsError:
@@ -108,7 +108,7 @@ def _publish(part: str, path: Path) -> None:
 
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
-    """Count what the index holds. Reads the sizes of all contents, but not their fingerprints."""
+    """The counts and sizes of an index. Reads the row of each content, but not its fingerprints."""
     documents = value(db, "select count(*) from main.document")
     ((contents, characters, symbols, fingerprints, kgrams),) = rows(
         db,

@@ -1,9 +1,9 @@
-"""Bring an opened file to the newest schema, and read the recipe that it was built with.
+"""Upgrade an opened file to the newest schema, and read the recipe that it was built with.
 
-The folder `schema/` holds a script `NNNN_name.sql` for each schema number, and a module `NNNN_name.py` with
-``upgrade(db)`` where SQL is not enough: it runs after the script, in the same transaction. `user_version` is
-the number of the last script that a file has had. Must never change a file that is not ours, nor edit a
-script that was released.
+The folder `schema/` holds a script `NNNN_name.sql` for each schema number. Where SQL is not enough, a Python
+file `NNNN_name.py` has a function ``upgrade(db)``, which runs after the script, in the same transaction.
+`user_version` is the number of the last script that was run on the file. Must never change a file that is not
+an index. A released script is never edited.
 """
 
 import dataclasses
@@ -28,28 +28,28 @@ _TABLE_NAMES = "select name from main.sqlite_schema where type = 'table'"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Migration:
-    """One step from a schema to the next."""
+    """The step from one schema to the next."""
 
     script: Path
     upgrade: Path | None
     """A Python file with a function ``upgrade(db)``, or None."""
 
     def apply(self, db: apsw.Connection) -> None:
-        """Run the step within the transaction that the caller has begun."""
+        """Run the step inside the caller's transaction."""
         db.execute(self.script.read_text("utf-8")).fetchall()
         if self.upgrade is not None:
             runpy.run_path(str(self.upgrade))["upgrade"](db)
 
 
 def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Recipe:
-    """Make or upgrade the index in an opened file as far as needed, and return its recipe.
+    """Make or upgrade the index in an opened file if needed, and return its recipe.
 
-    A new index gets the recipe `wanted`, or the default one. Several processes can open a new or an older
-    file at once: one makes or upgrades it, and the others wait. The tables of a file that is not trusted are
-    checked before anything else.
+    A new index gets the recipe `wanted`, or the default recipe. If several processes open a new or an older
+    file at the same time, one of them makes or upgrades it, and the others wait. If a file is not trusted,
+    its tables are checked before they are used.
 
-    `SchemaTooOld` for an older file that is open for reading only, `SchemaTooNew` for a newer one,
-    `NotAnIndex` for a file of another kind, `RecipeMismatch` if its recipe is not the one `wanted`.
+    `SchemaTooOld` for an older file that is open for reading only, `SchemaTooNew` for a newer file,
+    `NotAnIndex` for a file of another kind, `RecipeMismatch` if its recipe differs from `wanted`.
     """
     if not store.readonly:
         _make_newest(store, wanted or Recipe(), trusted=trusted)
@@ -72,12 +72,12 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
 
 def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
     with store.alone() as db:
-        # Within a transaction, because another process may be making the index at this moment.
+        # Inside a transaction, because another process may be making the index at this moment.
         db.execute("begin")
         version = _version(db, store.path)
         db.execute("rollback")
         if db.pragma("journal_mode") not in ("wal", "memory"):
-            # The file is new, or a copy that was made by other means. The mode stays with the file.
+            # The file is new, or another program copied or changed it. The file keeps the mode.
             store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
     if version == len(_migrations()):
         return
@@ -95,7 +95,7 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
 
 
 def _refuse_incomplete(db: apsw.Connection, path: str) -> None:
-    """`CorruptIndex` unless the file has all tables: SQLite does not call a lost table damage."""
+    """`CorruptIndex` if a table is missing: SQLite itself does not treat that as damage."""
     present = {name for (name,) in rows(db, _TABLE_NAMES)}
     for name in sorted(_table_names() - present):
         raise CorruptIndex(f"{path} lacks the table {name}; restore a backup, or index again", path)
@@ -107,12 +107,12 @@ def _table_names() -> frozenset[str]:
 
 
 def _refuse_altered(db: apsw.Connection, path: str, version: int) -> None:
-    """`CorruptIndex` unless the tables are those of a schema."""
+    """`CorruptIndex` unless our tables are exactly those of the schema with this number."""
     untrusted.refuse_altered(db, path, empty_index(version))
 
 
 def empty_index(version: int | None = None) -> apsw.Connection:
-    """A database in memory with the tables of a schema, by default the newest, and without rows."""
+    """An empty database in memory with the tables of a schema, by default the newest."""
     made = apsw.Connection(":memory:")
     for migration in _migrations()[:version]:
         migration.apply(made)
@@ -120,7 +120,7 @@ def empty_index(version: int | None = None) -> apsw.Connection:
 
 
 def _version(db: apsw.Connection, path: str) -> int:
-    """The schema number of a file, 0 for an empty one; an error for a file that is not an index of ours."""
+    """The schema number of a file, or 0 for an empty file; an error for a file that is not an index."""
     if db.pragma("application_id") == APPLICATION_ID:
         version = int(db.pragma("user_version"))
         if version > len(_migrations()):
@@ -136,9 +136,10 @@ def _version(db: apsw.Connection, path: str) -> int:
 
 
 def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
-    """Whether a database of a connection is an index that can be asked.
+    """Whether a database of a connection is an index with the schema of this docindex.
 
-    An index of another schema number is an error, `SchemaTooNew` or `SchemaTooOld`, unless `newer` is False.
+    For an index with another schema, raises `SchemaTooNew` or `SchemaTooOld`; with ``newer=False`` returns
+    False.
     """
     if db.pragma("application_id", schema=schema) != APPLICATION_ID:
         return False
@@ -151,7 +152,7 @@ def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
 
 
 def recipe_of(db: apsw.Connection, path: str) -> Recipe:
-    """The parameters an index was built with."""
+    """The recipe that an index was built with."""
     found = [RECIPE.checked(row) for row in rows(db, RECIPE.select)]
     if len(found) != 1 or found[0] is None:
         raise CorruptIndex(f"the recipe in {path} is damaged; restore a backup, or index again", path)
@@ -190,7 +191,7 @@ def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:
 
 @lru_cache(maxsize=1)
 def _migrations() -> Sequence[Migration]:
-    """All steps in their order: from inside an installed package, or from beside it in a checkout."""
+    """All steps in order: from inside an installed package, or from the folder next to it in a checkout."""
     package = Path(__file__).parents[1]
     inside = package / "schema"
     folder = inside if inside.is_dir() else package.parent / "schema"

@@ -1,12 +1,11 @@
 """Look up hashes in the inverted index: which contents have them.
 
-Takes sorted hashes, and yields each of them with the contents that have it; or yields all postings in the
-order of their hashes. Only the high bits of hashes are compared, so each result is a candidate that the
-caller must confirm. Results include contents that were removed and are still in a segment: see `dead`.
+Takes sorted hashes, and yields pairs of a hash and a content that has it; or yields all postings in the order
+of their hashes. Only the high bits of hashes are compared, so each result is a candidate that the caller must
+confirm. Results may include removed contents that are still in a segment: see `dead`.
 
-While segments are being merged, every key lies in exactly one of them. These functions therefore treat
-sources and targets like any other segment. They must run inside a transaction that the caller opened, and
-must never write.
+During a merge each key is in exactly one segment, so these functions treat sources and targets like any other
+segment. They run inside the caller's transaction, and must never write.
 """
 
 from collections.abc import Iterator
@@ -33,10 +32,10 @@ _FIRST_BLOCKS = 512
 
 
 def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
-    """Find sorted hashes; yields pairs of arrays: the place of a hash among `hashes`, and a content.
+    """Look up sorted hashes. Yields pairs of arrays: places in `hashes`, and contents that have them.
 
-    Hashes are compared by their high bits only. The result comes in pieces, because for hashes that most
-    texts have it may be larger than memory: a piece ends once it has about 2^20 postings.
+    Hashes are compared by their high bits only. The result comes in pieces of about 2^20 postings, because it
+    may be larger than memory for hashes that most texts have.
     """
     for segment in all_segments(db):
         prefixes = hashes >> np.uint64(64 - segment.hash_bits)
@@ -49,12 +48,12 @@ def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
             keys = chosen_blocks(db, segment, wanted)
             places, contents = _matches(segment, keys, prefixes[begin:end])
             yield places + begin, contents
-            # Next, as many blocks as hold 2^20 keys if they are like the ones before.
+            # Next, read as many blocks as hold 2^20 keys if they are as full as the previous blocks.
             begin, at_once = end, max(1, min(8 * at_once, len(wanted) * KEYS_IN_MEMORY // (len(keys) + 1)))
 
 
 def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
-    """The places of those sorted prefixes that some keys have, and the contents of these keys."""
+    """The places of the sorted prefixes that occur among the keys, and the contents of these keys."""
     least = prefixes << np.uint64(segment.local_bits)
     begins = np.searchsorted(keys, least)
     counts = np.searchsorted(keys, least | np.uint64((1 << segment.local_bits) - 1), "right") - begins
@@ -62,10 +61,10 @@ def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
 
 
 def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
-    """All postings, ordered by hash, then by content, dead contents included; and how many bits hashes have.
+    """The number of bits of a hash, and all postings (also of dead contents) by hash, then by content.
 
-    The postings come in pieces of about 2^20. All postings of a hash are in one piece, which is as large as
-    that takes.
+    The postings come in pieces of about 2^20. All postings of a hash are in the same piece, which may
+    therefore be larger.
     """
     segments = all_segments(db)
     first = min((segment.first for segment in segments), default=0)
@@ -89,7 +88,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
                     ]
                 )
                 keys.sort()
-                # Two hashes may have become equal because one of them lost bits.
+                # Two hashes may have become equal, because hashes are cut to the same number of bits.
                 keys = keys[np.append(True, keys[1:] != keys[:-1])]
                 local = (keys & np.uint64((1 << local_bits) - 1)).astype(np.int64)
                 yield PostingArrays(keys >> np.uint64(local_bits) << np.uint64(64 - bits), local + first)
@@ -98,7 +97,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
 
 
 def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> PostingArrays:
-    """The postings of a segment whose hashes begin with the bits `part`, of which there are `parts_bits`."""
+    """The postings of a segment whose hashes begin with the number `part`, which has `parts_bits` bits."""
     finer = segment.block_bits - parts_bits
     if finer >= 0:
         return postings_in(segment, blocks_of(db, segment, part << finer, (part + 1) << finer))
@@ -109,7 +108,7 @@ def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> 
 
 
 def document_frequencies(db: apsw.Connection) -> I64:
-    """How many contents that still exist have each hash; largest number first."""
+    """How many existing contents have each hash; the largest number first."""
     gone = dead(db)
     counts = [np.empty(0, np.int64)]
     _, pieces = by_hash(db)

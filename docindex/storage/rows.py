@@ -1,8 +1,8 @@
 """Run statements, check the types of what they return, and compute the checksums of rows.
 
-Every statement names its tables as those of `main`: a temporary table of the host with the same name is
-another table, and `host_connection` can put an attached database in the place of `main`. Must never trust the
-values in a file, nor know what they mean.
+Every statement names its tables as those of `main`. So a temporary table of the host with the same name is
+not used, and `host_connection` can replace `main` by an attached database. Must never trust the values in a
+file, and must never know what they mean.
 """
 
 import struct
@@ -21,10 +21,10 @@ Bindings = Sequence[Any]
 
 
 def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a statement, one by one, after checking the types of their columns.
+    """Yield the rows of a statement one by one, and check the types of their values.
 
-    SQLite checks the type of a column when it writes, not when it reads: a damaged file can return a blob
-    for an integer, or a text that is not UTF-8. `CorruptIndex` for a type that the schema does not allow.
+    SQLite checks types when it writes, not when it reads: a damaged file can return a blob instead of an
+    integer, or a text that is not UTF-8. Raises `CorruptIndex` for a type that the schema does not allow.
     """
     kinds: list[set[type] | None] | None = None
     try:
@@ -40,7 +40,7 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
 
 
 def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement, checked as `stream` does, in a third of the time."""
+    """All rows of a statement, with the checks of `stream`, in a third of the time."""
     try:
         cursor = db.execute(statement, bindings)
         first = next(cursor, None)
@@ -59,12 +59,12 @@ def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[t
 def rows_for(
     db: apsw.Connection, statement: str, wanted: I64, bindings: Bindings = ()
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement whose first binding, ``carray(?)``, is an array, which may be empty."""
+    """The rows of a statement whose first binding, for ``carray(?)``, is the array `wanted`."""
     return rows(db, statement, (apsw.carray(wanted), *bindings)) if len(wanted) else []
 
 
 def _kinds(cursor: apsw.Cursor) -> list[set[type] | None]:
-    """The types allowed in each column of a result; None for a column that no table declares."""
+    """The types allowed in each column of a result; None for a column that is not a column of a table."""
     return [
         ({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
         if declared in _KINDS
@@ -78,13 +78,13 @@ def _damaged(db: apsw.Connection, statement: str) -> CorruptIndex:
 
 
 def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
-    """The first column of the first row, or None without a row."""
+    """The first column of the first row, or None if there is no row."""
     found = rows(db, statement, bindings)
     return found[0][0] if found else None
 
 
 def counter(db: apsw.Connection, table: str) -> int:
-    """The largest id that a table ever gave; 0 before the first."""
+    """The largest id that a table has ever used; 0 if it has not used any."""
     found = value(db, "select seq from main.sqlite_sequence where name = ?", (table,))
     if found is None:
         return 0
@@ -107,10 +107,10 @@ _NULL, _INTEGER, _TEXT, _BLOB = b"\0", 1, 2, 3
 
 
 def row_sum(*values: Any) -> int:
-    """The checksum of a row with these values: the schema file specifies its bytes.
+    """The checksum of a row with these values, as `schema/0001_first.sql` specifies it.
 
-    It depends on the values alone, never on how a version of Python prints them. `TypeError` for a value
-    that SQLite would store as another type, such as a number of numpy.
+    It depends only on the values, never on how a version of Python prints them. `TypeError` for a value that
+    SQLite would store as another type, such as a numpy integer.
 
     >>> row_sum(1, "a", None, b"")
     -3341366732432730841

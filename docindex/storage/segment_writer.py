@@ -1,11 +1,11 @@
 """Write the inverted index: store postings as a new segment, and merge segments.
 
 Each commit adds one segment. Segments of similar size are merged into one, a bounded number of postings in
-each commit. A merge moves keys from its sources into its target, one range of hashes after the other, so
-that at any time every key lies in exactly one segment and readers need not know about the merge. It drops
-the keys of contents that no longer exist.
+each commit. A merge moves keys from its sources into its target, one range of hashes after another. So each
+key is always in exactly one segment, and readers need not know about the merge. A merge deletes the keys of
+removed contents.
 
-Takes a connection that is inside a transaction of the caller, and must never commit.
+Takes a connection that is inside the caller's transaction, and must never commit.
 """
 
 import itertools
@@ -37,14 +37,13 @@ from docindex.storage.segments import (
 
 _BLOCK = KEYS_PER_BLOCK
 
-# A merge begins when this many segments are of similar size, that is, equal to within this factor.
+# A merge begins when this many segments have similar sizes: sizes that differ by less than this factor.
 _FANOUT = 4
 # All segments with fewer postings count as similar.
 _LEAST = 4096
 
-# How many postings a commit merges in addition to storing its own: a multiple of its own, so that merging
-# keeps up (each posting is merged once for each time the index grows by the factor `_FANOUT`), and at least
-# a fixed number.
+# How many older postings a commit merges: a multiple of its own postings, and at least a fixed number. So
+# merging keeps up: each posting is merged once for each time that the index grows by the factor `_FANOUT`.
 _MERGED_PER_POSTING = 12
 _MERGED_AT_LEAST = 1 << 15
 
@@ -56,12 +55,12 @@ _INSERT_BLOCK = "insert into main.posting (id, keys) values (?, ?)"
 
 
 def add_postings(db: apsw.Connection, postings: NewPostings) -> None:
-    """Store postings as one segment, then merge a bounded number of older ones. Overwrites the hashes."""
+    """Store postings as a new segment, then merge some older postings. Overwrites the given hashes."""
     size = len(postings.hashes)
     if size:
         first, last = int(postings.contents[0]), int(postings.contents[-1])
         layout = Segment(0, first, last, POSTING_HASH_BITS, 0, 0, None, None)
-        # The hashes are changed in place: those of one long document may take a hundred megabytes.
+        # Change the hashes in place: the hashes of a long document may take a hundred megabytes.
         keys = postings.hashes
         keys >>= np.uint64(64 - layout.hash_bits)
         keys <<= np.uint64(layout.local_bits)
@@ -74,10 +73,10 @@ def add_postings(db: apsw.Connection, postings: NewPostings) -> None:
 
 
 def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool:
-    """Merge about `budget` postings; returns False if there is nothing to merge.
+    """Merge about `budget` postings. Returns False if there is nothing to merge.
 
-    With `everything`, all segments are merged into one, and a single segment is rewritten if it has postings
-    of dead contents.
+    With ``everything=True``, merges all segments into one, and rewrites a single segment if it may have
+    postings of dead contents.
     """
     merged = False
     while budget > 0:
@@ -95,7 +94,7 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
             continue
         if not under_way:
             break
-        # The smallest merge goes first: it removes the most segments for the work.
+        # Work on the smallest merge first: it removes the most segments for the least work.
         target = min(under_way, key=lambda segment: segment.postings)
         budget -= _move(db, target, sources_of(segments, target), min(budget, KEYS_IN_MEMORY))
         merged = True
@@ -103,7 +102,7 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
 
 
 def _similar(segments: Iterable[Segment]) -> list[Segment]:
-    """The smallest segments of similar size of which there are enough to merge; empty if there are not."""
+    """The smallest segments of similar size, if there are enough of them to merge; else an empty list."""
     levels: dict[int, list[Segment]] = {}
     for segment in segments:
         if segment.target is None and segment.moved is None:
@@ -113,7 +112,7 @@ def _similar(segments: Iterable[Segment]) -> list[Segment]:
 
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
-    # A content that was removed before the oldest segment was made is in no segment.
+    # If a content was removed before the oldest segment was made, it is in no segment.
     db.execute("delete from main.dead where segment < ?", (segments[0].id if segments else 1 << 62,))
     in_segments = "select 1 from main.dead where segment <= ? limit 1"
     dead = value(db, in_segments, (segments[-1].id,)) if segments else None
@@ -136,9 +135,9 @@ def _begin_merge(db: apsw.Connection, sources: Sequence[Segment]) -> None:
 
 
 def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budget: int) -> int:
-    """Move the next range of hashes into a target; returns how many postings it had, at least 1."""
-    # A range ends where a block ends in each of the segments. (A target has at least as many blocks as its
-    # sources, except sources that have lost most of their postings since they were made.)
+    """Move the next range of hashes into a target. Returns how many postings it had, at least 1."""
+    # A range ends where a block ends in every segment. (A target usually has at least as many blocks as each
+    # of its sources. It has fewer if a source has lost most of its postings.)
     bits = min(segment.block_bits for segment in (target, *sources))
     begin = target.moved or 0
     share = max(1, budget * (1 << bits) // max(1, target.postings))
@@ -162,7 +161,7 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     )
     if complete:
         db.execute("delete from main.segment where target = ?", (target.id,))
-        # A content that was removed before the oldest segment was made has no postings left.
+        # If a content was removed before the oldest segment was made, it has no postings left.
         db.execute("delete from main.dead where segment < (select min(id) from main.segment)")
     return max(1, len(moved.hashes))
 
@@ -183,19 +182,19 @@ def _create(
     db.execute(_INSERT_SEGMENT, row)
     number = db.last_insert_rowid()
     if number > MAX_SEGMENT:
-        damaged_segments(f"segment {number} has a number that cannot be", db.filename)
+        damaged_segments(f"segment {number} has an impossible number", db.filename)
     return Segment(number, *row)
 
 
 def _write(db: apsw.Connection, segment: Segment, keys: U64) -> None:
-    """Store ascending keys as rows, one for each block that has any. Repeated keys are stored once."""
+    """Store ascending keys, one row for each block that has keys. Repeated keys are stored once."""
     begin = 0
     while begin < len(keys):
         end = begin + KEYS_IN_MEMORY
         if end < len(keys):  # end where the last whole block ends
             last_block = int(keys[end]) >> segment.stored_bits
             end = int(np.searchsorted(keys, np.uint64(last_block << segment.stored_bits)))
-            if end <= begin:  # one block has all of them; `_create` makes no such segment
+            if end <= begin:  # all of them are in one block; `_create` makes no such segment
                 end = len(keys)
         db.executemany(_INSERT_BLOCK, _block_rows(segment, keys[begin:end]))
         begin = end
@@ -203,7 +202,7 @@ def _write(db: apsw.Connection, segment: Segment, keys: U64) -> None:
 
 def _block_rows(segment: Segment, keys: U64) -> Iterator[tuple[int, bytes]]:
     keys = keys[np.append(True, keys[1:] != keys[:-1])]
-    # Where all 64 bits are stored, numpy shifts by 64 bits to 0, which is the only block.
+    # If all 64 bits are stored, numpy's shift by 64 bits gives 0, which is the only block.
     blocks = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
     begins = np.flatnonzero(np.diff(blocks, prepend=-1))
     data = packed(keys & np.uint64((1 << segment.stored_bits) - 1), segment.width)

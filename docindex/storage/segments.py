@@ -1,13 +1,13 @@
 """Read the segments of the inverted index: their layout, and the keys in their blocks.
 
 The inverted index says which contents have a hash. It consists of segments; each commit adds one. A segment
-is a sorted list of *keys*, one for each *posting* (a hash, and a content that has it). A key is the high bits
-of the hash, followed by the content's number counted from the segment's first content. The keys are cut by
-their highest bits into *blocks* of a few hundred keys, and each block is one row of `posting`. The bits that
-name a block are the same in all its keys, so they are not stored.
+is a sorted list of *keys*, one for each *posting* (a hash and a content that has it). A key is the high bits
+of the hash, followed by the content's id minus the segment's first content. The keys are divided by their
+highest bits into *blocks* of a few hundred keys, and each block is one row of `posting`. These highest bits
+are the number of the block. They are the same in all its keys, so they are not stored.
 
 Takes a connection that is inside a transaction; returns segments, their keys, or postings as arrays. Checks
-what it reads: a row that no writer makes raises `CorruptIndex`. Must never write.
+every row: a row that no writer makes raises `CorruptIndex`. Must never write.
 """
 
 import dataclasses
@@ -22,22 +22,22 @@ from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import unpacked
 from docindex.storage.rows import rows
 
-# A new segment stores this many bits of each hash. Two different hashes agree in 32 bits once in
-# 2^32 / postings look-ups: once in 900 hashes at five million postings. That costs one candidate, which the
-# forward index then rejects. With 40 bits each posting takes a byte more: the file grows by 4% of the size of
-# the texts, and the answers are no better.
+# A new segment stores this many bits of each hash. With 32 bits, one look-up in 2^32 / postings meets a
+# different hash with the same bits: one in 900 with five million postings. That costs one candidate, which
+# the forward index then rejects. With 40 bits each posting would take one more byte: the file would grow by
+# 4% of the size of the texts, and the answers would be the same.
 POSTING_HASH_BITS = 32
 
-# The id of a block's row is a positive number of 63 bits: 31 for the segment, and the rest for the block.
+# The id of a block's row is a positive number of 63 bits: 31 bits for the segment, and 32 for the block.
 MAX_BLOCK_BITS = 31
 MAX_SEGMENT = (1 << 31) - 1
 
 # The average block of a new segment has at most this many keys. Each block is a row, which takes 12 bytes
-# besides its keys; a look-up reads the whole block.
+# in addition to its keys; a look-up reads the whole block.
 KEYS_PER_BLOCK = 256
 
-# At most this many keys are in memory at a time, whatever is read, merged or written. With the arrays that
-# are computed from them, they take 60 MB.
+# Reading, merging and writing hold at most this many keys in memory at a time. With the arrays that are
+# computed from them, they take 60 MB.
 KEYS_IN_MEMORY = 1 << 20
 
 _BLOCKS_AT_A_TIME = 4096
@@ -49,7 +49,7 @@ _BLOCKS_BY_ID = "select p.id, p.keys from carray(?) as wanted join main.posting 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Segment:
-    """One row of the table `segment`, and the layout of keys that follows from it.
+    """One row of the table `segment`, and the layout of its keys.
 
     The fields are the columns of the table, in their order.
 
@@ -62,26 +62,26 @@ class Segment:
     first: int
     """The smallest content that its postings may have."""
     last: int
-    """The largest."""
+    """The largest content that its postings may have."""
     hash_bits: int
     """How many high bits of a hash its keys have."""
     block_bits: int
-    """How many of these name the block."""
+    """How many of these bits are the number of the block."""
     postings: int
-    """How many keys were put into it."""
+    """How many keys were put into the segment."""
     target: int | None
     """The id of the segment that this one is being merged into."""
     moved: int | None
-    """In a target whose merge is under way: how much of the range of hashes has been moved into it."""
+    """In the target of an unfinished merge: how many blocks have been moved (see the schema). Else None."""
 
     @property
     def local_bits(self) -> int:
-        """How many low bits of a key hold the content's number."""
+        """How many low bits of a key are the content's id minus `first`."""
         return (self.last - self.first).bit_length()
 
     @property
     def stored_bits(self) -> int:
-        """How many bits of a key are stored: all except those that name the block."""
+        """How many bits of a key are stored: all except the number of the block."""
         return self.hash_bits - self.block_bits + self.local_bits
 
     @property
@@ -91,7 +91,7 @@ class Segment:
 
     @property
     def possible_postings(self) -> int:
-        """How many postings it has. A damaged number is limited to what its blocks can hold."""
+        """How many postings the segment has. A damaged number is limited to what its blocks can hold."""
         return min(self.postings, KEYS_PER_BLOCK << self.block_bits)
 
     def row(self, block: int) -> int:
@@ -99,7 +99,7 @@ class Segment:
         return (self.id << 32) + block
 
     def keys(self, found: "PostingArrays") -> U64:
-        """The keys that this segment has for postings of another segment."""
+        """The keys of this segment for postings that were read from another segment."""
         local = (found.contents - self.first).astype(np.uint64)
         return ((found.hashes >> np.uint64(64 - self.hash_bits)) << np.uint64(self.local_bits)) | local
 
@@ -114,21 +114,21 @@ _SEGMENTS = f"select {', '.join(SEGMENT_COLUMNS)} from main.segment order by id"
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class PostingArrays:
-    """Postings as two arrays of equal length. Only the stored high bits of a hash are set."""
+    """Postings as two arrays of equal length. The bits of a hash that are not stored are 0."""
 
     hashes: U64
     contents: I64
 
 
 def all_segments(db: apsw.Connection) -> list[Segment]:
-    """All segments, oldest first. Their numbers are checked, so that callers can compute with them."""
+    """All segments, the oldest first. Their numbers are checked, so callers can rely on them."""
     segments = {row[0]: Segment(*row) for row in rows(db, _SEGMENTS)}
     targets = {segment.target for segment in segments.values()}
     for segment in segments.values():
         if not (_has_possible_layout(segment) and _has_possible_merge(segment, segments)):
             damaged_segments(f"segment {segment.id} has impossible numbers", db.filename)
         if segment.moved is not None and segment.id not in targets:
-            damaged_segments("a segment is being merged from no others", db.filename)
+            damaged_segments("a segment is the target of a merge that has no sources", db.filename)
     return list(segments.values())
 
 
@@ -144,7 +144,7 @@ def _has_possible_layout(segment: Segment) -> bool:
 
 
 def _has_possible_merge(segment: Segment, segments: dict[int, Segment]) -> bool:
-    """Whether a segment has no target, or one that is being merged into; no target has a target itself."""
+    """Whether a segment has no target, or has the target of an unfinished merge and is not a target."""
     if segment.target is None:
         return True
     target = segments.get(segment.target)
@@ -163,12 +163,12 @@ def blocks_of(db: apsw.Connection, segment: Segment, first: int, last: int) -> U
 
 
 def chosen_blocks(db: apsw.Connection, segment: Segment, blocks: I64) -> U64:
-    """The keys of some of a segment's blocks, which are given in ascending order; the keys ascend, too."""
+    """The keys of the given blocks of a segment. Both the blocks and the keys are ascending."""
     return _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(blocks + segment.row(0)),)), db.filename)
 
 
 def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int]]:
-    """The keys of all blocks of a segment, ascending; yields a piece at a time, with its number of rows."""
+    """Yield the keys of all blocks of a segment, ascending, in pieces, each with its number of rows."""
     last = segment.row(-1)
     while found := rows(db, _NEXT_BLOCKS, (last, segment.row(1 << segment.block_bits), _BLOCKS_AT_A_TIME)):
         yield _decoded(segment, found, db.filename), len(found)
@@ -176,7 +176,7 @@ def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int
 
 
 def postings_in(segment: Segment, keys: U64) -> PostingArrays:
-    """The postings that keys of a segment stand for."""
+    """The postings that some keys of a segment represent."""
     hashes = (keys >> np.uint64(segment.local_bits)) << np.uint64(64 - segment.hash_bits)
     return PostingArrays(hashes, segment.contents(keys))
 
@@ -187,7 +187,7 @@ def damaged_segments(problem: str, path: str) -> NoReturn:
 
 
 def _decoded(segment: Segment, found: Sequence[tuple[int, bytes]], path: str) -> U64:
-    """The keys in some rows of a segment, checked to be in ascending order."""
+    """The keys in some rows of a segment. Checks that they are ascending."""
     if not found:
         return np.empty(0, np.uint64)
     lengths = np.array([len(data) for _, data in found], np.int64)

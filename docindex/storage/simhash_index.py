@@ -1,13 +1,14 @@
 """Find the contents whose simhash differs from a given one in at most a few bits.
 
-A simhash has 64 bits, which are cut into three blocks. If two simhashes differ in d bits, there is a block in
-which they differ in few. So all values that differ from a block in few bits are looked up in an index on that
-block, and the simhashes found there are compared in full. If that is more work than reading all simhashes,
-all are read. Either way the result is exactly the contents within the distance.
+A simhash has 64 bits, which are divided into three blocks. If two simhashes differ in d bits, there is a
+block in which they differ in at most d / 3 bits. So for each block, all values that differ from the query's
+block in few bits are looked up in an index on that block, and the simhashes found are compared in full. If
+that is more work than reading all simhashes, all are read. In both cases the result is exactly the contents
+within the distance.
 
-Takes simhashes and a distance; returns contents and their distances as arrays. Must run inside a transaction
-that its caller opened. Must never read a row of `content`, which is long: the indexes hold everything that is
-needed. Must never trust that a column holds integers.
+Takes simhashes and a distance; returns contents and their distances as arrays. Runs inside the caller's
+transaction. Must never read a row of `content`, which is long: the indexes hold everything that is needed.
+Must never trust that a column holds integers.
 """
 
 import functools
@@ -71,12 +72,13 @@ def near_simhashes(
 ) -> tuple[I64, I64, I64]:
     """Find all contents within a distance of simhashes, as three arrays.
 
-    The arrays hold the place of the simhash among `simhashes`, the content, and the distance. They are
-    ordered by place, then by distance, then by content. Raises `ValueError` for a distance outside 0..63.
+    The arrays hold the place of the simhash in `simhashes`, the content, and the distance. They are ordered
+    by place, then by distance, then by content. `ValueError` for a distance below 0 or above 63.
 
     One simhash among a million contents takes 0.1 ms up to distance 4 and 0.6 ms at distance 8. Beyond 20 all
     simhashes are read, which takes 0.2 s. A million simhashes among a million contents take 1.4 s at distance
-    3 and 8 s at distance 6. Besides the result, memory stays at 200 MB, however many there are.
+    3 and 8 s at distance 6. Apart from the result, memory stays at
+    200 MB, whatever their number.
     """
     if not 0 <= operator.index(distance) < 64:
         raise ValueError(f"a distance of {distance}: expected 0 to 63, the number of bits that may differ")
@@ -94,20 +96,21 @@ def near_simhashes(
 
 
 def _min_contents(queries: int, distance: int) -> int:
-    """The number of contents from which looking up is no more work than reading all of them."""
+    """The smallest number of contents for which looking up is no more work than reading all of them."""
     work, share = 0, 0.0
     for (_, width), most in zip(_BLOCKS, _most_flips(distance), strict=True):
         values = sum(math.comb(width, flipped) for flipped in range(most + 1))
         work += queries * (_PROBE * values + _STATEMENT * (values > 0))
-        share += queries * values / (1 << width)  # the share of contents that are found, and so read
+        share += queries * values / (1 << width)  # the share of contents that are found and read
     return math.ceil(work / (1 - share)) if share < 1 else _NEVER
 
 
 def _most_flips(distance: int) -> tuple[int, ...]:
-    """For each block, in how many bits the values that are looked up may differ; -1 for no look-up.
+    """For each block, the number of bits in which a value may differ to be looked up; -1 for no look-up.
 
-    Add 1 to each number: the sum is the distance plus 1. So a simhash that differs in more bits than that in
-    every block is beyond the distance. The last blocks, which are narrower, get the larger numbers.
+    If 1 is added to each number, their sum is the distance plus 1. So a simhash that differs in more bits
+    than this in every block is beyond the distance. The last blocks, which are narrower, get the larger
+    numbers.
 
     >>> _most_flips(3), _most_flips(0)
     ((0, 0, 1), (-1, -1, 0))
@@ -117,7 +120,7 @@ def _most_flips(distance: int) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=16)
 def _flips(width: int, most: int) -> U64:
-    """All numbers that have at most `most` bits set, only among the highest `width` bits; ascending."""
+    """All numbers with at most `most` bits set, all of them among the highest `width` bits; ascending."""
     found = np.zeros(1, np.uint64)
     for bit in range(64 - width, 64):
         found = np.append(found, found[np.bitwise_count(found) < most] | np.uint64(1 << bit))
@@ -126,7 +129,7 @@ def _flips(width: int, most: int) -> U64:
 
 
 def _rotated(turn: int) -> str:
-    """The expression of an index, as in the schema. It needs a mask because SQLite shifts the sign in."""
+    """A rotated simhash in SQL, as in the schema. The mask removes the sign bits that SQLite shifts in."""
     return f"((simhash << {turn}) | ((simhash >> {64 - turn}) & {(1 << turn) - 1}))" if turn else "simhash"
 
 
@@ -180,14 +183,14 @@ def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> It
 
 
 def _within(simhashes: U64, one: np.uint64, distance: int) -> tuple[I64, I64]:
-    """The places of the simhashes within a distance of one, and their distances."""
+    """The places of the simhashes within a distance of the simhash `one`, and their distances."""
     distances = np.bitwise_count(simhashes ^ one)
     which = np.flatnonzero(distances <= distance)
     return which, distances[which].astype(np.int64)
 
 
 def _cheapest_design(queries: int, count: int, distance: int) -> TableDesign | None:
-    """The tables that make this number of queries and contents cheapest; None if no tables are cheapest."""
+    """The cheapest tables for this number of queries and contents; None if using no tables is cheaper."""
     log2 = math.log2(max(1, count))
 
     def nanoseconds(design: TableDesign | None) -> float:
@@ -197,7 +200,7 @@ def _cheapest_design(queries: int, count: int, distance: int) -> TableDesign | N
         a_table = _SORTED * count + queries * (_LOOKED_UP * pieces + _CANDIDATE * design.candidates(log2))
         return design.tables * a_table
 
-    # A design without blocks is left out: it is a single table, in which every value is a candidate.
+    # Leave out designs without blocks: they are a single table, in which every value is a candidate.
     return min(
         (None, *(design for design in useful_designs(64, distance, log2) if design.blocks)), key=nanoseconds
     )
@@ -210,7 +213,7 @@ def _integer_pairs(
 
     Raises `CorruptIndex` for a value that is not an integer: an `array` refuses all other types. It reads a
     million pairs in 0.2 s and 16 MB. Checking row by row takes 0.5 s; `fetchall` takes 0.2 s and 300 MB
-    before any check; letting SQLite join all values into one long text takes 0.15 s.
+    before any check. If SQLite joins all values into one long text, it takes 0.15 s.
     """
     flat = itertools.chain.from_iterable(db.execute(statement, bindings))
     while True:

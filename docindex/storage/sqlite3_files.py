@@ -1,8 +1,8 @@
 """Find the index files that a connection of Python's sqlite3 has open, and open them for reading with apsw.
 
-Python's sqlite3 and apsw are two copies of SQLite in one process. When either closes a file, Unix drops all
-locks that the process has on that file, also those of the other copy. So what is opened here stays open until
-the process ends. Must never write.
+Python's sqlite3 and apsw are two copies of SQLite in one process. When one of them closes a file, Unix drops
+all locks of the process on that file, also the locks of the other copy. So every file that is opened here
+stays open until the process ends. Must never write.
 """
 
 import atexit
@@ -23,13 +23,13 @@ class AttachedFiles(NamedTuple):
     """The databases of a connection."""
 
     names: list[str]
-    """The names of all but `temp`, in the order in which SQLite searches them."""
+    """The names of all databases except `temp`, in the order in which SQLite searches them."""
     indexes: dict[str, str]
-    """The paths of those that are indexes, by their names."""
+    """The paths of the databases that are indexes, by name."""
 
 
 def attached_files(connection: sqlite3.Connection) -> AttachedFiles:
-    """The databases that a connection has attached now."""
+    """The databases of a connection, as attached now."""
     cursor, texts = connection.cursor(), connection.text_factory
     cursor.row_factory, connection.text_factory = None, str
     try:
@@ -37,7 +37,7 @@ def attached_files(connection: sqlite3.Connection) -> AttachedFiles:
         indexes = {}
         for name, path in files:
             quoted = name.replace('"', '""')
-            # A file that is locked, or is not a database, is a matter for the statements that use it.
+            # Ignore a file that is locked, or is not a database: a statement that uses it gets the error.
             with contextlib.suppress(sqlite3.DatabaseError):
                 ((application,),) = cursor.execute(f'pragma "{quoted}".application_id')
                 if path and application == migrations.APPLICATION_ID:
@@ -53,7 +53,7 @@ _anchors: list[sqlite3.Connection] = []
 
 
 def shared_store(path: str) -> Store:
-    """The read-only store for a file that sqlite3 has open as well: one for the process, never closed."""
+    """The read-only store for a file that sqlite3 has open too. It is shared, and is never closed."""
     absolute = Path(path).absolute()
     try:
         status = absolute.stat()
@@ -67,7 +67,7 @@ def shared_store(path: str) -> Store:
             uri = f"{absolute.as_uri()}?mode=ro"
             anchor = sqlite3.connect(uri, uri=True, check_same_thread=False)
             _anchors.append(anchor)
-            # It fails in a folder that cannot be written, where there are no locks to keep.
+            # This fails in a folder without write permission. There are no locks to keep there.
             with contextlib.suppress(sqlite3.OperationalError):
                 anchor.execute("select 1 from sqlite_schema").fetchall()
             store = Store(str(absolute), readonly=True, durability="full", timeout_s=_TIMEOUT_S)

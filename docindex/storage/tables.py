@@ -1,4 +1,4 @@
-"""The tables whose rows have a checksum: their columns, defined once, and the statements that name them.
+"""Define the tables whose rows have a checksum: their columns, and the statements that read and write rows.
 
 A row is a named tuple with a field for each column, in the order of the schema and without `sum`. Must never
 know what the values mean.
@@ -89,20 +89,20 @@ class FileRow(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SummedTable(Generic[R]):
-    """A table with a column `sum`, and the named tuple that its rows are."""
+    """A table with a column `sum`, and the named tuple for its rows."""
 
     name: str
     row: type[R]
     insert: str
-    """Inserts a row and its sum: `with_sum` gives the bindings."""
+    """The statement that inserts a row and its sum: `with_sum` gives the bindings."""
     replace: str
-    """The same, instead of a row with the same key."""
+    """The same, but it replaces a row with the same key."""
     select: str
-    """Selects the columns of `row`, then the sum; a condition can follow."""
+    """The statement that selects the columns of `row` and the sum; a `where` clause can follow."""
 
     @classmethod
     def of(cls, name: str, row: type[R]) -> Self:
-        """The table with a name, and its statements.
+        """Build the statements of a table.
 
         >>> SummedTable.of("recipe", RecipeRow).select
         'select id, json, sum from main.recipe'
@@ -115,7 +115,7 @@ class SummedTable(Generic[R]):
         )
 
     def with_sum(self, row: R) -> tuple[Any, ...]:
-        """The values of a row, then its checksum."""
+        """The values of a row, followed by its checksum."""
         return (*row, row_sum(*row))
 
     def with_sums(self, rows: Iterable[R]) -> Iterator[tuple[Any, ...]]:

@@ -1,7 +1,8 @@
 """Store boilerplate and read the hashes to ignore: the only module that knows the table `boilerplate`.
 
-All k-grams of a template are stored, not only those that winnowing selects: at the border of a template the
-selection depends on the surrounding text. Must never make a sketch.
+Takes texts and their hashes; returns templates, or the hashes to ignore. All k-grams of a template are
+stored, not only those that winnowing selects: near the ends of a template the selection depends on the
+surrounding text. Must never compute a sketch.
 """
 
 import dataclasses
@@ -33,7 +34,7 @@ class Ignored:
     """The hashes that comparisons ignore, ascending."""
 
     templates: tuple[tuple[int, bytes], ...] = ()
-    """The ids of the templates, and the hashes of their texts: another file may have the same ids."""
+    """The id of each template, and the hash of its text."""
     hashes: U64 = dataclasses.field(default_factory=_NOTHING.copy)
     """Hashes of fingerprints, as they are stored."""
     shingles: U64 = dataclasses.field(default_factory=_NOTHING.copy)
@@ -63,7 +64,7 @@ def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: 
 
 
 def remove_template(db: apsw.Connection, name: str) -> bool:
-    """Remove a template by its name or its text. False if there is no such template."""
+    """Remove a template by its name or its text. Returns False if there is no such template."""
     return (
         value(
             db,
@@ -83,7 +84,7 @@ def templates(db: apsw.Connection) -> list[Template]:
 
 
 def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
-    """All hashes to ignore. Returns `known` if it still holds."""
+    """All hashes to ignore. Returns `known` if the templates have not changed since."""
     ids = tuple(rows(db, "select id, hash from main.boilerplate order by id"))
     if ids == known.templates:
         return known

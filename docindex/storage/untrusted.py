@@ -1,9 +1,9 @@
 """Open a file from an untrusted source safely: `docindex.open(path, trusted=False)`.
 
-Sets a connection up so that nothing in the file's schema runs, as SQLite advises
-(https://sqlite.org/security.html): a schema that may call only harmless functions, no triggers, no views,
-checked cells, low limits, an authorizer. Then checks that our tables are as our scripts make them. Must never
-change the file.
+Sets up a connection so that nothing in the file's schema runs, as SQLite advises
+(https://sqlite.org/security.html): only harmless functions in the schema, no triggers, no views, checked
+cells, low limits, an authorizer. Then checks that our tables are as our scripts make them. Must never change
+the file.
 """
 
 import contextlib
@@ -21,9 +21,9 @@ _SWITCHES = {
     apsw.SQLITE_DBCONFIG_ENABLE_VIEW: 0,
 }
 
-# The limits that SQLite advises, raised where docindex needs more: for the long text of a template, for a
-# row with many columns, and for the file that `vacuum` attaches. Statements come from docindex and from the
-# host, values from the file.
+# The limits that SQLite advises. Some are higher, because docindex needs more: for the long text of a
+# template, for a row with many columns, and for the file that `vacuum` attaches. Statements come from
+# docindex and from the host; values come from the file.
 _LIMITS = {
     apsw.SQLITE_LIMIT_LENGTH: 100_000_000,
     apsw.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -46,7 +46,7 @@ _SCHEMA = (
 _ALLOWED = {
     *(apsw.SQLITE_READ, apsw.SQLITE_SELECT, apsw.SQLITE_RECURSIVE),
     *(apsw.SQLITE_INSERT, apsw.SQLITE_UPDATE, apsw.SQLITE_DELETE, apsw.SQLITE_TRANSACTION),
-    # To make a new index; `migrating` lifts the authorizer.
+    # These make a new index. (`migrating` switches the authorizer off.)
     *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_REINDEX),
 }
 _PRAGMAS = {
@@ -57,7 +57,7 @@ _PRAGMAS = {
 
 
 def guard(db: apsw.Connection) -> None:
-    """Make sure that nothing in the file's schema runs on a connection, and that SQL can do little there."""
+    """Make sure that nothing in the file's schema runs on a connection, and restrict its statements."""
     for switch, setting in _SWITCHES.items():
         db.config(switch, setting)
     for limit, most in _LIMITS.items():
@@ -69,9 +69,9 @@ def guard(db: apsw.Connection) -> None:
 
 @contextlib.contextmanager
 def migrating(db: apsw.Connection) -> Iterator[None]:
-    """Lift the authorizer while a migration changes the tables, which were compared with ours just before.
+    """Switch the authorizer off while a migration changes the tables, which have just been checked.
 
-    `alter table` runs statements of SQLite's own. Triggers and views stay switched off.
+    `alter table` runs internal statements of SQLite. Triggers and views stay switched off.
     """
     before, db.authorizer = db.authorizer, None
     try:
@@ -91,8 +91,8 @@ def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> Non
             "added or changed; do not use the file, or open it with trusted=True if you know who changed it",
             path,
         )
-    # The whole tables with their indexes, because a false index hides rows. Only our tables: the check of
-    # another one may run as long as its maker likes.
+    # Check whole tables with their indexes, because a false index hides rows. Check only our tables: somebody
+    # may have made another table so that its check never ends.
     for table in sorted(tables):
         for (finding,) in rows(db, f"pragma integrity_check({table})"):
             if finding != "ok":

@@ -1,7 +1,7 @@
-"""Run SQL that a caller wrote, and refuse what it must not do.
+"""Run SQL that a caller wrote, and refuse statements that are not allowed.
 
-Takes a connection, a statement and its bindings, and gives the rows. Must never let a statement write unless
-the caller asked for writing, whatever the statement says.
+Takes a connection, a statement and its bindings; returns the rows. Must never let a statement write unless
+the caller asked for writing.
 """
 
 import contextlib
@@ -14,11 +14,11 @@ import apsw
 from docindex.errors import ReadOnly
 
 UserBindings = Sequence[Any] | Mapping[str, Any]
-"""The values of a statement's parameters: in their order, or by their names."""
+"""The values of a statement's parameters: a sequence in their order, or a mapping from their names."""
 Where = str | tuple[str, Sequence[Any]]
-"""An SQL condition on the columns of `document`; as a pair, with the values of its question marks."""
+"""An SQL condition on the columns of `document`, or a pair of a condition and its bindings."""
 
-# Pragmas that report and change nothing. Some take an argument.
+# Pragmas that only report. Some take an argument.
 _PRAGMAS = {
     "application_id",
     "collation_list",
@@ -43,7 +43,7 @@ _READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_RECURSIVE}
 
 
 class Rows(list[tuple[Any, ...]]):
-    """The rows that a statement gave; `columns` holds the names of the columns."""
+    """The rows that a statement returned; `columns` holds the names of the columns."""
 
     def __init__(self, rows: Sequence[tuple[Any, ...]], columns: tuple[str, ...]) -> None:
         super().__init__(rows)
@@ -51,18 +51,18 @@ class Rows(list[tuple[Any, ...]]):
 
 
 class _Refused(Exception):
-    """SQLite says that the statement writes, or it is not the first statement."""
+    """The statement writes, or it is not the only statement."""
 
 
 SLIPS = (
     *(apsw.SQLError, apsw.BindingsError, apsw.TooBigError, apsw.MismatchError, apsw.RangeError),
     *(KeyError, TypeError, OverflowError, UnicodeError),
 )
-"""What wrong SQL and wrong bindings raise: errors of the caller, not of the file."""
+"""The errors that wrong SQL and wrong bindings raise: mistakes of the caller, not of the file."""
 
 
 def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
-    """The rows of one statement that reads.
+    """Run one statement that reads, and return its rows.
 
     Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
     does not fit its bindings.
@@ -80,7 +80,7 @@ def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
 
 
 def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
-    """The rows of statements that may change anything, run in the transaction that is open on `db`.
+    """Run statements that may change anything, in the transaction that is open on `db`; return their rows.
 
     Raises `ValueError` for SQL that SQLite refuses, and for statements that begin or end a transaction.
     """
@@ -105,7 +105,7 @@ def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Row
 
 @contextlib.contextmanager
 def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
-    """A cursor that runs one statement, which must read; any other raises `ReadOnly`."""
+    """A cursor that runs one statement that reads; any other statement raises `ReadOnly`."""
     before, cursor, statements = db.authorizer, db.cursor(), 0
 
     def inspect(cursor: apsw.Cursor, _sql: str, _bindings: UserBindings | None) -> bool:
@@ -132,7 +132,8 @@ def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
 def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[Any]]:
     """A condition on `document`, and its bindings; `ValueError` unless it is a single SQL expression.
 
-    Our own statements put the condition in brackets. The check makes sure that it cannot close them.
+    Our own statements put the condition in brackets. The check makes sure that the condition cannot close
+    them.
     """
     condition, bindings = (where, ()) if isinstance(where, str) else _parts(where)
     depth = 0
@@ -167,8 +168,8 @@ def _reason(error: BaseException) -> str:
     return f"there is no value for {error}" if isinstance(error, KeyError) else str(error)
 
 
-# The brackets and semicolons of SQL, and everything that can contain them without meaning them: strings,
-# quoted names, comments.
+# The brackets and semicolons of SQL, and the strings, quoted names and comments that may contain these
+# characters.
 _BRACKETS = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
 )

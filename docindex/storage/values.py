@@ -1,13 +1,13 @@
-"""Which values SQLite takes as they are: texts that it can hold, and 64 bits as a signed integer."""
+"""Check whether SQLite can store a text, and convert 64 bits to the signed integers of SQLite."""
 
 
 def can_be_stored(key: object) -> bool:
-    """Whether a key can be in a file at all; what cannot is asked for in vain, as in a dictionary."""
+    """Whether a value can be a key: a text that SQLite can store, without NUL and lone surrogates."""
     return isinstance(key, str) and "\0" not in key and encodes(key)
 
 
 def encodes(text: str) -> bool:
-    """Whether a text has no lone surrogates, so that it can be written as UTF-8."""
+    """Whether a text can be written as UTF-8: it has no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -16,5 +16,5 @@ def encodes(text: str) -> bool:
 
 
 def signed(bits: int) -> int:
-    """64 bits as SQLite stores them."""
+    """The signed integer that SQLite stores for 64 bits."""
     return bits - (1 << 64) if bits >> 63 else bits
