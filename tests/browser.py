@@ -15,7 +15,7 @@ FLAGS = [
 
 @contextlib.contextmanager
 def chromium(folder):
-    """Chromium, driven by its own driver; the test is skipped where there is none, but never in CI."""
+    """A running Chromium. Without Chromium the test is skipped, but in CI it fails."""
     if not (CHROMIUM and DRIVER):
         assert not os.environ.get("CI"), "chromium and chromedriver are missing"
         pytest.skip("chromium and chromedriver are missing")

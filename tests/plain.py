@@ -48,7 +48,7 @@ def winnow(hashes, window, *, robust):
 
 
 def safe_mod_p(hashes, p, window):
-    """Select the hashes that are 0 mod p, and those that end a window of hashes that are not."""
+    """Select the hashes that are 0 mod p, and the last hash of each window in which no hash is 0 mod p."""
     good = [hash_ % p == 0 for hash_ in hashes]
     return [
         i

@@ -1,4 +1,4 @@
-"""The README's table of commands and its list of exit codes, made from what the commands say themselves.
+"""Make the README's table of commands and its list of exit codes from the commands' own help texts.
 
 ``python -m tests.reference`` writes them into the README; a test compares.
 """
@@ -43,7 +43,7 @@ def summary(command):
 
 
 def written():
-    """The README with this section in it."""
+    """The text of the README with the present reference."""
     text = README.read_text("utf-8")
     return re.sub(f"(?s){BEGIN}.*{END}", lambda _: f"{BEGIN}\n{reference()}\n{END}", text)
 

@@ -1,4 +1,4 @@
-"""The house rules that a program can check: names, where SQL text stands, how long an argument list is."""
+"""The house rules that a program can check: names, SQL text only in storage, few parameters."""
 
 import ast
 import re
@@ -15,8 +15,8 @@ SQL = re.compile(
     r"rollback|savepoint|release|vacuum|analyze|reindex|explain)\s|\sfrom main\.|\bwhere\s.*\?",
     re.IGNORECASE | re.DOTALL,
 )
-# What SQLite asks of a virtual table is its declaration as SQL; a plugin is a host that speaks SQL to its
-# own connection.
+# SQLite wants the declaration of a virtual table as SQL. A plugin is a host that runs SQL on its own
+# connection.
 SPEAKS_SQL = ("storage/", "sql/virtual_tables.py", "plugins/")
 
 
@@ -57,7 +57,7 @@ def test_a_public_name_means_one_thing_in_the_whole_package():
     assert repeated(owners) == {}
 
 
-def test_no_two_modules_or_packages_have_one_name():
+def test_no_two_modules_or_packages_have_the_same_name():
     owners = defaultdict(set)
     for path, _ in modules():
         *folders, name = path.removesuffix(".py").split("/")
@@ -73,7 +73,7 @@ def docstrings(tree):
                     yield id(statement.value)
 
 
-def test_sql_text_stands_in_storage_only():
+def test_only_storage_contains_sql_text():
     found = []
     for path, tree in modules():
         if path.startswith(SPEAKS_SQL):

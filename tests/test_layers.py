@@ -131,7 +131,7 @@ def modules():
 
 
 def modules_in(package):
-    """Every module in a package: its path, and its name (or that of the package it is in) inside it."""
+    """Every module in a package: its path, and the name of the module or subpackage inside the package."""
     prefix = tuple(package.split("."))
     for path, parts in modules():
         if parts[: len(prefix)] == prefix and parts[len(prefix)] != "__init__":

@@ -49,7 +49,7 @@ def test_an_unknown_choice_is_refused_with_the_choices(field, value):
         ((10, 13, 2), "need 130 slots"),
     ],
 )
-def test_features_that_cannot_be_are_refused_with_the_reason(features, words):
+def test_impossible_features_are_refused_with_the_reason(features, words):
     with pytest.raises(ValueError, match=words):
         Recipe(features=features)
 
@@ -65,13 +65,13 @@ def test_a_recipe_never_changes():
 
 
 @given(st.builds(Recipe, k=st.integers(1, 4096), bag=st.booleans(), features=st.just([4, 5, 2])))
-def test_what_is_written_down_reads_back_the_same(recipe):
+def test_a_recipe_is_read_back_from_json_unchanged(recipe):
     assert Recipe.from_json(recipe.to_json()) == recipe
     assert json.loads(recipe.to_json())["features"] == [4, 5, 2]
 
 
-def test_the_id_of_the_default_recipe_stays_what_it_is():
-    # A change here means that indexes made before cannot be used any more.
+def test_the_id_of_the_default_recipe_does_not_change():
+    # If it changes, older indexes can no longer be used.
     assert Recipe().id == "49506f1d5e11eba9"
     assert Recipe(k=24).id != Recipe().id
 

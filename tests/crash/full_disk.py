@@ -1,9 +1,9 @@
 """``python -m tests.crash.full_disk WAY OPERATION FOLDER``: run an operation with too little disk space.
 
-The first attempt has no free space, and each further one has a little more, until the operation succeeds.
-Each failed attempt must raise `DiskFull` and nothing else. It must change nothing; an operation of several
-commits may leave some of them, each complete. The index must stay healthy and readable, and the operation
-must succeed once there is space.
+The first attempt has no free space, and each further attempt has a little more, until the operation succeeds.
+Each failed attempt must raise `DiskFull` and no other error. It must change nothing, except that an operation
+of several commits may leave the first of them, each complete. The index must stay healthy and readable, and
+the operation must succeed once there is space.
 
 WAY is "limit", which forbids this process to write files beyond a size, or "disk", which fills the disk that
 is mounted at FOLDER.

@@ -1,9 +1,9 @@
 """``python -m tests.crash.kill 300``: kill a writing program 300 times, and examine the file that it leaves.
 
-The program is killed with SIGKILL at a random moment of a call. Afterwards the file must be healthy and hold
-the whole effect of every call that had returned. The call under way must have had its whole effect or none;
-of `add_many`, the first commits may be there. The next round continues with that file. Only the process is
-killed, so this does not show what a loss of power does to the disk.
+The program is killed with SIGKILL at a random moment of a call. Afterwards the file must be healthy, and
+every call that had returned must be there completely. The call under way must be there completely or not at
+all; of `add_many`, the first commits may be there. The next round continues with that file. Only the process
+is killed, so this does not show what a loss of power does to the disk.
 """
 
 import argparse

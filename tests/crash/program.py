@@ -1,7 +1,7 @@
 """``python -m tests.crash.program PATH DURABILITY SEED``: change an index until this process is killed.
 
-The program writes a line before each call and another after it has returned. So a reader of its output knows
-at any moment what the index must hold; `after` computes what a call changes. The numbers that keep merges
+The program writes a line before each call and another after it has returned. So a reader of its output always
+knows what the index must hold; `after` computes what a call changes. The numbers that keep merges
 rare are made smaller here, so that a merge is under way nearly all the time.
 """
 

@@ -1,4 +1,4 @@
-"""A full disk raises `DiskFull`; nothing is lost or half done, and work goes on once there is space."""
+"""A full disk raises `DiskFull`. Nothing is lost or half done, and work continues once there is space."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def small_disk():
-    """A command that mounts a disk of 24 MB at a path and runs another command; None if that is refused."""
+    """A command that mounts a disk of 24 MB at a path and runs another command; None without permission."""
     for options in ([], ["--map-root-user"]):
         command = [
             "unshare",
@@ -31,7 +31,7 @@ def small_disk():
 
 
 SMALL_DISK = small_disk()
-# Any process may limit the size of files. Only root, or root of a user namespace, may mount a disk.
+# Any process may limit the size of its files. Only root, or root of a user namespace, may mount a disk.
 WAYS = ["limit"] if SMALL_DISK is None else ["limit", "disk"]
 
 

@@ -1,8 +1,8 @@
-"""An operation that is stopped at any step has its whole effect or none, and can be repeated.
+"""An operation that is stopped at any step is done completely or not at all, and can be repeated.
 
-SQLite's progress handler counts the steps; an operation has a few thousand. Here it is stopped at about 25 of
-them, evenly spread. To stop it at every step, which takes half an hour, run
-``DOCINDEX_STEPS=1000000 python -m pytest tests/crash/test_interrupt.py``.
+SQLite's progress handler counts the steps; an operation has a few thousand. Here it is stopped at about 25
+evenly spread steps. To stop it at every step, which takes half an hour, run ``DOCINDEX_STEPS=1000000 python
+-m pytest tests/crash/test_interrupt.py``.
 """
 
 import contextlib
@@ -121,7 +121,7 @@ def stopped(index, operation, step):
 
 
 def states(index, operation):
-    """What the index holds before an operation and after each of its commits; and how many steps it takes."""
+    """The contents of the index before an operation and after each commit of it; and its number of steps."""
     writer, count = index._store._writer, StopAt()
     found = [everything(index)]
     commit = index._commit
@@ -142,7 +142,7 @@ def states(index, operation):
 
 @pytest.mark.parametrize("how", ["in a file", "in memory"])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_stopped_at_any_step_has_all_its_effect_or_none_and_can_be_repeated(tmp_path, name, how):
+def test_an_operation_stopped_at_any_step_is_done_or_undone_and_can_be_repeated(tmp_path, name, how):
     operation, base, place = OPERATIONS[name], tmp_path / "base", tmp_path / "index"
     build(base)
     with fresh(base, place, how) as index:

@@ -1,4 +1,4 @@
-"""A killed writer loses no call that had returned. The long form is ``python -m tests.crash.kill 300``."""
+"""A killed writer loses no call that had returned. For longer: ``python -m tests.crash.kill 300``."""
 
 import itertools
 import random

@@ -21,7 +21,7 @@ def digest(values):
     return hashlib.sha256(values.astype(values.dtype.newbyteorder("<")).tobytes()).hexdigest()[:16]
 
 
-def test_every_code_point_is_read_alike_under_every_python():
+def test_every_code_point_is_read_the_same_under_every_python():
     # Only code points of Unicode 3.2: later versions assign code points that had no meaning before.
     known = "".join(
         filter(lambda char: unicodedata.ucd_3_2_0.category(char) != "Cn", map(chr, range(0x110000)))

@@ -1,4 +1,4 @@
-"""Any text has an answer, whatever characters it has; anything else than a text gets a clear error."""
+"""Every text gets an answer, whatever its characters; a value that is not a text gets a clear error."""
 
 import pytest
 
@@ -21,7 +21,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("name", HARD)
-def test_every_text_has_an_answer_and_is_like_itself(name):
+def test_every_text_gets_an_answer_and_resembles_itself(name):
     text = HARD[name]
     found = docindex.fingerprints(text)
     assert len(found.hashes) == len(found.positions) == len(found.offsets)
@@ -30,14 +30,14 @@ def test_every_text_has_an_answer_and_is_like_itself(name):
     assert docindex.sketch(text).symbols >= 0
 
 
-def test_ten_million_equal_characters_have_an_answer():
+def test_ten_million_equal_characters_get_an_answer():
     text = "0" * 10_000_000
     assert len(docindex.fingerprints(text)) == pytest.approx(10_000_000 / 26, rel=0.001)
     assert docindex.sketch(text).symbols == 10_000_000
 
 
 @pytest.mark.parametrize("what", [b"bytes", None, 5, ["a"]])
-def test_a_value_that_is_not_a_str_is_refused_by_its_type(what):
+def test_a_value_that_is_not_a_str_is_refused_with_its_type(what):
     for ask in (docindex.fingerprints, docindex.sketch, docindex.simhash):
         with pytest.raises(TypeError, match=f"must be str, not {type(what).__name__}"):
             ask(what)

@@ -1,4 +1,4 @@
-"""Every common run of t symbols is found, and no run shorter than k symbols is."""
+"""Every common run of t symbols is found; a common run shorter than k symbols is never found."""
 
 import random
 
@@ -29,7 +29,7 @@ def random_text(rng, alphabet, length):
 @given(recipes, st.randoms(use_true_random=False), st.sampled_from(["a", "ab", "abcdefghijklmnopqrstuvwxyz"]))
 def test_two_texts_with_a_common_run_of_t_symbols_share_a_hash_in_that_run(recipe, rng, alphabet):
     run = random_text(rng, alphabet, recipe.guarantee)
-    # Copied as people do, with other line ends, case, accents and punctuation.
+    # Copied as people copy: with other line ends, case, accents and punctuation.
     copied = "".join(
         rng.choice([char, char.upper(), char + "\r\n", f"({char}", char + "\u0301"]) for char in run
     )
@@ -60,7 +60,7 @@ def test_a_fingerprint_is_at_its_offset(recipe, text):
 
 
 @pytest.mark.parametrize(("k", "window"), [(4096, 3), (1, 65_535), (4096, 65_535)])
-def test_the_largest_k_and_window_keep_the_promise_too(k, window):
+def test_the_guarantee_holds_for_the_largest_k_and_window(k, window):
     recipe = Recipe(k=k, window=window)
     rng = random.Random(k)
     run = random_text(rng, "abcdefgh", recipe.guarantee)

@@ -1,4 +1,4 @@
-"""One source among very many documents is found, and the copied passage is given exactly."""
+"""The source of a copy is found among very many documents, with the exact passage."""
 
 import random
 

@@ -1,1 +1,1 @@
-"""The file: what it promises, and what happens when it is damaged."""
+"""Tests of the index file: opening, changing, migrating and damaging it."""

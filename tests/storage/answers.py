@@ -1,4 +1,4 @@
-"""Collect everything on which two indexes with the same documents must agree, whatever their histories."""
+"""Collect the answers that must be equal for two indexes with the same documents."""
 
 import numpy as np
 

@@ -1,8 +1,8 @@
 """Damage a small index in every way, by bytes of the file and by rows through SQL, and read it.
 
-``python -m tests.storage.damage 2000`` tries 2000 changes, each on a fresh copy, and reports what went wrong.
-A child process with little memory and time reads the copies, so that crashes, hangs and excessive use of
-memory are noticed, too.
+``python -m tests.storage.damage 2000`` tries 2000 changes, each on a fresh copy, and reports the problems. A
+child process with limited memory and time reads the copies, so crashes, hangs and excessive use of memory are
+found too.
 """
 
 import collections
@@ -162,7 +162,7 @@ def expected_of(path):
 
 
 def _outcome(ask, index):
-    """An answer as JSON, or the error; for a `KeyError` that says that there is no such key, its name."""
+    """An answer as JSON, or the error; "KeyError" for a `KeyError` that means that there is no such key."""
     try:
         return json.dumps(ask(index))
     except docindex.DocIndexError as error:
@@ -175,7 +175,7 @@ def _outcome(ask, index):
 
 
 def byte_changes(count, size, page_size, rng):
-    """Yield `count` changes as (name, offset, new bytes). The first of them hit every page once."""
+    """Yield `count` changes as (name, offset, new bytes). The first changes hit each page once."""
     pages = list(range(size // page_size))
     rng.shuffle(pages)
     for number in range(count):
@@ -254,7 +254,7 @@ def _tables(db):
 
 
 def _other_values(value, rng):
-    """Yield (kind, value) for other values of a column, also of other types: a damaged row may have these."""
+    """Yield (kind, value) for other values of a column, also of other types, as a damaged row may have."""
     match value:
         case int():
             yield "plus 1", value + 1 if value < 2**63 - 1 else value - 1
@@ -398,8 +398,8 @@ def _try(path, readonly, expected, problems, outcomes):
 
 _opened = []
 
-# After one template is deleted, or one document whose text another document has, the index is one that
-# the host could have made.
+# If a template is deleted, or a document whose text another document has, the index is as if the host had
+# deleted it.
 HOSTS_OWN_CHANGE = re.compile(r"(document|boilerplate) \[\d+\] deleted")
 
 CHANGES = {

@@ -1,4 +1,4 @@
-"""A docindex from the future, with a second schema: made from a copy of this one, as its developers would.
+"""Make a docindex of the future, with a second schema, from a copy of the present docindex.
 
 The copy gets a column `language` in `content`, whose checksums are computed again, and a recipe field
 `dialect`.
@@ -18,7 +18,7 @@ alter table content add column language text not null default '';  -- two letter
 
 # KILL_AFTER is the number of rows after which the process kills itself.
 UPGRADE = '''
-"""Compute the checksums of contents again, which have a column more."""
+"""Compute the checksums of contents again, which have a new column."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Files evolve: a file from before a migration opens, migrates, answers alike and checks clean."""
+"""Migrations: an older file is upgraded, gives the same answers as before, and has no damage."""
 
 import json
 import random
@@ -88,7 +88,7 @@ def facts(path):
     return version, "language" in columns
 
 
-def test_a_file_from_before_a_migration_migrates_answers_alike_and_checks_clean(later, file):
+def test_an_older_file_is_migrated_and_gives_the_same_answers_without_damage(later, file):
     before = answered(future.ROOT, file)
     assert facts(file) == (1, False)
     assert answered(later, file) == before
@@ -106,9 +106,7 @@ def test_a_migrated_file_can_be_changed(later, file):
     assert answered(later, file) == found
 
 
-def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_leaves_the_id_alone(
-    later, file, tmp_path
-):
+def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_keeps_the_id(later, file, tmp_path):
     present = answered(future.ROOT, file)["id"]
     program = (
         "import sys, docindex\n"
@@ -123,7 +121,7 @@ def test_a_recipe_field_that_a_file_lacks_has_its_former_default_and_leaves_the_
     assert new_id not in {present, Recipe().id}
 
 
-def test_an_older_file_that_is_open_for_reading_only_is_too_old_and_stays_as_it_was(later, file):
+def test_an_older_file_opened_for_reading_only_is_too_old_and_is_not_changed(later, file):
     before = file.read_bytes()
     program = (
         "import sys, apsw, docindex\n"
@@ -145,7 +143,7 @@ def test_an_older_file_that_is_open_for_reading_only_is_too_old_and_stays_as_it_
     assert file.read_bytes() == before
 
 
-def test_a_migrated_file_is_too_new_for_the_docindex_of_before(later, file):
+def test_a_migrated_file_is_too_new_for_the_older_docindex(later, file):
     answered(later, file)
     with pytest.raises(docindex.SchemaTooNew, match="schema 2"):
         docindex.open(file)
@@ -183,7 +181,7 @@ def test_damage_from_before_a_migration_is_still_found_after_it(later, old, tmp_
 
 
 @pytest.mark.parametrize("rows", [0, 1, 30, CONTENTS - 2, CONTENTS + 5])
-def test_a_migration_that_is_killed_has_happened_completely_or_not_at_all(rows, later, old, tmp_path):
+def test_a_killed_migration_is_done_completely_or_not_at_all(rows, later, old, tmp_path):
     path = tmp_path / "index"
     shutil.copy(old, path)
     before = answered(future.ROOT, path)

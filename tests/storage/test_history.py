@@ -39,7 +39,7 @@ def tiny_merges(monkeypatch):
 class Histories(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
-        # In memory if the system has such a folder, so that thousands of commits do not wait for a disk.
+        # In /dev/shm if there is one, so that thousands of commits do not wait for a disk.
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
         self.model = {}
         self.ids = {}
@@ -285,7 +285,7 @@ def test_optimize_deletes_dead_contents_of_an_index_without_postings():
 
 
 def test_an_index_that_has_shrunk_is_still_merged_in_small_steps():
-    """Then the segment has more blocks than the one that it is merged into."""
+    """Its segment has more blocks than the segment that it is merged into."""
     rng = random.Random(1)
     with docindex.open(":memory:") as index:
         index.add_many([(str(number), prose(rng, 3000)) for number in range(40)], workers=1)

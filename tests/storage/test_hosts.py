@@ -32,7 +32,7 @@ def test_a_subclass_of_str_is_stored_as_plain_text(key):
         assert list(index) == ["bob"]
 
 
-def test_optimize_leaves_nothing_dead_whenever_it_died():
+def test_optimize_removes_all_dead_contents_whenever_they_were_removed():
     with docindex.open(":memory:") as index:
         index.add("a", "")
         index.add("a", "x " * 50)
@@ -64,7 +64,7 @@ def test_a_foreign_key_of_the_host_refuses_a_change_and_is_not_called_damage(tmp
         assert index.check() == []
 
 
-def test_a_file_opened_as_immutable_that_changes_all_the_same_is_busy_not_damaged(tmp_path, monkeypatch):
+def test_a_file_that_was_opened_as_immutable_and_changes_is_busy_not_damaged(tmp_path, monkeypatch):
     with docindex.open(tmp_path / "index") as index:
         index.add("a", "text")
 
@@ -168,7 +168,7 @@ def test_the_work_is_done_in_this_process_if_no_worker_can_be_started(tmp_path, 
         (("a", "b", 1, 2), "an item"),
     ],
 )
-def test_a_refused_item_is_told_what_an_item_must_be(item, words):
+def test_a_wrong_item_is_refused_with_what_an_item_must_be(item, words):
     with docindex.open(":memory:") as index, pytest.raises(TypeError, match=words):
         index.add_many([item])
 

@@ -1,4 +1,4 @@
-"""Opening a file: a new one, an old one, somebody else's, no file at all; and what a call must be like."""
+"""Open all kinds of files; store documents and read them back; refuse wrong arguments."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ SMALL = Recipe(k=5, window=4)
 
 @pytest.fixture
 def path(tmp_path):
-    """Where no index is yet."""
+    """A path without a file."""
     return tmp_path / "index"
 
 
@@ -40,7 +40,7 @@ def made(path):
 
 
 def change(path, statement, *values):
-    """What only a damage or another program would do to a file."""
+    """Change a file as damage or another program does."""
     db = apsw.Connection(str(path))
     db.execute(statement, values)
     db.close()
@@ -52,7 +52,7 @@ def beside(folder):
 
 
 def run_python(program, *arguments, timeout=30, **how):
-    """A program's output, run by another process; an error if it takes too long."""
+    """Run a program in another process; an error if it takes too long."""
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, arguments)],
         capture_output=True,
@@ -63,7 +63,7 @@ def run_python(program, *arguments, timeout=30, **how):
     )
 
 
-# --- files that are indexes, or become one
+# --- files that are indexes, or become indexes
 
 
 def test_a_new_file_is_made_and_opens_again_with_its_recipe(path):
@@ -75,7 +75,7 @@ def test_a_new_file_is_made_and_opens_again_with_its_recipe(path):
             assert index.recipe == SMALL
 
 
-def test_the_file_says_whose_it_is_and_needs_no_function_of_ours(made):
+def test_the_file_has_our_application_id_and_needs_no_function_of_ours(made):
     db = apsw.Connection(str(made), flags=apsw.SQLITE_OPEN_READONLY)
     assert db.pragma("application_id") == APPLICATION_ID == int.from_bytes(b"doci")
     assert db.pragma("user_version") == 1
@@ -88,7 +88,7 @@ def test_the_file_says_whose_it_is_and_needs_no_function_of_ours(made):
     db.close()
 
 
-def test_nothing_lies_beside_a_closed_index(made):
+def test_a_closed_index_leaves_no_other_file_in_its_folder(made):
     assert beside(made.parent) == [made.name]
 
 
@@ -100,7 +100,7 @@ def test_an_empty_file_becomes_an_index(path):
         assert list(index) == ["a"]
 
 
-def test_without_a_path_it_is_the_users_own(tmp_path, monkeypatch):
+def test_without_a_path_the_users_own_index_is_opened(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with docindex.open() as index:
         index.add("a", "text")
@@ -108,7 +108,7 @@ def test_without_a_path_it_is_the_users_own(tmp_path, monkeypatch):
         assert list(index) == ["a"]
 
 
-def test_an_index_in_memory_is_kept_nowhere(tmp_path, monkeypatch):
+def test_an_index_in_memory_makes_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with docindex.open(":memory:") as index, docindex.open(":memory:") as other:
         index.add("a", "text")
@@ -118,7 +118,7 @@ def test_an_index_in_memory_is_kept_nowhere(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["100% 漢字.docindex", "a?b#c", "file:x", "with'quote", "-dash"])
-def test_any_name_will_do(name, tmp_path, monkeypatch):
+def test_an_index_can_have_any_file_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with docindex.open(name) as index:
         index.add("a", "text")
@@ -139,16 +139,16 @@ def test_an_app_may_keep_its_own_tables_in_the_file(made):
     db.close()
 
 
-# --- files that are not
+# --- files that are not indexes
 
 
-def test_a_missing_file_is_not_made_by_reading(path):
+def test_opening_a_missing_file_for_reading_does_not_make_it(path):
     with pytest.raises(FileNotFoundError, match=str(path)):
         docindex.open(path, readonly=True)
     assert not path.exists()
 
 
-def test_a_missing_folder_is_named(tmp_path):
+def test_a_missing_folder_is_an_error_that_says_so(tmp_path):
     with pytest.raises(docindex.UnreadableFile, match="folder"):
         docindex.open(tmp_path / "none" / "index")
 
@@ -190,9 +190,9 @@ def test_a_file_of_another_kind_is_refused_and_left_as_it_was(content, readonly,
     "statement",
     [
         "create table theirs (a)",
-        "create table document (id integer primary key, key text)",  # a name of ours
+        "create table document (id integer primary key, key text)",  # the name of one of our tables
         "pragma application_id = 1234; create table theirs (a)",
-        "pragma application_id = 1234",  # theirs, and empty yet
+        "pragma application_id = 1234",  # theirs, but still empty
     ],
 )
 @pytest.mark.parametrize("readonly", [True, False])
@@ -205,7 +205,7 @@ def test_an_sqlite_file_of_another_application_is_left_as_it_was(statement, mode
     with pytest.raises(docindex.NotAnIndex, match=str(path)):
         docindex.open(path, readonly=readonly)
     assert path.read_bytes() == before
-    # Who reads a file in write-ahead mode leaves SQLite's two helpers beside it, and cannot take them away.
+    # A reader of a file in write-ahead mode leaves SQLite's two helper files, and cannot remove them.
     left = {"index", "index-wal", "index-shm"} if readonly and mode == "wal" else {"index"}
     assert set(beside(path.parent)) <= left
 
@@ -218,7 +218,7 @@ def test_an_empty_file_is_not_an_index_for_reading(path):
 
 
 @pytest.mark.parametrize("readonly", [True, False])
-def test_a_file_from_the_future_is_refused_naming_both_schemas(readonly, made):
+def test_a_file_from_the_future_is_refused_with_both_schema_numbers(readonly, made):
     change(made, "pragma user_version = 7")
     before = made.read_bytes()
     with pytest.raises(docindex.SchemaTooNew, match=r"schema 7.* knows schema 1"):
@@ -226,7 +226,7 @@ def test_a_file_from_the_future_is_refused_naming_both_schemas(readonly, made):
     assert made.read_bytes() == before
 
 
-def test_another_recipe_than_the_files_is_refused_naming_both_values(made):
+def test_a_recipe_that_differs_from_the_files_is_refused_with_both_values(made):
     with pytest.raises(docindex.RecipeMismatch, match=r"k=25, not k=9") as caught:
         docindex.open(made, recipe=Recipe(k=9))
     assert (caught.value.stored, caught.value.wanted) == (Recipe(), Recipe(k=9))
@@ -244,7 +244,7 @@ def test_another_recipe_than_the_files_is_refused_naming_both_values(made):
     ],
 )
 @pytest.mark.parametrize("readonly", [True, False])
-def test_a_damaged_recipe_is_named(statement, error, readonly, made):
+def test_a_damaged_recipe_is_an_error_that_names_the_file(statement, error, readonly, made):
     change(made, statement)
     with pytest.raises(error, match=str(made)):
         docindex.open(made, readonly=readonly)
@@ -253,7 +253,7 @@ def test_a_damaged_recipe_is_named(statement, error, readonly, made):
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"flavour":"new"}', '{"k":0}', '{"k":"25"}', '{"features":[1]}']
 )
-def test_a_whole_recipe_that_cannot_be_followed_is_a_recipe_error(text, made):
+def test_an_undamaged_recipe_that_cannot_be_read_is_a_recipe_error(text, made):
     change(made, "update recipe set json = ?, sum = ?", text, row_sum(1, text))
     with pytest.raises(docindex.RecipeError):
         docindex.open(made)
@@ -269,7 +269,7 @@ def test_a_wrong_setting_is_a_value_error_and_makes_no_file(name, value, path):
 # --- read-only
 
 
-def test_an_index_open_for_reading_refuses_every_change(made):
+def test_an_index_that_is_open_for_reading_only_refuses_every_change(made):
     before = made.read_bytes()
     with docindex.open(made, readonly=True) as index:
         for refused in (
@@ -286,7 +286,7 @@ def test_an_index_open_for_reading_refuses_every_change(made):
     assert made.read_bytes() == before
 
 
-def test_an_index_in_a_folder_nobody_may_write_can_be_read():
+def test_an_index_in_a_folder_without_write_permission_can_be_read():
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/index"
         with docindex.open(path) as index:
@@ -308,7 +308,7 @@ def test_an_index_in_a_folder_nobody_may_write_can_be_read():
             pathlib.Path(folder).chmod(0o755)
 
 
-# --- many at once
+# --- several processes and threads
 
 
 _OPENER = """
@@ -351,8 +351,8 @@ def test_eight_processes_can_open_a_new_file_at_the_same_moment(tmp_path):
             assert index.check() == []
 
 
-def test_a_new_file_that_another_makes_at_any_moment_of_opening_it_is_opened(tmp_path):
-    """Before the first statement of opening, before the second ...: always one index, and both have it."""
+def test_opening_a_new_file_works_if_another_makes_it_at_any_moment(tmp_path):
+    """Another opens the file before the first statement, before the second, and so on: both get one index."""
     step, steps = 0, 1
     while step < steps:
         step += 1
@@ -361,13 +361,13 @@ def test_a_new_file_that_another_makes_at_any_moment_of_opening_it_is_opened(tmp
         def trace(_, sql, __, path=path, seen=seen, step=step):
             seen.append(sql)
             if len(seen) == step:
-                # Once we hold the lock the other cannot come in between.
+                # Once we hold the lock, the other cannot make the index.
                 with contextlib.suppress(docindex.Busy):
                     docindex.open(path, recipe=SMALL, timeout_s=0).close()
             return True
 
         def watch(connection, trace=trace, seen=seen):
-            if not seen:  # ours, not the other's
+            if not seen:  # trace our own connection, not the other's
                 connection.exec_trace = trace
 
         apsw.connection_hooks.append(watch)
@@ -383,7 +383,7 @@ def test_a_new_file_that_another_makes_at_any_moment_of_opening_it_is_opened(tmp
     assert steps > 10
 
 
-def test_a_file_that_is_being_written_is_busy_after_the_time_out_and_says_who_writes(made):
+def test_a_writer_gets_busy_after_the_time_out_with_the_name_of_the_other_writer(made):
     other = apsw.Connection(str(made))
     with docindex.open(made, timeout_s=0.2) as index:
         other.execute("begin immediate")
@@ -398,7 +398,7 @@ def test_a_file_that_is_being_written_is_busy_after_the_time_out_and_says_who_wr
     other.close()
 
 
-# --- closed
+# --- a closed index
 
 
 def test_a_closed_index_says_so(path):
@@ -427,14 +427,14 @@ def test_a_closed_index_says_so(path):
     assert beside(path.parent) == [path.name]
 
 
-# --- what is handed in
+# --- keys, texts and meta
 
 
 @pytest.mark.parametrize(
     ("key", "error"),
     [(b"bytes", TypeError), (None, TypeError), (7, TypeError), ("a\0b", ValueError), ("\udcff", ValueError)],
 )
-def test_a_key_is_text_that_every_system_can_write(key, error, made):
+def test_a_key_that_is_not_text_or_cannot_be_stored_is_refused(key, error, made):
     with docindex.open(made) as index:
         with pytest.raises(error, match="a key must be"):
             index.add(key, "text")
@@ -469,14 +469,14 @@ def test_any_other_text_is_a_key(key, path):
     ("meta", "error"),
     [(float("nan"), ValueError), ({1, 2}, TypeError), (b"", TypeError), ({(1,): 2}, TypeError)],
 )
-def test_meta_that_json_cannot_say_is_refused_naming_the_key(meta, error, made):
+def test_meta_that_json_cannot_express_is_refused_with_the_key(meta, error, made):
     with docindex.open(made) as index:
         with pytest.raises(error, match=r"'eve'.* JSON"):
             index.add("eve", "text", meta=meta)
         assert len(index) == 2
 
 
-def test_meta_comes_back_as_it_went(path):
+def test_meta_is_read_back_unchanged(path):
     metas = [None, 0, False, "", [], {}, {"ü": [1.5, None, "漢\ud800\0"]}, "x" * 100_000, 2**70]
     with docindex.open(path) as index:
         index.add_many([(str(n), "text", meta) for n, meta in enumerate(metas)])
@@ -486,7 +486,7 @@ def test_meta_comes_back_as_it_went(path):
 
 
 @pytest.mark.parametrize("text", [b"bytes", None, 5, ["a"]])
-def test_a_text_is_str(text, made):
+def test_a_text_that_is_not_str_is_refused(text, made):
     with docindex.open(made) as index:
         with pytest.raises(TypeError, match=r"text of 'eve'.*decode"):
             index.add("eve", text)
@@ -497,7 +497,7 @@ def test_a_text_is_str(text, made):
     "text",
     ["", "\0", "\ud800", "a" * 70_000, "\r\n\r\n", "漢字" * 9000, noise(random.Random(1), 5000), "\ufeffx"],
 )
-def test_a_text_comes_back_as_it_went(text, path):
+def test_a_text_is_read_back_unchanged(text, path):
     with docindex.open(path) as index:
         index.add("a", text)
         assert index.text("a") == text
@@ -505,10 +505,10 @@ def test_a_text_comes_back_as_it_went(text, path):
         assert index.check() == []
 
 
-# --- what a change costs, and what stays
+# --- what a change writes, and what stays the same
 
 
-def test_adding_what_is_there_changes_nothing_in_the_file(made):
+def test_adding_a_document_again_changes_nothing_in_the_file(made):
     with docindex.open(made) as index:
         watcher = apsw.Connection(str(made))
         before, document = watcher.pragma("data_version"), index["ada"]
@@ -519,7 +519,7 @@ def test_adding_what_is_there_changes_nothing_in_the_file(made):
         watcher.close()
 
 
-def test_a_text_that_is_there_under_another_key_costs_one_row(made):
+def test_a_copy_of_a_stored_text_costs_one_row(made):
     with docindex.open(made) as index:
         changes = index._store._writer.total_changes
         before, stats = changes(), index.stats()
@@ -530,7 +530,7 @@ def test_a_text_that_is_there_under_another_key_costs_one_row(made):
         assert (after.documents, after.contents, after.segments) == (3, stats.contents, stats.segments)
 
 
-def test_another_meta_costs_one_row_and_keeps_the_time(made):
+def test_new_meta_costs_one_row_and_keeps_the_time(made):
     with docindex.open(made) as index:
         before, document = index._store._writer.total_changes(), index["ada"]
         index.add("ada", index.text("ada"), meta="another")
@@ -552,7 +552,7 @@ def test_a_documents_id_stays_with_its_key_and_its_content_with_its_text(made):
         assert index["ada"].content == index["eve"].content
 
 
-def test_ids_of_what_was_removed_never_come_back(path):
+def test_ids_of_removed_documents_and_contents_are_never_used_again(path):
     seen = set()
     for turn in range(4):
         with docindex.open(path) as index:
@@ -566,7 +566,7 @@ def test_ids_of_what_was_removed_never_come_back(path):
                 index.optimize()
 
 
-def test_a_text_not_kept_is_none_until_it_comes_again(path):
+def test_a_text_that_is_not_kept_is_none_until_it_is_stored(path):
     with docindex.open(path) as index:
         index.add("a", "text", store_text=False)
         assert index.text("a") is None
@@ -575,7 +575,7 @@ def test_a_text_not_kept_is_none_until_it_comes_again(path):
         assert (index.text("a"), index.text("b")) == ("text", "text")
 
 
-def test_of_one_key_given_twice_the_last_text_counts(path):
+def test_if_a_key_is_given_twice_its_last_text_is_stored(path):
     with docindex.open(path) as index:
         assert index.add_many([("a", "one"), ("b", "two"), ("a", "three", 3)]) == 3
         assert (index.text("a"), index.meta("a"), len(index)) == ("three", 3, 2)
@@ -583,13 +583,13 @@ def test_of_one_key_given_twice_the_last_text_counts(path):
         assert index.check() == []
 
 
-def test_keys_come_in_their_order_however_many_there_are(path):
+def test_keys_are_in_order_and_documents_can_be_removed_during_an_iteration(path):
     keys = [f"{number * 7919 % 2500:x}" for number in range(2500)]
     with docindex.open(path, durability="normal") as index:
         index.add_many([(key, "same text") for key in keys], workers=1)
         assert list(index) == sorted(keys)
         assert len(index) == 2500
-        # Changes meanwhile do no harm.
+        # Changes during an iteration do no harm.
         seen = []
         for key in index:
             seen.append(key)
@@ -598,7 +598,7 @@ def test_keys_come_in_their_order_however_many_there_are(path):
         assert len(index) == 0
 
 
-def test_removing_or_renaming_what_is_not_there_is_a_key_error(made):
+def test_an_unknown_key_is_a_key_error(made):
     with docindex.open(made) as index:
         for use in (
             lambda: index.remove("eve"),
@@ -618,7 +618,7 @@ def test_removing_or_renaming_what_is_not_there_is_a_key_error(made):
 # --- many documents
 
 
-def test_progress_is_told_after_each_batch_and_ends_with_everything(path, monkeypatch):
+def test_progress_is_called_after_each_batch_and_at_last_with_the_totals(path, monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     rng, told = random.Random(1), []
     items = [(str(number), prose(rng, 60)) for number in range(30)]
@@ -630,7 +630,7 @@ def test_progress_is_told_after_each_batch_and_ends_with_everything(path, monkey
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_error_of_the_callers_leaves_in_what_was_committed_before(workers, path, monkeypatch):
+def test_an_error_of_the_caller_keeps_earlier_commits(workers, path, monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
@@ -654,12 +654,12 @@ def test_an_error_of_the_callers_leaves_in_what_was_committed_before(workers, pa
 
 
 @pytest.mark.parametrize("workers", [0, -1])
-def test_there_is_at_least_one_worker(workers, path):
+def test_fewer_than_one_worker_is_refused(workers, path):
     with docindex.open(path) as index, pytest.raises(ValueError, match="workers"):
         index.add_many([("a", "text")], workers=workers)
 
 
-def test_cancelling_stops_a_bulk_and_keeps_what_was_committed(path, monkeypatch):
+def test_cancel_stops_add_many_with_workers_and_keeps_earlier_commits(path, monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
     monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
@@ -676,13 +676,13 @@ def test_cancelling_stops_a_bulk_and_keeps_what_was_committed(path, monkeypatch)
             index.add_many(items())
         assert 30 < len(index) <= 50
         assert index.check() == []
-        index.add("after", "text")  # a cancel is over when it has been told
+        index.add("after", "text")  # after `Cancelled`, work goes on
 
 
 # --- the file as a whole
 
 
-def test_what_is_exported_can_be_loaded(made, tmp_path):
+def test_exported_documents_can_be_loaded(made, tmp_path):
     with docindex.open(made) as index, docindex.open(tmp_path / "other") as other:
         index.add("漢\n", "no surrogate \ud800, NUL \0, Größe", meta=[None])
         lines = list(index.export())
@@ -708,7 +708,7 @@ def test_a_text_that_was_not_kept_cannot_be_loaded(path, tmp_path):
             other.load(index.export())
 
 
-def test_a_backup_made_while_others_write_is_one_commits_state(path, tmp_path):
+def test_a_backup_during_writes_holds_the_state_of_one_commit(path, tmp_path):
     rng, told, stop = random.Random(1), queue.SimpleQueue(), threading.Event()
     with docindex.open(path, durability="normal") as index:
         index.add_many([(str(n), f"version 0 {prose(rng, 2000)}", 0) for n in range(20)], workers=1)
@@ -737,7 +737,7 @@ def test_a_backup_made_while_others_write_is_one_commits_state(path, tmp_path):
     assert beside(tmp_path) == ["copy0", "copy1", "copy2", "copy3", "copy4", "index"]
 
 
-def test_a_backup_never_overwrites(made, tmp_path):
+def test_a_backup_never_overwrites_a_file(made, tmp_path):
     with docindex.open(made) as index:
         (tmp_path / "there").write_text("mine")
         with pytest.raises(FileExistsError, match="there"):
@@ -783,7 +783,7 @@ def test_stats_add_up(made):
     assert pathlib.Path(made).stat().st_size % 8192 == 0
 
 
-def test_optimize_gives_the_space_back_at_once(made):
+def test_optimize_returns_unused_space_at_once(made):
     with docindex.open(made, durability="normal") as index:
         index.add_many([(f"{n}", prose(random.Random(n), 3000)) for n in range(20)], workers=1)
         for n in range(20):

@@ -15,8 +15,8 @@ from tests.storage.texts import prose
 
 RECIPE = Recipe(min_s=8, mod_m=3, level=8)
 
-# What a statement may scan: values that were passed in, small tables, and the index of the keys, which an
-# iteration reads in order.
+# A statement may scan values that were passed in, small tables, and the index of the keys, which an iteration
+# reads in order.
 SMALL = [
     r"SCAN wanted VIRTUAL TABLE INDEX \d+:.*",
     r"SCAN main\.segment( USING .*)?",

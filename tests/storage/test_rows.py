@@ -1,4 +1,4 @@
-"""Checksums of rows are what the schema file says, under every Python, and every row of a file has one."""
+"""Checksums of rows follow the schema file, are the same in every Python, and are in every file."""
 
 import sqlite3
 import struct
@@ -39,7 +39,7 @@ def plain(*values):
 
 
 @given(st.lists(VALUES))
-def test_a_sum_is_what_the_schema_file_says(values):
+def test_a_sum_is_as_the_schema_file_specifies(values):
     assert row_sum(*values) == plain(*values)
 
 
@@ -54,7 +54,7 @@ def test_a_sum_is_what_the_schema_file_says(values):
         ((bytes(range(256)) * 20,), 7944948785167397621),
     ],
 )
-def test_a_sum_stays_what_it_is_under_every_python(values, expected):
+def test_a_sum_is_the_same_under_every_python(values, expected):
     assert row_sum(*values) == expected
 
 

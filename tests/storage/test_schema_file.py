@@ -1,4 +1,4 @@
-"""A file of every released schema opens, reads and checks clean, as long as docindex lives."""
+"""A file of every released schema opens, reads and has no damage, in every later version of docindex."""
 
 import shutil
 from pathlib import Path
@@ -26,8 +26,8 @@ TEXTS = {
     ),
     "not kept": (None, None),
     "raw": ("short", "x"),
-    # The newest emoji that Python 3.11 does not know, and an unassigned code point: a Python's Unicode tables
-    # must not matter.
+    # An emoji that Python 3.11 does not know, and an unassigned code point: the Unicode tables of Python must
+    # not matter.
     "🫨.txt": ("a shaking face 🫨 \u0378", {"🫨": "\u0378"}),
 }
 
@@ -58,19 +58,19 @@ def index(request, tmp_path):
         yield opened
 
 
-def test_a_file_of_schema_1_opens_and_checks_clean(index):
+def test_a_file_of_schema_1_opens_without_damage(index):
     assert index.recipe == RECIPE
     assert index.check() == []
 
 
-def test_a_file_of_schema_1_says_what_was_put_in(index):
+def test_a_file_of_schema_1_holds_what_was_stored(index):
     assert list(index) == sorted(TEXTS)
     assert {key: (index.text(key), index.meta(key)) for key in index} == TEXTS
     stats = index.stats()
     assert (stats.documents, stats.contents, stats.dead > 0) == (8, 7, True)
 
 
-def test_the_sketches_in_a_file_of_schema_1_are_what_texts_still_give(index):
+def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(index):
     with docindex.open(":memory:", recipe=RECIPE) as fresh:
         fresh.add_many([(key, text, meta) for key, (text, meta) in TEXTS.items() if text is not None])
         for key in fresh:

@@ -156,7 +156,7 @@ def test_a_value_of_a_gigabyte_is_refused(path):
         "create trigger sqliteXstat_t before insert on document begin select 1; end",
     ],
 )
-def test_a_name_like_those_of_sqlite_s_own_tables_is_checked_too(path, statement):
+def test_a_table_named_like_those_of_sqlite_is_checked_too(path, statement):
     try:
         altered(path, statement)
     except apsw.SQLError:
@@ -165,7 +165,7 @@ def test_a_name_like_those_of_sqlite_s_own_tables_is_checked_too(path, statement
         docindex.open(path, trusted=False)
 
 
-def test_an_index_that_does_not_fit_its_table_is_found(path):
+def test_an_sql_index_that_does_not_match_its_table_is_found(path):
     with apsw.Connection(path) as db:
         db.execute("pragma writable_schema = on")
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)

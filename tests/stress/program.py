@@ -1,7 +1,7 @@
 """Run readers and writers on one file, each in its own process; every answer must show one commit's state.
 
-The documents come in groups. Each commit of a writer gives all documents of a group texts of one version, so
-a reader that sees two versions in a group has seen half a commit. The writers also add, rename and remove
+The documents are in groups. Each commit of a writer gives all documents of a group texts of the same version.
+So a reader that sees two versions in a group has seen half a commit. The writers also add, rename and remove
 single documents, and optimize.
 """
 
@@ -85,7 +85,7 @@ def look(index, rng, counts):
     counts["looks"] += 1
     group = rng.randrange(GROUPS)
     version = _look_in_one_transaction(index, group, deep=rng.random() < 0.3)
-    # The next answers show the same commit or a later one, but never half a commit.
+    # The next answers show this commit or a later commit, but never half a commit.
     text = index.text(f"{group}/0")
     assert text == text_of(group, 0, int(text.split()[1])), text[:60]
     document = index[f"{group}/1"]

@@ -67,7 +67,7 @@ def test_threads_write_to_an_index_one_after_the_other(tmp_path):
 
 
 def test_closing_an_index_in_one_thread_does_no_harm_to_the_others(tmp_path):
-    """The other threads get the error of a closed index, or `Cancelled`; none hangs or crashes."""
+    """The other threads get the error of a closed index, or `Cancelled`. No thread hangs or crashes."""
     for turn in range(10):
         index = docindex.open(tmp_path / "index", recipe=program.RECIPE, durability="normal")
         errors = []
