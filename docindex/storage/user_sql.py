@@ -67,14 +67,19 @@ def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
     Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
     does not fit its bindings.
     """
+    columns: tuple[str, ...] = ()
     try:
         with only_reading(db) as cursor:
-            cursor.execute(sql, bindings)
-            try:
-                columns = tuple(name for name, *_ in cursor.description)
-            except apsw.ExecutionCompleteError:  # there is no row
-                columns = ()
-            return Rows(cursor.fetchall(), columns)
+            inspect = cursor.exec_trace
+
+            def note_columns(cursor: apsw.Cursor, statement: str, bound: UserBindings | None) -> bool:
+                # Here, because apsw forgets the columns of a statement that has no row.
+                nonlocal columns
+                columns = tuple(name for name, *_ in cursor.get_description())
+                return inspect is None or inspect(cursor, statement, bound)
+
+            cursor.exec_trace = note_columns
+            return Rows(cursor.execute(sql, bindings).fetchall(), columns)
     except SLIPS as error:
         raise _does_not_work(sql, error) from error
 

@@ -120,6 +120,12 @@ def test_a_writer_that_waits_for_another_writer_can_be_stopped(tmp_path, stop):
         assert stop == "close" or isinstance(errors[0], docindex.Cancelled)
 
 
+def test_a_statement_without_rows_has_the_names_of_its_columns():
+    with docindex.open(":memory:") as index:
+        found = index.execute("select key, meta as about from document")
+    assert (found, found.columns) == ([], ("key", "about"))
+
+
 def test_only_one_of_several_backups_at_once_succeeds(tmp_path):
     with docindex.open(tmp_path / "index") as index:
         index.add_many((str(number), f"text {number} " * 200) for number in range(50))
