@@ -1,8 +1,8 @@
 """An operation that is stopped at any step is done completely or not at all, and can be repeated.
 
 SQLite's progress handler counts the steps; an operation has a few thousand. Here it is stopped at about 25
-evenly spread steps. To stop it at every step, which takes half an hour, run ``DOCINDEX_STEPS=1000000 python
--m pytest tests/crash/test_interrupt.py``.
+evenly spread steps. To stop it at every step, which takes half an hour, run
+``DOCINDEX_STEPS=1000000 python -m pytest tests/crash/test_interrupt.py``.
 """
 
 import contextlib

@@ -46,7 +46,7 @@ def change(path, statement, *values):
     db.close()
 
 
-def beside(folder):
+def names_in(folder):
     """The names in a folder."""
     return sorted(entry.name for entry in folder.iterdir())
 
@@ -89,7 +89,7 @@ def test_the_file_has_our_application_id_and_needs_no_function_of_ours(made):
 
 
 def test_a_closed_index_leaves_no_other_file_in_its_folder(made):
-    assert beside(made.parent) == [made.name]
+    assert names_in(made.parent) == [made.name]
 
 
 def test_an_empty_file_becomes_an_index(path):
@@ -114,7 +114,7 @@ def test_an_index_in_memory_makes_no_file(tmp_path, monkeypatch):
         index.add("a", "text")
         assert (list(index), list(other)) == (["a"], [])
         assert index.check() == []
-    assert beside(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["100% 漢字.docindex", "a?b#c", "file:x", "with'quote", "-dash"])
@@ -122,7 +122,7 @@ def test_an_index_can_have_any_file_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with docindex.open(name) as index:
         index.add("a", "text")
-    assert beside(tmp_path) == [name]
+    assert names_in(tmp_path) == [name]
     with docindex.open(name, readonly=True) as index:
         assert index.text("a") == "text"
 
@@ -157,7 +157,7 @@ def test_a_directory_is_not_an_index(tmp_path):
     for readonly in (True, False):
         with pytest.raises(docindex.NotAnIndex, match=str(tmp_path)):
             docindex.open(tmp_path, readonly=readonly)
-    assert beside(tmp_path) == []
+    assert names_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("readonly", [True, False])
@@ -182,7 +182,7 @@ def test_a_file_of_another_kind_is_refused_and_left_as_it_was(content, readonly,
     with pytest.raises(docindex.NotAnIndex, match=str(path)):
         docindex.open(path, readonly=readonly)
     assert path.read_bytes() == content
-    assert beside(path.parent) == [path.name]
+    assert names_in(path.parent) == [path.name]
 
 
 @pytest.mark.parametrize("mode", ["delete", "wal"])
@@ -207,7 +207,7 @@ def test_an_sqlite_file_of_another_application_is_left_as_it_was(statement, mode
     assert path.read_bytes() == before
     # A reader of a file in write-ahead mode leaves SQLite's two helper files, and cannot remove them.
     left = {"index", "index-wal", "index-shm"} if readonly and mode == "wal" else {"index"}
-    assert set(beside(path.parent)) <= left
+    assert set(names_in(path.parent)) <= left
 
 
 def test_an_empty_file_is_not_an_index_for_reading(path):
@@ -300,7 +300,7 @@ def test_an_index_in_a_folder_without_write_permission_can_be_read():
             with docindex.open(path, readonly=True) as index:
                 assert (list(index), index.text("a"), index.check()) == (["a"], "text", [])
                 assert index.stats().documents == 1
-            assert beside(pathlib.Path(folder)) == ["index"]
+            assert names_in(pathlib.Path(folder)) == ["index"]
             with pytest.raises(docindex.ReadOnly, match="permissions"):
                 docindex.open(path).add("b", "text")
         finally:
@@ -424,7 +424,7 @@ def test_a_closed_index_says_so(path):
     ):
         with pytest.raises(ValueError, match=f"{path} is closed"):
             use()
-    assert beside(path.parent) == [path.name]
+    assert names_in(path.parent) == [path.name]
 
 
 # --- keys, texts and meta
@@ -734,7 +734,7 @@ def test_a_backup_during_writes_holds_the_state_of_one_commit(path, tmp_path):
             assert copy.check() == []
             assert len({copy.meta(key) for key in copy}) == 1
             assert len({copy.text(key).split()[1] for key in copy}) == 1
-    assert beside(tmp_path) == ["copy0", "copy1", "copy2", "copy3", "copy4", "index"]
+    assert names_in(tmp_path) == ["copy0", "copy1", "copy2", "copy3", "copy4", "index"]
 
 
 def test_a_backup_never_overwrites_a_file(made, tmp_path):
