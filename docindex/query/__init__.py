@@ -1,1 +1,1 @@
-"""Answer questions about the documents of an index: candidates, exact numbers and passages."""
+"""Answer questions about the documents of an index: find candidates, measure them, locate passages."""

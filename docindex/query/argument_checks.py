@@ -1,6 +1,7 @@
 """Check the numbers that callers pass: counts and shares between 0 and 1.
 
-Takes the name of a parameter and its value. Raises an error that names the parameter, or does nothing.
+Each function takes the name and the value of a parameter. If the value is wrong, it raises an error that
+names the parameter.
 """
 
 import numbers
@@ -8,19 +9,21 @@ import operator
 
 
 def whole_number(name: str, number: object, least: int = 1, most: int | None = None) -> None:
-    """`TypeError` unless a value is a whole number; `ValueError` unless it is within bounds.
+    """Raise `TypeError` if a value is not a whole number, and `ValueError` if it is out of bounds.
 
     >>> whole_number("limit", 5)
     """
     if isinstance(number, bool) or not isinstance(number, numbers.Integral):
         raise TypeError(f"{name} must be a whole number, not {number!r}")
     if operator.index(number) < least or (most is not None and operator.index(number) > most):
-        bounds = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name} must be a whole number, {bounds}, not {number!r}")
+        bounds = f"of {least} or more" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name} must be a whole number {bounds}, not {number!r}")
 
 
 def share(name: str, number: object, *, above_zero: bool = False) -> None:
-    """`TypeError` unless a value is a number; `ValueError` unless it is from 0 to 1.
+    """Raise `TypeError` if a value is not a number, and `ValueError` if it is not from 0 to 1.
+
+    With `above_zero`, 0 is refused too.
 
     >>> share("min_containment", 0.5)
     """

@@ -1,16 +1,16 @@
-"""Find the pairs that may have enough groups in common, without comparing all with all.
+"""Find the pairs of contents that may have enough groups in common, without comparing every pair.
 
-Takes groups of contents: a group is the contents that have one hash, slot or feature. Gives every pair that
-has enough groups in common, and some that have not. Must never miss a pair.
+Takes groups: a group is all contents that have the same hash, slot or feature. Gives every pair that has
+enough groups in common, and some pairs that do not. Must never miss a pair.
 
-Groups have levels, by the number of their members. A content that needs n common groups with any partner
-may ignore the most common levels, as long as it has fewer than n groups in them: if it had only those groups
-in common with a partner, they would be too few. So a group that nearly all contents share makes pairs only
-of contents that have few other groups.
+Each group has a level, which rises with the number of its members. A content that needs n groups in common
+with any partner may ignore its groups of the highest levels if it has fewer than n of them: these alone
+would not be enough. So a group that nearly all contents share makes pairs only of contents with few other
+groups.
 
-Small groups may be ignored too. Counting groups of up to 256 members in any case was slower, for hardly
-fewer candidates: the pairs among 10 million fingerprints took 1.16 s instead of 1.04 for resemblance 0.5,
-and 0.82 s instead of 0.57 for 0.9. Ignoring nothing took 1.54 and 0.89 s.
+This rule may ignore small groups too. An exception for groups of up to 256 members was slower and hardly
+reduced the candidates: the pairs among 10 million fingerprints took 1.16 s instead of 1.04 s for resemblance
+0.5, and 0.82 s instead of 0.57 s for 0.9. Without the rule they took 1.54 s and 0.89 s.
 """
 
 import dataclasses
@@ -30,27 +30,30 @@ from docindex.kernels.joins import (
 )
 from docindex.query.scope import CheckCancelled
 
-# A meeting is one pair in one group. Up to this many are collected before they are counted: 8 bytes each,
-# and twice that while they are counted.
+# A meeting is one pair in one group. Up to this many meetings are collected before they are counted. Each
+# takes 8 bytes, and 16 bytes while it is counted.
 _MEETINGS = 1 << 23
 
-# Up to this many members of groups are kept for the passes after the first one, 4 bytes each. If there are
-# more, all groups are read again.
+# Up to this many members of groups are kept in memory for the passes after the first one, 4 bytes each. If
+# there are more, each pass reads all groups again.
 _KEPT = 1 << 25
 
 Groups = tuple[I64, I64]
-"""The sizes of some groups, and their members end to end: numbers from 0 up, each once in a group."""
+"""The sizes of some groups, and the members of one group after another.
+
+A member is a number from 0 up, and occurs once in a group.
+"""
 
 
 class GroupSource(Protocol):
-    """Where groups come from. They can be read several times."""
+    """A source of groups, which can be read several times."""
 
     @property
     def count(self) -> int:
         """The number of possible members: 0 to `count` - 1."""
 
     def groups(self) -> Iterator[Groups]:
-        """All groups, some at a time."""
+        """All groups, in batches."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -64,11 +67,11 @@ class Needs:
     ranks: I64
     """The rank of each member; the other arrays are indexed by rank."""
     early: I64
-    """The least number of groups, 1 or more, that it has in common with any late partner."""
+    """The smallest number of common groups, 1 or more, that a pair of the member and a late partner needs."""
     late: I64
-    """The same with any early partner; 1 for all if nothing is known."""
+    """The same for a pair of the member and an early partner; 1 for every member if nothing is known."""
     lowest: I64
-    """The lowest rank that an early partner can have; at most its own rank."""
+    """The lowest rank that an early partner of the member can have; at most the member's own rank."""
     of_pairs: Callable[[I64, I64], I64]
     """Gives the number of common groups that pairs of early and late ranks need."""
 
@@ -76,7 +79,7 @@ class Needs:
 def candidates(
     source: GroupSource, needs_of: Callable[[I64], Needs], check_cancelled: CheckCancelled
 ) -> Iterator[tuple[I64, I64]]:
-    """All pairs that have enough groups in common, and some that have not; each pair once, some at a time.
+    """All pairs with enough groups in common, and some with too few; each pair once, in batches.
 
     `needs_of` is called with the number of groups that each member is in.
     """
@@ -88,7 +91,7 @@ def candidates(
 
 
 class _FirstPass:
-    """The counts that one pass over all groups gives, and the groups themselves, if they are few."""
+    """The counts of one pass over all groups, and the groups themselves, unless they are too many to keep."""
 
     def __init__(self, source: GroupSource, check_cancelled: CheckCancelled) -> None:
         self.counts = np.zeros(source.count, np.int64)
@@ -99,7 +102,7 @@ class _FirstPass:
         for sizes, members in source.groups():
             check_cancelled()
             self.counts += np.bincount(members, minlength=source.count)
-            sizes, members = _of_several(sizes, members)
+            sizes, members = _with_several_members(sizes, members)
             held += len(members)
             if held > _KEPT:
                 self.kept = None
@@ -134,16 +137,16 @@ class _Join:
         self.members = np.empty(source.count, np.int64)
         """The member of each rank."""
         self.members[needs.ranks] = np.arange(source.count)
-        # For each level and member, in how many more common groups it is.
+        # For each level and member, the number of the member's groups above that level.
         above = np.zeros_like(first.by_level)
         np.cumsum(first.by_level[:0:-1], axis=0, out=above[-2::-1])
         self._above = above[:, self.members]
-        # The highest level that counts for a member: it is in fewer groups above it than it needs.
+        # The highest level that counts for each member: the member needs more groups than it has above it.
         self._early = (self._above >= needs.early).sum(axis=0)
         self._late = (self._above >= needs.late).sum(axis=0)
 
     def stripes(self) -> Iterator[tuple[int, int]]:
-        """Ranges of late ranks that have at most `_MEETINGS` together, or consist of one rank."""
+        """Ranges of late ranks. Each range has at most `_MEETINGS` meetings, or consists of one rank."""
         meeting = np.zeros(len(self.members), np.int64)
         for _, late, _, counts in self._meetings(0, len(self.members)):
             meeting += np.bincount(late, counts, len(meeting)).astype(np.int64)
@@ -169,10 +172,10 @@ class _Join:
                 waiting.append(meeting_pairs(early, late[at:to], begins[at:to], counts[at:to]))
                 held += len(waiting[-1])
                 at = to
-                if held > _MEETINGS:  # a stripe of one rank can have that many
-                    pairs, times = _together(pairs, times, waiting)
+                if held > _MEETINGS:  # only in a stripe of one rank
+                    pairs, times = _counted_together(pairs, times, waiting)
                     waiting, held = [], 0
-        pairs, times = _together(pairs, times, waiting)
+        pairs, times = _counted_together(pairs, times, waiting)
         return self._enough(pairs, times)
 
     def _enough(self, pairs: U64, times: I64) -> tuple[I64, I64]:
@@ -194,27 +197,27 @@ class _Join:
             yield meetings(sizes, members, level <= self._early[members], late, self._needs.lowest)
 
     def _groups(self) -> Iterator[Groups]:
-        """All groups of two and more, their members as ranks."""
+        """All groups with two or more members; the members are given as ranks."""
         if self._kept is not None:
             for sizes, members in self._kept:
                 yield sizes, members.astype(np.int64)
         else:
             for sizes, members in self._source.groups():
-                sizes, members = _of_several(sizes, members)
+                sizes, members = _with_several_members(sizes, members)
                 yield sizes, self._by_rank(sizes, members)
 
     def _by_rank(self, sizes: I64, members: I64) -> I64:
         return sorted_in_groups(sizes, self._needs.ranks[members])
 
 
-def _of_several(sizes: I64, members: I64) -> Groups:
-    """The groups of two and more members."""
+def _with_several_members(sizes: I64, members: I64) -> Groups:
+    """The groups with two or more members."""
     several = sizes > 1
     return sizes[several], members[np.repeat(several, sizes)]
 
 
-def _together(pairs: U64, times: I64, waiting: list[U64]) -> tuple[U64, I64]:
-    """Counted pairs, with the meetings added that wait to be counted."""
+def _counted_together(pairs: U64, times: I64, waiting: list[U64]) -> tuple[U64, I64]:
+    """Count the waiting meetings, and add them to pairs that were counted before."""
     if not waiting:
         return pairs, times
     new, new_times = count_pairs(np.concatenate(waiting))

@@ -1,9 +1,9 @@
 """Group the documents of an index that belong together: connected, greedy or complete clusters.
 
 Takes a scope and a threshold; gives clusters, the largest first. Connected clusters are the fourth phase of
-Broder (1997); the other two linkages are stricter. Clusters consist of *units*: exact copies are put together
-before anything is compared, and so are texts with the same symbols. The result depends on the documents and
-their keys only. It must never depend on the numbers of contents, or on the order in which documents came.
+Broder (1997); the other two linkages are stricter. Clusters consist of *units*: exact copies, and texts with
+the same symbols, are put together before anything is compared. The result depends only on the documents and
+their keys. It must never depend on the ids of contents, or on the order in which documents were added.
 """
 
 import dataclasses
@@ -38,7 +38,7 @@ class Member:
     """The reason. "first": it is the first member. "exact copy": it has the text of the member `like`.
     "same text": it has the same symbols as `like`. "near": it resembles `like`."""
     like: str | None
-    """The key of the member that it is like; None for the first member."""
+    """The key of an earlier member that it is like; None for the first member."""
     resemblance: float
     """The resemblance to that member; 1.0 for the first member."""
 
@@ -65,12 +65,14 @@ class Cluster:
 
 
 def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> list[Cluster]:
-    """The documents in groups of two and more, the largest first.
+    """The clusters of two or more documents, the largest first.
 
-    A pair is two documents that reach the threshold, and they are each other's partners. "connected": any two
-    members are linked by a chain of pairs. "greedy": the document with the most partners leads a group of
-    those of its partners that are in no group yet; then the next document does. "complete": any two members
-    are a pair; the closest partners of the leader are taken first. The first member has the most partners.
+    Two documents that reach the threshold are a pair, and partners of each other. The linkages are:
+    - "connected": any two members are linked by a chain of pairs.
+    - "greedy": documents are taken in order, the one with the most partners first. A document that is in no
+      cluster yet leads a cluster of its partners that are in no cluster yet.
+    - "complete": any two members are a pair. The leader's closest partners are taken first.
+    The first member of each cluster has the most partners.
     """
     check_linkage(linkage)
     found = join_pairs(scope, threshold)
@@ -86,7 +88,7 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
 
 
 def check_linkage(linkage: str) -> None:
-    """`ValueError` for an unknown linkage.
+    """Raise `ValueError` if a linkage is unknown.
 
     >>> check_linkage("greedy")
     """
@@ -161,13 +163,13 @@ class _Units:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def of(self, unit: int) -> Iterator[tuple[int, float]]:
+    def partners_of(self, unit: int) -> Iterator[tuple[int, float]]:
         """The partners of a unit and their resemblances, the closest first."""
         some = slice(self.starts[unit], self.starts[unit + 1])
         return zip(self.partners[some].tolist(), self.resemblance[some].tolist(), strict=True)
 
     def members(self, unit: int, like: int | None, resemblance: float) -> Iterator[Member]:
-        """The documents of a unit. The first is like that of another unit, the others are like the first."""
+        """The members in a unit. The first is like the unit `like`; the others are like the first."""
         first = self._keys[unit][0][0]
         for keys in self._keys[unit]:
             if keys[0] != first:
@@ -181,7 +183,7 @@ class _Units:
 
 
 def _connected(units: _Units) -> Iterator[list[_Link]]:
-    """Each component, starting with its first unit; the next unit is the one closest to a unit before it."""
+    """Each component, from its first unit on; the next unit is always the closest to any unit before it."""
     roots = components(units.own, units.partners, len(units)).tolist()
     done = [False] * len(units)
     begun = set()
@@ -197,21 +199,21 @@ def _connected(units: _Units) -> Iterator[list[_Link]]:
                 continue
             done[unit] = True
             group.append((unit, like, -negative))
-            for partner, resemblance in units.of(unit):
+            for partner, resemblance in units.partners_of(unit):
                 if not done[partner]:
                     heapq.heappush(waiting, (-resemblance, partner, len(group), unit))
         yield group
 
 
 def _greedy(units: _Units) -> Iterator[list[_Link]]:
-    """Each leader, with those of its partners that are in no group yet."""
+    """Each leader, with its partners that are in no group yet."""
     done = [False] * len(units)
     for first in units.order.tolist():
         if done[first]:
             continue
         done[first] = True
         group: list[_Link] = [(first, None, 1.0)]
-        for partner, resemblance in units.of(first):
+        for partner, resemblance in units.partners_of(first):
             if not done[partner]:
                 done[partner] = True
                 group.append((partner, first, resemblance))
@@ -219,17 +221,17 @@ def _greedy(units: _Units) -> Iterator[list[_Link]]:
 
 
 def _complete(units: _Units) -> Iterator[list[_Link]]:
-    """Each leader, with those of its free partners that are partners of all members taken before them."""
+    """Each leader, with its partners that are in no group yet and are partners of all members before them."""
     done = [False] * len(units)
     for first in units.order.tolist():
         if done[first]:
             continue
         done[first] = True
         group: list[_Link] = [(first, None, 1.0)]
-        allowed = {partner for partner, _ in units.of(first)}
-        for partner, resemblance in units.of(first):
+        allowed = {partner for partner, _ in units.partners_of(first)}
+        for partner, resemblance in units.partners_of(first):
             if partner in allowed and not done[partner]:
                 done[partner] = True
                 group.append((partner, first, resemblance))
-                allowed &= {other for other, _ in units.of(partner)}
+                allowed &= {other for other, _ in units.partners_of(partner)}
         yield group

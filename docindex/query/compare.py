@@ -13,7 +13,7 @@ from docindex.query.scope import Scope
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison(Measures):
-    """What two texts, `a` and `b`, have in common.
+    """How much two texts, `a` and `b`, have in common, and their common passages.
 
     `containment` is the share of a that is in b, `reverse_containment` the share of b that is in a.
     """
@@ -21,7 +21,7 @@ class Comparison(Measures):
     passages: tuple[Passage, ...]
     """The common passages, as half-open ranges: `query_start` and `query_end` in a, `start` and `end` in b.
 
-    Empty if one of the texts is not kept. The numbers are estimates then; see `basis`.
+    Empty if one of the texts is not kept. In that case the numbers are estimates; see `basis`.
     """
     query_coverage: float
     """The share of a's symbols that lie in a passage."""
@@ -35,7 +35,7 @@ class Comparison(Measures):
 
 
 def measure_texts(scope: Scope, a: Query, b: Query) -> Measures:
-    """How much two texts share: exact, by shingles, if both texts are kept; else estimated by slots."""
+    """How much two texts share: exact, by shingles, if both texts are kept; otherwise estimated by slots."""
     return _measured(scope, (a, b), (a.text(scope.db), b.text(scope.db)))
 
 

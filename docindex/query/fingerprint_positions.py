@@ -1,7 +1,7 @@
-"""List where fingerprints are: the document, position and hash of each.
+"""List fingerprints: the document, the position and the hash of each.
 
-Takes a document, a hash, or neither for all. A hash is shown as the 48 bits that the file keeps of it, a
-positive number. Must never read a text.
+Takes a document, a hash, both, or neither for all fingerprints. Shows the 48 bits of a hash that the file
+keeps, as a number that is not negative. Must never read a text.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def fingerprint_positions(
 
 
 def approximate_counts(scope: Scope) -> tuple[int, int]:
-    """About how many documents there are, and how many fingerprints; costs next to nothing."""
+    """The approximate numbers of documents and fingerprints; very cheap."""
     return documents.greatest(scope.db), sum(segment.postings for segment in segments.all_segments(scope.db))
 
 
@@ -65,12 +65,12 @@ def _in_document(scope: Scope, document: int) -> list[FingerprintPosition]:
 
 
 def _of_hash(scope: Scope, shown: int) -> list[FingerprintPosition]:
-    """Where a hash is a fingerprint, ordered by document, then by position."""
+    """The positions of a hash, ordered by document, then by position."""
     if not 0 <= shown < 1 << 64 - int(HASH_SHIFT):
         return []
     wanted = np.array([shown], np.uint64) << HASH_SHIFT
-    # The inverted index may name contents that have only a part of the hash, or were removed. The first have
-    # no such position, the others no document.
+    # The inverted index may name contents that have only the high bits of the hash, or that were removed. The
+    # first kind adds no position below; the second kind has no document.
     found = [np.empty(0, np.int64), *(some for _, some in postings.look_up(scope.db, wanted))]
     places = []
     for content, _, document in scope.documents_of(np.unique(np.concatenate(found))):

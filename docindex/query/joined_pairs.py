@@ -1,7 +1,7 @@
 """Hold the pairs of texts that reach a threshold, and compute the measures of each pair.
 
-A *node* is a content, or several contents with the same symbols: however texts are counted, those are alike.
-Pairs of nodes are columns of numbers, 12 bytes for each pair. Must never know a key.
+A *node* is a content, or several contents with the same symbols, whose measures are 1 by every method. Pairs
+of nodes are columns of numbers, 12 bytes for each pair. Must never know a key.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ Measure = Literal["resemblance", "containment"]
 
 METHODS = ("fingerprints", "slots", "features")
 
-# Scores are computed for this many pairs at a time: only one number of each pair is kept.
+# Scores are computed for this many pairs at a time, because all measures of all pairs would take more memory.
 _SCORED = 1 << 20
 
 
@@ -29,13 +29,13 @@ class Threshold:
 
     measure: Measure
     least: float
-    """The least resemblance of a pair, or the least value of the larger one of its two containments."""
+    """The minimum resemblance of a pair, or the minimum of the larger one of its two containments."""
     method: Method = "fingerprints"
     ignore_above: int | None = None
-    """Hashes that more contents have are not counted."""
+    """Hashes that more than this many contents have are not counted."""
 
     def check(self) -> None:
-        """`TypeError` or `ValueError` for a threshold that is out of range, or an unknown method."""
+        """Raise `TypeError` or `ValueError` if the threshold is out of range or the method is unknown."""
         argument_checks.share(f"min_{self.measure}", self.least, above_zero=True)
         if self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
@@ -43,8 +43,8 @@ class Threshold:
             argument_checks.whole_number("ignore_above", self.ignore_above)
             if self.method != "fingerprints":
                 raise ValueError(
-                    f"ignore_above counts the texts that have a fingerprint, and {self.method} know no "
-                    'fingerprints; leave it out, or use method="fingerprints"'
+                    f'ignore_above is about fingerprints, which method="{self.method}" does not compare; '
+                    'leave ignore_above out, or use method="fingerprints"'
                 )
 
 
@@ -63,14 +63,14 @@ class PairNumbers:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class JoinedPairs:
-    """Pairs of nodes. A pair of a node with itself says that all documents of the node have the same text."""
+    """Pairs of nodes. A pair of a node with itself stands for the pairs among the documents of that node."""
 
     a: U32
     b: U32
     common: U32
     """How many hashes, or slots, the two nodes have in common."""
     sizes: I64
-    """How many hashes that count, or shingles, each node has; 0 for nodes that are in no pair."""
+    """How many hashes that count, or shingles, each node has. Hashes are counted only for nodes in a pair."""
     starts: I64
     contents: I64
     """The contents of all nodes, end to end; `starts` says where those of each node begin."""
@@ -83,7 +83,7 @@ class JoinedPairs:
         return len(self.a)
 
     def only(self, which: I64) -> "JoinedPairs":
-        """Some of the pairs."""
+        """The pairs with these numbers."""
         return dataclasses.replace(self, a=self.a[which], b=self.b[which], common=self.common[which])
 
     def scores(self, measure: Measure) -> F64:

@@ -12,7 +12,7 @@ from docindex.kernels import minhash
 from docindex.kernels.arrays import F64, I64, U32, U64
 
 Basis = Literal["fingerprints", "shingles", "slots"]
-"""The unit that measures are counted in. Those counted in slots are estimates."""
+"""The unit in which measures are counted. Measures in slots are estimates."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,15 +26,15 @@ class Measures:
     resemblance: float
     """The common part of the two texts, as a share of their union."""
     shared: int
-    """How many different fingerprint hashes, shingles or slots the two have in common; see `basis`."""
+    """How many different fingerprint hashes, shingles or slots the two texts share; see `basis`."""
     basis: Basis
-    """The unit of the numbers: "fingerprints", "shingles" or "slots". Numbers by slots are estimates."""
+    """The unit of the numbers: "fingerprints", "shingles" or "slots". Numbers in slots are estimates."""
     containment_error: float = 0.0
-    """The standard error of `containment`; 0 if that is exact."""
+    """The standard error of `containment`; 0 if `containment` is exact."""
     reverse_containment_error: float = 0.0
-    """The standard error of `reverse_containment`; 0 if that is exact."""
+    """The standard error of `reverse_containment`; 0 if `reverse_containment` is exact."""
     resemblance_error: float = 0.0
-    """The standard error of `resemblance`; 0 if that is exact."""
+    """The standard error of `resemblance`; 0 if `resemblance` is exact."""
 
     @property
     def exact(self) -> bool:
@@ -44,7 +44,7 @@ class Measures:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class EstimatedContainments:
-    """Containments that follow from estimated resemblances, for many pairs."""
+    """The containments of many pairs, computed from their estimated resemblances."""
 
     containment: F64
     reverse_containment: F64
@@ -55,7 +55,7 @@ class EstimatedContainments:
 def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
     """The exact measures of two sets of shingles.
 
-    If a set is empty, the two share all or nothing: `alike` says whether their texts have the same symbols.
+    If a set is empty, the measures are 1 if `alike`, which says that the texts have the same symbols, else 0.
     """
     if not (len(a) and len(b)):
         share = float(alike)
@@ -75,7 +75,8 @@ def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
 def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measures:
     """Estimated measures of two sketches, given how many shingles each text has.
 
-    If a text has no shingles, the two share all or nothing: `alike` says whether they have the same symbols.
+    If a text has no shingles, the measures are 1 if `alike`, which says that the texts have the same symbols,
+    else 0.
     """
     equal = int(np.count_nonzero(a == b))
     if not (size_a and size_b):
@@ -100,15 +101,15 @@ def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measur
 def estimate_containments(resemblance: F64, error: F64, size_a: I64, size_b: I64) -> EstimatedContainments:
     """The containments of sets with these sizes, estimated from their resemblance, and the standard errors.
 
-    Two sets A and B of resemblance r have (|A| + |B|) r / (1 + r) members in common. They cannot have more
-    in common than the smaller set has members, so a larger estimate is cut off there.
+    Two sets A and B of resemblance r have (|A| + |B|) r / (1 + r) members in common. This number is at most
+    the size of the smaller set, so a larger estimate is reduced to that size.
 
     >>> found = estimate_containments(*map(np.asarray, (0.5, 0.1, 10, 20)))
     >>> float(found.containment), float(found.reverse_containment), round(float(found.containment_error), 3)
     (1.0, 0.5, 0.133)
     """
     both = np.minimum(resemblance / (1 + resemblance) * (size_a + size_b), np.minimum(size_a, size_b))
-    # The derivative of the number in common by the resemblance.
+    # The derivative of the number in common with respect to the resemblance.
     slope = (size_a + size_b) / (1 + resemblance) ** 2
     whole_a, whole_b = np.maximum(size_a, 1), np.maximum(size_b, 1)
     return EstimatedContainments(

@@ -1,7 +1,7 @@
 """Find the documents whose simhash is near that of a query.
 
-Takes texts, keys, ids or simhash values. Must never say how much text two documents share: a simhash
-does not tell.
+Takes texts, keys, ids or simhash values. Must never say how much text two documents share: simhash values
+do not tell that.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ class Neighbour:
 
 
 def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list[list[Neighbour]]:
-    """For each query the documents within a distance, the nearest first, then in the order of their keys.
+    """For each query, the documents within a distance, ordered by distance, then by key.
 
     A whole number that is not an `Id` is a simhash value.
     """

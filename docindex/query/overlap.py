@@ -1,8 +1,8 @@
 """Count the fingerprint hashes that contents of an index have in common.
 
-Gives groups for `candidates`, and exact numbers. Groups come from the inverted index, which knows 32 bits of
-a hash; numbers come from the forward index, which knows 48. Hashes of the boilerplate, and hashes that too
-many contents have, are not counted. Must never know a key.
+Gives groups for `candidates`, and exact numbers. Groups come from the inverted index, which has at most 32
+bits of each hash; numbers come from the forward index, which has 48 bits. Hashes of the boilerplate, and
+hashes that too many contents have, are not counted. Must never know a key.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ _NOTHING = np.empty(0, np.uint64)
 
 # About this many hashes are compared at a time, 8 bytes each.
 _HASHES = 1 << 22
-# In a number of 64 bits, 48 are a hash; the other 16 say which content has it.
+# In a key of 64 bits, the low 48 bits are a hash; the high 16 bits say which content has it.
 _CONTENTS = 1 << 16
 _HASH_BITS = np.uint64(48)
-# Hashes that are looked up at a time: few enough that their table stays in the cache of a core.
+# The number of hashes that are looked up at a time: their table fits in the cache of a core.
 _LOOKED_UP = 1 << 18
 
-# Places are kept in a table if it is at most this many times as long as the list of contents.
+# Places are kept in a table if the table is at most this many times as long as the list of contents.
 _SPARSE = 8
 
 
@@ -59,8 +59,8 @@ class ContentPlaces:
 class FingerprintOverlap:
     """The hashes that contents of an index have in common: a `GroupSource`, and exact counts.
 
-    `living` are all contents of the index, `contents` those that take part, both ascending. A place is an
-    index into `contents`. Hashes that more than `ignore_above` of the living contents have are not counted.
+    `living` are all contents of the index, and `contents` are those that take part; both ascend. A place is
+    an index into `contents`. Hashes that more than `ignore_above` living contents have are not counted.
     """
 
     def __init__(self, scope: Scope, living: I64, contents: I64, ignore_above: int | None) -> None:
@@ -90,7 +90,7 @@ class FingerprintOverlap:
         return np.concatenate([_NOTHING, *self._too_common])
 
     def groups(self) -> Iterator[Groups]:
-        """For each hash that counts, the contents that have it; hashes are told apart by their high bits."""
+        """For each hash that counts, the contents that have it. Only the high bits of hashes are compared."""
         self._passes += 1
         for found in postings.by_hash(self._db)[1]:
             hashes, contents = found.hashes, found.contents
@@ -120,7 +120,7 @@ class FingerprintOverlap:
             yield sizes, numbers
 
     def counting(self, places: I64) -> tuple[U64, I64]:
-        """The different hashes of some contents that count, ascending, as `number << 48 | hash`.
+        """The different hashes of some contents, without ignored ones, ascending, as `number << 48 | hash`.
 
         The number is an index into `places`. The second array says where the hashes of each content begin.
         """
@@ -135,12 +135,12 @@ class FingerprintOverlap:
             dropped = found_in(self._ignored, hashes) | found_in(self.set_aside, self._prefixes(hashes))
             keys = keys[~dropped]
         borders = np.arange(len(places) + 1, dtype=np.uint64)
-        # (Comparing numbers, not keys: the last border may be 2^16, which does not fit above the hash.)
+        # Compare numbers, not keys: the last border may be 2^16, which does not fit above the hash.
         starts = np.searchsorted(keys >> _HASH_BITS, borders)
         return keys, starts
 
     def sizes(self, places: I64) -> I64:
-        """How many hashes that count each of some contents has; places ascend."""
+        """The number of hashes that count, for each content; `places` must ascend."""
         found = np.empty(len(places), np.int64)
         begin = 0
         while begin < len(places):
@@ -153,8 +153,8 @@ class FingerprintOverlap:
     def exactly(self, a: I64, b: I64) -> Iterator[tuple[slice, I64, I64, I64]]:
         """The exact counts of pairs of places, a batch at a time.
 
-        Each batch is a slice of the pairs, and for each of them how many hashes both have, a has, and b has.
-        Cheapest if pairs are in the order of b, and b has no fewer hashes than a.
+        Each batch is a slice of the pairs and three arrays: how many hashes both contents of a pair have, how
+        many a has, and how many b has. Cheapest if pairs are ordered by b, and b has no fewer hashes than a.
         """
         begin = 0
         while begin < len(a):
@@ -167,7 +167,7 @@ class FingerprintOverlap:
             begin = end
 
     def _end_of_batch(self, a: I64, b: I64, begin: int) -> int:
-        """Where a batch of pairs that begins at `begin` ends: its contents have about `_HASHES` or fewer."""
+        """The end of the batch of pairs that begins at `begin`: one pair, or pairs with up to `_HASHES`."""
         most = len(a) - begin
         while most > 1:
             places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
@@ -177,7 +177,7 @@ class FingerprintOverlap:
         return begin + most
 
     def _shared(self, keys: U64, starts: I64, a: I64, b: I64) -> I64:
-        """How many hashes each pair has in common, given what `counting` gave of all contents in them."""
+        """How many hashes each pair has in common, given the result of `counting` for all their contents."""
         sizes = np.diff(starts)
         shared = np.zeros(len(a), np.int64)
         until = np.cumsum(sizes[a])
@@ -187,7 +187,7 @@ class FingerprintOverlap:
             before = int(until[begin - 1]) if begin else 0
             end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
             of_a, of_b = a[begin:end], b[begin:end]
-            # The keys of a with the number of b instead: those that are keys of b are hashes of both.
+            # Give the keys of a the number of b. Those that then equal keys of b are hashes of both.
             moved = keys[ranges(starts[of_a], sizes[of_a])]
             moved += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
             others = np.unique(of_b)
@@ -205,9 +205,9 @@ class FingerprintOverlap:
         return prefixes | self._living.of(contents).astype(np.uint64)
 
     def _not_ignored(self) -> U64:
-        """The `_pair`s of hashes that are not boilerplate but have the same high bits as one that is.
+        """The `_pair`s of hashes that are not boilerplate, but have the high bits of a hash of boilerplate.
 
-        There are hardly ever any.
+        Such hashes are rare.
         """
         found = [_NOTHING]
         if len(self._ignored):

@@ -20,21 +20,23 @@ from docindex.query.scope import Scope
 from docindex.recipe import Recipe
 from docindex.storage import bulk
 
-# A product of a share and a size is rounded. Candidates need this fraction less, and their exact numbers
-# decide.
+# The product of a share and a size is rounded, and may be too large. So candidates need this fraction less,
+# and then their exact numbers decide.
 _ROUNDING = 1e-9
 
-# Rows of slots that are compared at a time: half a kilobyte each, and there are two of each pair.
+# The number of pairs whose slots are compared at a time. A pair has two rows of half a kilobyte each.
 _COMPARED = 1 << 14
 
 
 def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
     """All pairs of nodes that reach the threshold, among the contents of the scope.
 
-    By fingerprints the result is complete and exact: the 5.6 million pairs of resemblance 0.5 among 6,283
-    contents take 0.9 s. It needs memory for about a hundred numbers for each content, for 12 bytes for each
-    pair, and for a bounded part of everything else. By slots all pairs are found whose estimate reaches the
-    threshold, by features those of them that pass the filter; both hold the slots of all contents in memory.
+    The method decides which pairs are found:
+    - "fingerprints": all pairs, with exact numbers. The 5.6 million pairs of resemblance 0.5 among 6,283
+      contents take 0.9 s. Takes memory for about a hundred numbers for each content, 12 bytes for each pair,
+      and a bounded amount for everything else.
+    - "slots": all pairs whose estimate reaches the threshold. Holds the slots of all contents in memory.
+    - "features": the pairs of "slots" that also pass the filter. Holds the same slots in memory.
     """
     classes = _symbol_classes(scope)
     scope.check_cancelled()
@@ -47,11 +49,11 @@ class _SymbolClasses:
     """The contents that take part, in classes of the same symbols."""
 
     sizes: bulk.Sizes
-    """Of all contents of the index."""
+    """The sizes of all contents of the index."""
     order: I64
-    """Places in `sizes`, class after class, in each class the oldest content first."""
+    """Places in `sizes`, class after class; within a class, the oldest content first."""
     starts: I64
-    """Where each class begins in `order`, and at the end where the last one ends."""
+    """Where each class begins in `order`; the last entry is the end of the last class."""
     several: I64
     """The classes with several documents."""
 
@@ -82,7 +84,7 @@ def _by_fingerprints(scope: Scope, threshold: Threshold, classes: _SymbolClasses
     def needs_of(counts: I64) -> Needs:
         # A content has more hashes than postings if some of its hashes have the same high bits.
         slack = np.maximum(sizes.hashes[firsts] - overlap.postings, 0)
-        needs = _resembling if threshold.measure == "resemblance" else _containing
+        needs = _needs_of_resemblance if threshold.measure == "resemblance" else _needs_of_containment
         return needs(counts, slack, threshold.least)
 
     counted = np.zeros(len(nodes), np.int64)
@@ -117,9 +119,9 @@ def _by_fingerprints(scope: Scope, threshold: Threshold, classes: _SymbolClasses
 
 
 def _by_slots(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
-    """Each content is a node: contents of the same symbols may be divided into words in different ways.
+    """Each content is a node: contents with the same symbols may be divided into words in different ways.
 
-    The classes of several contents are nodes too, for the pairs within them.
+    The classes with several documents are nodes too, for the pairs within them.
     """
     slots_of_each = scope.recipe.slots
     contents = classes.sizes.contents[classes.order]
@@ -180,7 +182,7 @@ class _EqualColumns:
 def _groups_of_slots(
     recipe: Recipe, threshold: Threshold, slots: U32, shingles: I64
 ) -> tuple[_EqualColumns, Needs]:
-    """The groups that slots or features of contents make, and how many of them pairs need in common."""
+    """The groups of contents with an equal slot or feature, and how many common groups a pair needs."""
     k, s, r = recipe.features
     if threshold.method == "slots":
         table = _EqualColumns(slots, slots == EMPTY_SLOT)
@@ -203,7 +205,7 @@ def _groups_of_slots(
     return table, Needs(np.arange(len(shingles)), least, least, np.zeros_like(least), of_pairs)
 
 
-def _resembling(counts: I64, slack: I64, least: float) -> Needs:
+def _needs_of_resemblance(counts: I64, slack: I64, least: float) -> Needs:
     """The needs of pairs that have at least `least` of their union in common.
 
     That is `least` / (1 + `least`) of the sum of both sizes, or more.
@@ -222,7 +224,7 @@ def _resembling(counts: I64, slack: I64, least: float) -> Needs:
     )
 
 
-def _containing(counts: I64, slack: I64, least: float) -> Needs:
+def _needs_of_containment(counts: I64, slack: I64, least: float) -> Needs:
     """The needs of pairs that have at least `least` of the smaller member in common."""
     ranks, counts, slack = _by_size(counts, slack)
     return Needs(
@@ -243,7 +245,7 @@ def _by_size(counts: I64, slack: I64) -> tuple[I64, I64, I64]:
 
 
 def _ceil(numbers: NDArray[np.floating] | float) -> I64:
-    """The least whole numbers that are not smaller than these, allowing for rounding."""
+    """The numbers rounded up to whole numbers, after a reduction by the fraction `_ROUNDING`."""
     return np.ceil(np.asarray(numbers) * (1 - _ROUNDING)).astype(np.int64)
 
 

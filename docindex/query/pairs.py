@@ -1,7 +1,7 @@
 """List the pairs of documents that share enough text, best first.
 
 Takes a threshold; gives an iterable of pairs. Contents are compared first; documents are looked up while the
-caller goes through the pairs. Must never hold all pairs of documents: copies of one text make very many.
+caller iterates. Must never hold all pairs of documents: 10,000 copies of one text make 50 million pairs.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ from docindex.query.measures import Basis, Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
 
-# Documents are looked up for this many pairs of nodes at a time, and for all with the same score as the last.
+# Documents are looked up for this many pairs of nodes at a time, and for those that tie with the last pair.
 _LOOKED_UP = 2048
 
 
@@ -34,14 +34,14 @@ class Pair(Measures):
 class Pairs(Iterable[Pair]):
     """Pairs of documents, best first; pairs with the same score by their keys. Can be iterated several times.
 
-    They are the pairs of the index at the time of the question. Documents are looked up some thousand pairs
-    ahead: one that was removed or replaced before that is left out.
+    The pairs are found when the question is asked. Their documents are looked up later, some thousand pairs
+    ahead of the iteration: a document that has been removed or replaced by then is left out.
     """
 
     def __init__(
         self, open_scope: ScopeOpener, found: JoinedPairs, scores: F64, *, directed: bool = False
     ) -> None:
-        # Pairs with the same score are sorted by their keys once those are looked up.
+        # Pairs with the same score are sorted by their keys after the keys are looked up.
         order = np.argsort(-scores, kind="stable")
         self._found = found.only(order)
         self._scores = -scores[order]
@@ -66,7 +66,7 @@ class Pairs(Iterable[Pair]):
             begin = end
 
     def _batch(self, found: JoinedPairs, scores: F64, keys: dict[int, list[str]]) -> Iterator[Pair]:
-        """The pairs of documents that some pairs of nodes stand for, given the keys of the nodes."""
+        """The pairs of documents of some pairs of nodes, given the keys of the nodes."""
         rows, directed = _rows_of_measures(found), self._directed
         nodes = list(zip(found.a.tolist(), found.b.tolist(), strict=True))
         borders = [0, *(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(scores)]
@@ -91,7 +91,7 @@ class Pairs(Iterable[Pair]):
     def _partners(self, nodes: list[tuple[int, int]], tied: range) -> dict[int, list[tuple[int, int, bool]]]:
         """The partners of each node in the pairs of one score.
 
-        For each partner also the number of the pair, and whether it is turned: the node is its second one.
+        A partner comes with the number of the pair, and with True if the node is the second one of the pair.
         """
         partners: dict[int, list[tuple[int, int, bool]]] = {}
         for number in tied:
@@ -105,9 +105,9 @@ class Pairs(Iterable[Pair]):
 def find_pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     """All pairs of documents that reach a threshold.
 
-    By fingerprints none is missed, and their numbers are exact: they count the different hashes of the
-    documents, without those of the boilerplate, and without those that more than `ignore_above` contents
-    have. By slots and by features the numbers are estimates.
+    The method "fingerprints" misses no pair, and its numbers are exact: they count the different hashes of
+    the documents, without hashes of the boilerplate and hashes that more than `ignore_above` contents have.
+    The numbers of "slots" and "features" are estimates.
     """
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
@@ -115,7 +115,7 @@ def find_pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
 
 
 def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
-    """All pairs of documents of which the first is contained in the second, by the threshold or more."""
+    """All pairs of documents in which the second contains enough of the first to reach the threshold."""
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
     numbers = found.numbers()
@@ -151,14 +151,14 @@ def checked_threshold(
             f"not min_resemblance={min_resemblance!r} and min_containment={min_containment!r}"
         )
     threshold.check()
-    # Other numbers, a Fraction or a float32, would make other arrays of products with sizes.
+    # A product of a Fraction or a float32 with an array of sizes would not be an array of float64.
     return dataclasses.replace(threshold, least=float(threshold.least))
 
 
 def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     """The arguments of `Measures` for each pair of nodes, and for the same pair with its nodes exchanged.
 
-    Exact pairs leave the errors at their defaults: it makes going through them a tenth faster.
+    Exact pairs leave the errors at their defaults, which makes the iteration a tenth faster.
     """
     numbers = found.numbers()
     basis: Basis = "fingerprints" if found.slots is None else "slots"

@@ -60,7 +60,7 @@ class Id(int):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Query:
-    """The text that a question is about: one that the caller passed, or a content of the index."""
+    """The text that a question is about: a text that the caller passed, or a content of the index."""
 
     given: str | None = dataclasses.field(repr=False)
     """The text, if the caller passed it."""
@@ -72,7 +72,7 @@ class Query:
         return contents.text_of(db, self.content) if self.content is not None else self.given
 
     def hashes(self, scope: Scope, window: int | None = None) -> tuple[U64, U64]:
-        """The different fingerprint hashes as they are stored, ascending; and those that `window` selects.
+        """The different fingerprint hashes as they are stored, ascending, and the part that `window` selects.
 
         For a content whose text is not kept, the second array has all hashes too, whatever the window.
         """
@@ -94,16 +94,14 @@ class Query:
         if self.content is not None:
             found = documents.stored_sketches_of(scope.db, np.array([self.content]), scope.recipe)
             if not found:
-                raise CorruptIndex(
-                    f"content {self.content} is missing; see what check() says", scope.db.filename
-                )
+                raise CorruptIndex(f"content {self.content} is missing; run check()", scope.db.filename)
             return found[0]
         (batch,) = sketch_batches([self.given or ""], scope.recipe)
         sketch = batch[0]
         return StoredSketch(-1, sketch.shingles, sketch.symbols_hash, sketch.simhash, sketch.slots)
 
     def symbols_hash(self, scope: Scope) -> bytes:
-        """The hash of the symbols, which texts have in common that differ in case or punctuation only."""
+        """The hash of the symbols. It is the same for texts that differ only in case or punctuation."""
         if self.content is None:
             return symbols_hash(self.given or "", scope.recipe)
         return contents.symbols_hash_of(scope.db, self.content)
@@ -112,8 +110,7 @@ class Query:
 def resolve(db: apsw.Connection, what: object) -> Query:
     """The query that a text, a key or an id stands for.
 
-    `KeyError` for a `Key` or an `Id` that no document has, `TypeError` for anything else than a string
-    or an `Id`.
+    `KeyError` for a `Key` or an `Id` that no document has, `TypeError` for anything but a string or an `Id`.
     """
     if isinstance(what, Id):
         content = documents.content_with_id(db, int(what)) if -(1 << 63) <= what < 1 << 63 else None
@@ -121,7 +118,7 @@ def resolve(db: apsw.Connection, what: object) -> Query:
             raise KeyError(int(what))
         return Query(None, content)
     if not isinstance(what, str):
-        raise TypeError(f"expected a text or a key, as str, or a docindex.Id, not {what!r}")
+        raise TypeError(f"expected a text or a key as a str, or a docindex.Id, not {what!r}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)
@@ -139,7 +136,7 @@ def kept_text(db: apsw.Connection, query: Query) -> str:
     text = query.text(db) if exists else None
     if text is None:
         raise TextNotKept(
-            "this needs the text of a document that was not kept, or was removed; "
+            "this needs the text of a document, but the text was not kept, or the document was removed; "
             "add the document again with store_text=True",
             db.filename,
         )

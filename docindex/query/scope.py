@@ -1,6 +1,7 @@
 """The scope of a question: its connection, recipe, boilerplate, condition on documents and cancel check.
 
-A scope is valid within the read transaction that it was made in. It must never begin or end one.
+A scope is valid only within the read transaction in which it was made. It must never begin or end a
+transaction.
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ CheckCancelled = Callable[[], None]
 
 
 NOTHING_IGNORED = Ignored()
-"""The value of `Scope.ignored` without boilerplate."""
+"""The value of `Scope.ignored` if there is no boilerplate."""
 
 
 def never_cancelled() -> None:
@@ -41,11 +42,11 @@ class Scope:
     ignored: Ignored = NOTHING_IGNORED
     """The hashes and shingles of the boilerplate."""
     where: Where | None = None
-    """The condition that documents must fulfil; it was checked."""
+    """The condition that documents must fulfil, already checked; None to accept all documents."""
     check_cancelled: CheckCancelled = never_cancelled
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
-        """The documents with these contents that fulfil the condition: content, key and id of each."""
+        """The content, key and id of each document with one of these contents that fulfils the condition."""
         return documents.documents_of(self.db, contents, self.where)
 
     def chosen(self) -> I64 | None:
@@ -53,9 +54,9 @@ class Scope:
         return None if self.where is None else documents.contents_of(self.db, self.where)
 
     def shingles_of(self, text: str) -> U64:
-        """The shingles of a text, ascending, without those of the boilerplate."""
+        """The shingles of a text, ascending, without the shingles of the boilerplate."""
         return self.ignored.shingles_without(shingle_set(text, self.recipe))
 
 
 ScopeOpener = Callable[[], AbstractContextManager[Scope]]
-"""Opens a new read transaction, and gives a scope in it, for work that outlives one transaction."""
+"""Opens a new read transaction and gives a scope in it, for work that needs several transactions."""

@@ -1,9 +1,10 @@
 """Find the documents that share fingerprints with a query, best first.
 
-Candidates come from the inverted index, their numbers from the forward index. So the numbers of a match are
-exact, even if only a part of the query was looked up and fewer documents are found. Must never estimate a
-number from that part: it costs the same, and is wrong. A larger window selects the smallest hashes, which
-survive an edit nearby more often; estimates were 0.05 to 0.08 too high, at a standard error of 0.01 to 0.03.
+Candidates come from the inverted index, and their numbers from the forward index. So the numbers of a match
+are exact even if only a part of the query's hashes was looked up; that can only hide documents. Must never
+estimate a number from that part: it costs the same, and the estimates were 0.05 to 0.08 too high, at a
+standard error of 0.01 to 0.03. A larger window selects the smallest hashes, and these survive an edit nearby
+more often.
 """
 
 import dataclasses
@@ -22,10 +23,10 @@ from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index, postings
 
-# A hash that n contents have weighs 1/n, in units of 2^-32: whole numbers add up to the same in any order.
+# A hash that n contents have weighs 1/n, in units of 2^-32: a sum of whole numbers is the same in any order.
 _ONE = 1 << 32
 
-# Up to this many hits of the first pass are kept in memory. More of them are read a second time.
+# Up to this many hits of the first pass are kept in memory. If there are more, all are read a second time.
 _KEPT = 1 << 22
 
 _ROUNDING = 1e-6  # a share times a size that should be a whole number may come out a little larger
@@ -35,7 +36,7 @@ _ALL_AT_ONCE = 1024  # the first batch of candidates if the number of answers ha
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Match(Measures):
-    """A document that shares text with a query. `containment` is the share of the query that it has."""
+    """A document that shares text with a query. `containment` is the share of the query in the document."""
 
     key: str
     id: int
@@ -84,7 +85,7 @@ def find_matches(
 def match_of(
     measures: Measures, document: tuple[str, int], score: float, passages: Callable[[], list[Passage]]
 ) -> Match:
-    """The match that a document, given by its key and id, is with these measures."""
+    """A match with these measures; `document` is its key and id."""
     key, number = document
     return Match(
         containment=measures.containment,
@@ -111,7 +112,7 @@ def candidates_of(scope: Scope, query: Query) -> list[int]:
 def _same_symbols(
     scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
 ) -> list[Match]:
-    """The matches of a query of which no hash counts: the documents that have exactly its symbols."""
+    """The matches of a query without hashes that count: the documents that have exactly its symbols."""
     contents = documents.of_symbols(scope.db, query.symbols_hash(scope))
     whole = Measures(
         containment=1.0, reverse_containment=1.0, resemblance=1.0, shared=0, basis="fingerprints"
@@ -125,12 +126,12 @@ def _same_symbols(
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _QueryHashes:
-    """The hashes of a query that are counted, and those of them that are looked up."""
+    """The hashes of a query that are counted, and whether they are looked up."""
 
     counting: U64
-    """Ascending; without those of the boilerplate and those that too many contents have."""
+    """Ascending, without hashes of the boilerplate and hashes that too many contents have."""
     looked_up: Bool
-    """For each, whether it is looked up: all, unless the search has a larger window or a budget."""
+    """Whether each hash is looked up. All are, unless the search has a larger window or a budget."""
 
     def least(self, options: SearchOptions) -> float:
         """How many of the hashes that are looked up a candidate must have."""
@@ -138,7 +139,7 @@ class _QueryHashes:
         share = size * options.min_containment
         if size == len(self.counting):
             return max(share - _ROUNDING, options.min_shared)
-        # Of 30,000 documents that have enough, one has four standard errors less in the looked-up part.
+        # Among 30,000 documents that have enough, one has four standard errors less in the looked-up part.
         return share - 4 * math.sqrt(share * (1 - options.min_containment))
 
 
@@ -147,8 +148,8 @@ def _query_hashes(scope: Scope, query: Query, options: SearchOptions) -> _QueryH
     if options.ignore_above is not None and len(hashes):
         common = _common(scope, hashes, options.ignore_above)
         hashes, coarse = (some[~np.isin(some, common)] for some in (hashes, coarse))
-    # The smallest hashes: they are as good as a random sample, and the same in every text. If the larger
-    # window selects only hashes that do not count, all others are looked up.
+    # Take the smallest hashes: they are as good as a random sample, and the same in every text. If the larger
+    # window selects only hashes that do not count, look up all that count.
     part = (coarse if len(coarse) else hashes)[: options.budget]
     looked_up = np.zeros(len(hashes), bool)
     looked_up[np.searchsorted(hashes, part)] = True  # a smaller window selects all that a larger one does
@@ -156,7 +157,7 @@ def _query_hashes(scope: Scope, query: Query, options: SearchOptions) -> _QueryH
 
 
 def _common(scope: Scope, hashes: U64, ignore_above: int) -> U64:
-    """Those of some ascending hashes that more than `ignore_above` contents have."""
+    """The hashes that more than `ignore_above` contents have; `hashes` must ascend."""
     removed, having = postings.dead(scope.db), np.zeros(len(hashes), np.int64)
     for which, found in postings.look_up(scope.db, hashes):
         having += np.bincount(which[~np.isin(found, removed)], minlength=len(hashes))
@@ -171,7 +172,7 @@ class _Candidates:
     counts: I64
     scores: I64
     weights: I64
-    """The weight of each hash of the query; 0 for those that were not looked up."""
+    """The weight of each hash of the query; 0 if the hash was not looked up."""
 
 
 def _candidates(scope: Scope, asked: _QueryHashes) -> _Candidates:
@@ -207,7 +208,7 @@ class _Candidate:
     """A document that may be a match."""
 
     promised: int
-    """Its score, or its count, if everything that the inverted index says is true."""
+    """Its score or its count, according to the inverted index; it may be too high."""
     key: str
     id: int
     content: int
@@ -217,7 +218,7 @@ def _best_first(scope: Scope, contents: I64, promised: I64, limit: int | None) -
     """The documents of some contents in batches, ordered by the promised score or count, then by key."""
     step = size = limit or _ALL_AT_ONCE
     while len(contents):
-        # All that promise as much as the last one belong to the same batch: their keys decide the order.
+        # Take all that promise as much as the last one, because their keys decide the order.
         least = np.partition(promised, -size)[-size] if size < len(promised) else 0
         now = promised >= least
         promises = dict(zip(contents[now].tolist(), promised[now].tolist(), strict=True))
@@ -250,7 +251,7 @@ def _score_batch(
     contents = np.unique(np.array([candidate.content for candidate in batch], np.int64))
     places, hits = forward_index.shared_with(scope.db, asked.counting, contents)
     shared = np.bincount(places, minlength=len(contents))
-    # Only hashes that were looked up decide the order: how rare the others are is not known.
+    # Only hashes that were looked up decide the order: nobody knows how rare the others are.
     if options.rank == "rarity":
         scores = np.bincount(places, weights[hits], minlength=len(contents)) / _ONE
     else:
@@ -299,7 +300,7 @@ def _matches(
 
 
 def _sizes(scope: Scope, contents: I64, ignore_above: int | None) -> I64:
-    """How many different hashes that count each of some contents has."""
+    """The number of different hashes that count, for each content."""
     sizes = documents.sizes_of(scope.db, contents)
     not_counting = scope.ignored.hashes
     if ignore_above is not None:

@@ -8,7 +8,7 @@ from docindex.recipe import Recipe
 
 Rank = Literal["rarity", "count", "containment"]
 
-_LARGEST_WINDOW = 65_535  # of any recipe
+_LARGEST_WINDOW = 65_535  # no recipe can have a larger one
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SearchOptions:
     ignore_above: int | None = None
 
     def check(self, recipe: Recipe) -> None:
-        """`TypeError` or `ValueError` for options that are out of range."""
+        """Raise `TypeError` or `ValueError` if an option has a wrong type or is out of range."""
         if self.window is not None:
             argument_checks.whole_number("window", self.window, most=_LARGEST_WINDOW)
             if self.window < recipe.window:

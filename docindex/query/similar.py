@@ -1,7 +1,7 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-Candidates come from the features, and from the fingerprints where features may miss too many. Every
-candidate is verified. Must never report a document on the word of a filter alone.
+Candidates come from the features, and also from the fingerprints if features may miss too many documents.
+Must never report a candidate without verifying it.
 """
 
 import functools
@@ -21,10 +21,10 @@ from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
 
 RECALL = 0.99
-"""Only the features are looked up if they find at least this share of the documents at the threshold."""
+"""If features find at least this share of the documents at the threshold, fingerprints are not looked up."""
 
-# A document whose estimate is this many standard errors below the threshold is not verified. That misses
-# one in 30,000 of those exactly at the threshold.
+# A document whose estimate is this many standard errors below the threshold is not verified. This misses one
+# in 30,000 documents whose resemblance is exactly the threshold.
 _ERRORS = 4.0
 
 
@@ -33,7 +33,7 @@ def find_similar(
 ) -> list[Match]:
     """The documents whose resemblance to the query is at least `min_resemblance`, the most similar first.
 
-    The numbers are exact if both texts are kept, else estimated from the slots.
+    The numbers are exact if both texts are kept; otherwise they are estimated from the slots.
     """
     sketch = query.stored_sketch(scope)
     text = query.text(scope.db)
@@ -45,7 +45,7 @@ def find_similar(
     for other in documents.stored_sketches_of(
         scope.db, np.array(sorted(documents_of), np.int64), scope.recipe
     ):
-        # Slots know no boilerplate: without it, two texts may be more similar than their slots say.
+        # Slots include boilerplate. Without it, two texts may be more similar than their slots say.
         if not (len(scope.ignored.shingles) or _likely(sketch, other, min_resemblance)):
             continue
         scope.check_cancelled()
@@ -79,7 +79,7 @@ def _measured(scope: Scope, sketch: StoredSketch, shingles: U64 | None, other: S
 
 
 def _likely(a: StoredSketch, b: StoredSketch, min_resemblance: float) -> bool:
-    """Whether two sketches leave it likely that the texts reach the threshold."""
+    """Whether two texts may reach the threshold, judged by their sketches."""
     estimated, _ = minhash.estimate_resemblance(a.slots, b.slots)
     error = math.sqrt(min_resemblance * (1 - min_resemblance) / len(a.slots))
     return bool(estimated >= min_resemblance - _ERRORS * error)

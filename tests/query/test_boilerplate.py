@@ -31,7 +31,7 @@ def test_templates_are_added_listed_and_removed(tmp_path):
             index.boilerplate.add("x")
 
 
-def test_a_template_is_stored_once_and_its_name_can_be_given_to_another():
+def test_a_template_is_stored_once_and_another_template_can_take_its_name():
     with docindex.open(":memory:") as index:
         assert index.boilerplate.add(TEMPLATE) == index.boilerplate.add(TEMPLATE)
         index.boilerplate.add(TEMPLATE, name="one")
@@ -39,7 +39,7 @@ def test_a_template_is_stored_once_and_its_name_can_be_given_to_another():
         assert [(known.name, known.text) for known in index.boilerplate] == [("one", "other words")]
 
 
-def test_a_template_stays_when_its_document_goes():
+def test_a_template_stays_when_its_document_is_removed():
     with docindex.open(":memory:") as index:
         index.add_many([("licence", TEMPLATE), ("one", TEMPLATE + prose(random.Random(2), 60))])
         index.boilerplate.add("licence")

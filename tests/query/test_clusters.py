@@ -1,4 +1,4 @@
-"""Clusters are those of the plain definition, in whatever order the documents were added."""
+"""`clusters` gives the clusters of the plain definition, in whatever order the documents were added."""
 
 import itertools
 import random
@@ -13,7 +13,7 @@ LINKAGES = ["connected", "greedy", "complete"]
 
 
 def definition(sets, least, linkage):
-    """The definition: the keys of each cluster, found by going through the documents one by one."""
+    """The definition: the keys of each cluster, found by visiting the documents one by one."""
     near = {key: set() for key in sets}
     score = {}
     for a, b, resemblance, *_ in brute_pairs(sets, least):

@@ -100,7 +100,7 @@ def test_a_containment_has_the_error_of_the_resemblance_times_its_slope():
         assert getattr(found, name) == pytest.approx(r / (1 + r) * 50 / size)
 
 
-def test_a_text_without_words_shares_no_slot_with_one_that_has_some():
+def test_a_text_without_words_shares_no_slot_with_a_text_that_has_words():
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in (("empty", ""), ("marks", "..."), ("words", "some words and more of them")):
             index.add(key, text, store_text=False)
@@ -121,7 +121,7 @@ def test_shingles_of_boilerplate_are_ignored():
         assert numbers(index.compare(a, b)) == measured(shingles(a), shingles(b))
 
 
-def test_passages_cover_the_shared_text_and_longest_is_the_longest_of_them():
+def test_passages_cover_the_shared_text_and_longest_is_the_longest_passage():
     rng = random.Random(6)
     one, other, alone = (prose(rng, words) for words in (60, 40, 50))
     a, b = f"{one} -- {alone} -- {other}", f"{other} ++ {alone[::-1]} ++ {one}"
@@ -148,7 +148,9 @@ def test_a_match_gives_its_passages_or_says_that_a_text_is_not_kept():
         assert (passage.query_start, passage.start) == (8, 0)
         index.remove("removed")
         for key in ("not kept", "removed"):
-            with pytest.raises(docindex.TextNotKept, match="needs the text of a document that was not kept"):
+            with pytest.raises(
+                docindex.TextNotKept, match="needs the text of a document, but the text was not kept"
+            ):
                 by_key[key].passages()
 
 

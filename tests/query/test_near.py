@@ -30,7 +30,7 @@ def answers(found):
 
 
 @pytest.mark.parametrize("distance", [0, 1, 3, 8, 20, 40])
-def test_all_within_a_distance_are_found_nearest_first(index, texts, distance):
+def test_all_documents_within_a_distance_are_found_nearest_first(index, texts, distance):
     for key, text in list(texts.items())[:40]:
         simhash = docindex.simhash(text)
         for query in (key, docindex.Text(text), simhash):
@@ -55,13 +55,13 @@ def test_a_condition_restricts_the_answers_and_a_removed_document_is_not_found(t
             assert original not in {n.key for n in index.near(key, 3)}
 
 
-def test_a_query_or_distance_that_cannot_be_is_refused(index):
-    with pytest.raises(ValueError, match="distance must be a whole number, 0 to 63"):
+def test_an_impossible_query_or_distance_is_refused(index):
+    with pytest.raises(ValueError, match="distance must be a whole number from 0 to 63"):
         index.near("a text", 64)
     with pytest.raises(ValueError, match="does not fit in 64 bits"):
         index.near(1 << 64)
     for query in (1.5, True, None, b"bytes"):
-        with pytest.raises(TypeError, match=r"expected a text or a key, as str, or a docindex\.Id, not"):
+        with pytest.raises(TypeError, match=r"expected a text or a key as a str, or a docindex\.Id, not"):
             index.near(query)
-    with pytest.raises(TypeError, match="not a single value"):
+    with pytest.raises(TypeError, match="not a single text or key"):
         index.near_many("abc")

@@ -1,4 +1,4 @@
-"""Pairs of documents are those that comparing all with all finds, with the same numbers."""
+"""`pairs` finds the pairs of documents that comparing every pair finds, with the same numbers."""
 
 import contextlib
 import dataclasses
@@ -24,13 +24,13 @@ from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
 from docindex.storage.templates import Ignored
 
-# So small that texts of a few words have fingerprints.
+# Small numbers, so that texts of a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
 THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
 
 
 def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
-    """For each key its hashes that count and its symbols; and how many hashes are set aside."""
+    """For each key, the hashes that count and the symbols; and the number of hashes that are set aside."""
     with index._store.reading() as db:
         rows = db.execute(
             "select key, content, symbols_hash from document join content on content.id = content"
@@ -68,7 +68,7 @@ def best_first(found, score):
 
 
 def brute_pairs(sets, least, *, measure="resemblance"):
-    """The definition: all pairs of documents, found by comparing all with all."""
+    """The definition: the pairs of documents, found by comparing every pair."""
 
     def score(row):
         return row[2] if measure == "resemblance" else max(row[3], row[4])
@@ -122,7 +122,7 @@ def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None
 
 
 def corpus(rng, count):
-    """Texts made of few pieces, so that many share some. There are copies, short texts and empty ones."""
+    """Texts made of a few pieces, so that many texts share pieces. Some are copies, short or empty."""
     pool = ["".join(rng.choices("abcdef", k=rng.randrange(1, 30))) for _ in range(rng.randrange(1, 12))]
     common = [rng.choice(pool) for _ in range(rng.randrange(3))]
     texts = []
@@ -173,7 +173,7 @@ def some_ignored(index, rng):
     return {hash_ ^ (rng.randrange(3) << 16) for hash_ in chosen}
 
 
-def test_pairs_are_those_that_comparing_all_with_all_finds():
+def test_pairs_are_found_as_by_comparing_every_pair():
     for seed in range(60):
         rng = random.Random(seed)
         with build(rng, rng.randrange(30)) as index:
@@ -222,13 +222,13 @@ def test_a_half_finished_merge_changes_nothing(monkeypatch):
 
 @given(st.lists(st.text("ab ", max_size=20), max_size=8), st.sampled_from(THRESHOLDS))
 @settings(max_examples=100)
-def test_any_texts_have_the_pairs_that_comparing_them_finds(texts, least):
+def test_pairs_of_any_texts_are_found_as_by_comparing_every_pair(texts, least):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(((str(number), text) for number, text in enumerate(texts)), workers=1)
         check(index, least)
 
 
-def test_a_batch_has_no_more_contents_than_fit_beside_a_hash_in_64_bits(monkeypatch):
+def test_a_batch_has_no_more_contents_than_fit_next_to_a_hash_in_64_bits(monkeypatch):
     together = []
     original = overlap.FingerprintOverlap.counting
 
@@ -243,7 +243,7 @@ def test_a_batch_has_no_more_contents_than_fit_beside_a_hash_in_64_bits(monkeypa
     assert max(together) == 4
 
 
-def test_a_pair_that_just_reaches_the_threshold_is_in():
+def test_a_pair_that_just_reaches_the_threshold_is_found():
     for seed in range(6):
         with build(random.Random(seed), 16) as index:
             sets, _ = hash_sets(index)
@@ -323,8 +323,8 @@ def test_candidates_miss_no_pair_even_if_hashes_begin_alike(kept, monkeypatch):
         sets, least = common_sets(rng), rng.choice(THRESHOLDS)
         source = Held(sets)
         for needs, whole in (
-            (pair_join._resembling, lambda a, b: len(a | b)),
-            (pair_join._containing, lambda a, b: min(len(a), len(b))),
+            (pair_join._needs_of_resemblance, lambda a, b: len(a | b)),
+            (pair_join._needs_of_containment, lambda a, b: min(len(a), len(b))),
         ):
             found = [
                 tuple(sorted(pair))
@@ -383,7 +383,7 @@ def header_and_bodies(count, rng):
         yield f"{number:05}", f"{licence} {' '.join(body)}"
 
 
-def test_a_licence_at_the_head_of_all_texts_makes_few_meetings(monkeypatch):
+def test_a_licence_at_the_beginning_of_all_texts_makes_few_meetings(monkeypatch):
     met = []
     original = candidates.meeting_pairs
 
@@ -400,7 +400,7 @@ def test_a_licence_at_the_head_of_all_texts_makes_few_meetings(monkeypatch):
         assert sum(met) < 10 * len(index)
 
 
-def test_a_licence_at_the_head_of_all_texts_hides_no_pair():
+def test_a_licence_at_the_beginning_of_all_texts_hides_no_pair():
     with docindex.open(":memory:") as index:
         index.add_many(header_and_bodies(120, random.Random(5)), workers=1)
         check(index, 0.3)
@@ -408,7 +408,7 @@ def test_a_licence_at_the_head_of_all_texts_hides_no_pair():
         check(index, 0.3, ignore_above=100)
 
 
-def test_ten_thousand_copies_are_paired_one_after_the_other():
+def test_pairs_of_ten_thousand_copies_are_made_one_at_a_time():
     with docindex.open(":memory:") as index:
         text = "a text that many have " * 9
         index.add_many(((f"{number:05}", text) for number in range(10_000)), workers=1)
@@ -428,7 +428,7 @@ def test_a_document_that_was_removed_after_the_question_is_left_out():
 
 
 def estimated(index, least, measure):
-    """The definition of pairs by slots: the measures of each, without `basis`, by the keys of the two."""
+    """The definition of pairs by slots: the measures of each pair, without `basis`, by the two keys."""
     with index._store.reading() as db:
         rows = db.execute(
             "select key, slots, shingles, symbols_hash from document join content on content.id = content"
@@ -465,7 +465,7 @@ def measures_of(found):
 
 
 @pytest.mark.usefixtures("tight")
-def test_slots_find_what_comparing_all_slots_finds():
+def test_slots_find_the_pairs_that_comparing_all_slots_finds():
     for seed in range(30):
         rng = random.Random(seed)
         with build(rng, 25) as index:
@@ -478,7 +478,7 @@ def test_slots_find_what_comparing_all_slots_finds():
 
 
 @pytest.mark.usefixtures("tight")
-def test_features_find_those_that_pass_the_filter():
+def test_features_find_the_pairs_that_pass_the_filter():
     passed = 0
     for seed in range(30):
         with build(random.Random(seed), 25) as index:
@@ -513,7 +513,10 @@ def test_features_find_those_that_pass_the_filter():
         ({"min_containment": 1.5}, "min_containment must be"),
         ({"min_resemblance": 0.5, "method": "guessing"}, "method must be one of"),
         ({"min_resemblance": 0.5, "ignore_above": 0}, "ignore_above must be"),
-        ({"min_resemblance": 0.5, "ignore_above": 3, "method": "slots"}, "ignore_above counts"),
+        (
+            {"min_resemblance": 0.5, "ignore_above": 3, "method": "slots"},
+            "ignore_above is about fingerprints",
+        ),
     ],
 )
 def test_parameters_out_of_range_are_refused(wrong, message):

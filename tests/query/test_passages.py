@@ -44,7 +44,7 @@ def texts(draw):
 
 
 def end_of(text, offset):
-    """Where a character ends, including the marks after it that neither spell nor separate."""
+    """The end of a character and of the marks after it that are neither symbols nor separators."""
     offset += 1
     while offset < len(text) and not plain.symbols(text[offset]):
         silent = unicodedata.category(text[offset]) in {"Mn", "Mc", "Me", "Cf"} and text[offset] != "\u200b"
@@ -142,7 +142,7 @@ def test_texts_without_symbols_are_covered_only_by_texts_without_symbols():
 
 
 @given(texts(), recipes)
-def test_what_a_text_shares_with_another_the_other_shares_with_it(pair, recipe):
+def test_exchanging_two_texts_exchanges_the_sides_of_their_passages(pair, recipe):
     def turned(passage):
         return dataclasses.replace(
             passage,

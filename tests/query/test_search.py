@@ -40,7 +40,7 @@ def found_by(index, query, **options):
     return {match.key: match for match in index.search(docindex.Text(query), limit=None, **options)}
 
 
-def test_every_answer_carries_the_numbers_of_the_definition_in_their_order(index, texts):
+def test_matches_have_the_numbers_and_the_order_of_the_definition(index, texts):
     queries = [*texts.values(), *(prose(random.Random(n), 20) for n in range(3))]
     for query in queries:
         expected = search(texts, query)
@@ -132,7 +132,7 @@ def check_numbers(found, texts, query):
         assert match.exact
 
 
-def test_thresholds_hold_even_if_little_is_looked_up(index, texts):
+def test_thresholds_hold_even_if_few_hashes_are_looked_up(index, texts):
     query = max(texts.values(), key=len)
     for part in ({"budget": 8}, {"window": 24}, {"ignore_above": 4}, {"ignore_above": 3, "window": 12}):
         everything = found_by(index, query, **part)
@@ -199,8 +199,8 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(in
     assert {key: index.search(key, limit=7) for key in texts} == before
 
 
-def test_a_candidate_whose_score_is_lowered_makes_room_for_the_next(index, monkeypatch):
-    # As if the inverted index confused hashes: it promises documents more than they have.
+def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(index, monkeypatch):
+    # As if the inverted index confused hashes: the scores that it promises are too high.
     honest = index.search("007", limit=3)
     real = search_module._candidates
 
@@ -215,7 +215,7 @@ def test_a_candidate_whose_score_is_lowered_makes_room_for_the_next(index, monke
     assert index.search("007", limit=3) == honest
 
 
-def test_all_of_ten_thousand_copies_are_found_or_as_many_as_the_limit_says():
+def test_ten_thousand_copies_are_all_found_unless_there_is_a_limit():
     text = prose(random.Random(1), 60)
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many((f"{number:05}", text) for number in range(10_000))
@@ -253,13 +253,13 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
     ("options", "message"),
     [
         ({"window": 5}, "window=5 is smaller than the window of the index, 6"),
-        ({"budget": 0}, "budget must be a whole number, 1 or more, not 0"),
+        ({"budget": 0}, "budget must be a whole number of 1 or more, not 0"),
         ({"limit": 0}, "limit must be"),
         ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
         ({"min_resemblance": -1}, "min_resemblance must be a share"),
         ({"rank": "best"}, 'rank must be "rarity", "count" or "containment"'),
         ({"ignore_above": 0}, "ignore_above must be"),
-        ({"window": 10**9}, "window must be a whole number, 1 to 65535"),
+        ({"window": 10**9}, "window must be a whole number from 1 to 65535"),
         ({"where": "key = 1; delete from document"}, "it is not one expression"),
         ({"where": "0) or (1"}, "it is not one expression"),
         ({"where": "1) limit (1"}, "it is not one expression"),
@@ -305,5 +305,5 @@ def test_a_text_and_a_key_can_be_told_apart(index):
     assert index.search(docindex.Text("short")) == []
     with pytest.raises(KeyError):
         index.search(docindex.Key("no such key"))
-    with pytest.raises(TypeError, match=r"expected a text or a key, as str, or a docindex\.Id, not"):
+    with pytest.raises(TypeError, match=r"expected a text or a key as a str, or a docindex\.Id, not"):
         index.search(b"bytes")

@@ -41,7 +41,7 @@ def test_all_documents_that_reach_the_threshold_are_found_with_exact_numbers(tex
                 assert all(match.exact and match.basis == "shingles" for match in found)
 
 
-def test_a_pair_exactly_at_the_threshold_is_in(texts):
+def test_a_pair_exactly_at_the_threshold_is_found(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         for key in list(texts)[::4]:
@@ -60,7 +60,7 @@ def test_a_key_stands_for_its_text_and_a_condition_restricts_the_answers(texts):
             assert index.similar(key, 0.3, where="key like 'copy%'") == copies
 
 
-def test_if_texts_are_not_kept_slots_estimate_and_say_so(texts):
+def test_without_kept_texts_the_numbers_are_estimates_by_slots(texts):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items(), store_text=False)
         for key, text in texts.items():
@@ -82,7 +82,7 @@ def test_boilerplate_is_ignored(texts):
                 assert match.resemblance == resemblance(texts[key], texts[match.key], ignored)
 
 
-def test_only_features_are_looked_up_if_they_find_nearly_all(texts, monkeypatch):
+def test_only_features_are_looked_up_if_they_find_nearly_all_documents(texts, monkeypatch):
     with docindex.open(":memory:", recipe=RECIPE) as index:
         index.add_many(texts.items())
         monkeypatch.setattr(similar_module, "candidates_of", None)  # must not be called
