@@ -1,8 +1,8 @@
 r"""SQL functions and tables that search, compare and change an index: the reference.
 
-`docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3.
-`index.execute(sql)`, the commands `docindex sql` and `docindex shell`, and Datasette and
-sqlite-utils, if they are installed, have them without a call of `register`.
+`docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3. You need
+not call `register` in `index.execute(sql)`, in the commands `docindex sql` and `docindex shell`, in
+Datasette and in sqlite-utils.
 
     on a connection of      functions and aggregates    table functions         doc_index
     apsw                    yes                         as tables and as JSON   yes
@@ -26,21 +26,22 @@ that returns a JSON array of objects; see "JSON" below.
 
 Texts, documents and NULL
 =========================
-A *query* is either TEXT or INTEGER. TEXT is a text, an INTEGER is the id of a document. For
-`doc_similar` and `doc_near`, TEXT that is the key of a document stands for that document.
+A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document. In `doc_similar`
+and `doc_near`, TEXT that is the key of a document means that document.
 
-NULL: a scalar function gives NULL if an argument other than the schema is NULL. An aggregate
-ignores NULL. A table function gives no rows if a required argument is NULL, and uses the default
-for any other argument that is NULL.
+NULL: a scalar function returns NULL if an argument other than the schema is NULL. An aggregate
+ignores NULL. A table function gives no rows if a required argument is NULL; any other argument
+that is NULL has its default value.
 
 `schema` is the last, optional argument of the functions marked with [schema], and a hidden column
-of every table except `doc_index`. It names the attached database to use. Without it, the first
-database of the connection that is an index is used. If an index was given to `register`, that
-index is used, and no schema can be named. Functions that take only texts also work without an
-index; they use the default recipe.
+of every table except `doc_index`. It names the attached database to use. Without it, docindex uses
+the first database of the connection that is an index. If an index was given to `register`,
+docindex uses that index, and a schema is an error. Functions that take only texts also work
+without an index; then they use the default recipe.
 
-The scalar functions except `doc_error` are deterministic, so an SQL index on an expression can
-use them. Such an SQL index becomes wrong when a document that its expressions name by id changes.
+All scalar functions except `doc_error` are deterministic, so an SQL index on an expression can
+use them. If such an expression names a document by its id, the SQL index becomes wrong when that
+document changes.
 
     >>> import apsw
     >>> db = apsw.Connection(":memory:")
@@ -56,10 +57,10 @@ use them. Such an SQL index becomes wrong when a document that its expressions n
 Scalar functions
 ================
 doc_resemblance(a, b) [schema]
-    Shared shingles as a share of the shingles of either, without boilerplate. Exact, unless a or b
-    is a document whose text is not stored: then the slots give an estimate.
+    The shingles that a and b share, as a share of all shingles of a and b, without boilerplate.
+    Exact; but if a or b is a document whose text is not stored, an estimate from the slots.
 doc_containment(a, b) [schema]
-    Shared shingles as a share of the shingles of a, in the same way.
+    The shingles that a and b share, as a share of the shingles of a. Otherwise as doc_resemblance.
 doc_simhash(query) [schema]
     The simhash: 64 bits, as a signed INTEGER.
 doc_distance(x, y)
@@ -67,15 +68,16 @@ doc_distance(x, y)
 doc_sketch(query) [schema]
     The min-hash slots, as a BLOB of 4 bytes for each slot, little-endian.
 doc_sketch_resemblance(x, y)
-    The resemblance that two such sketches estimate: the share of their slots that are equal.
+    The resemblance of two texts, estimated from their sketches: the share of equal slots.
 doc_features(query) [schema]
-    The features, as a JSON array of signed 64-bit integers: the column `value` of the table
-    `feature`.
+    The features, as a JSON array of signed 64-bit integers. They are the values in the column
+    `value` of the table `feature`.
 doc_canonical(query) [schema]
-    The words of a text in the form in which they are compared: lower case, without accents or
+    The words of a text in the form that docindex compares: lower case, without accents or
     punctuation. The text of a document must be stored.
 doc_filter(k, s, r, x)
-    The share of the pairs at resemblance x that share at least r of k features of s slots each.
+    The probability that two texts of resemblance x share at least r of their k features, if each
+    feature is made of s slots.
 doc_density(window)
     2 / (window + 1): the share of the k-grams of a text that winnowing selects.
 doc_version()
@@ -92,10 +94,10 @@ doc_error()
 Aggregates
 ==========
 doc_common(query)
-    The shingles that all texts share, as a share of those that any of them has; NULL for no text.
-    For two texts it is their resemblance. The texts of documents must be stored.
+    The shingles that all texts share, as a share of all their shingles. For two texts, this is
+    their resemblance. NULL if there is no text. The texts of documents must be stored.
 doc_sketch_union(sketch)
-    The sketch of all texts together, from their sketches; NULL for no sketch.
+    The sketch of all texts together, made from their sketches. NULL if there is no sketch.
 
     >>> index.execute("select round(doc_common(id), 2) from document")
     [(0.53,)]
@@ -103,64 +105,65 @@ doc_sketch_union(sketch)
 
 Table functions
 ===============
-Parameters are optional unless marked with *; the default follows "=". A parameter is a hidden
-column as well: `select key from doc_search where query = ?` is the same as `select key from
-doc_search(?)`.
+Parameters marked with * are required. The others are optional; the default follows "=". Each
+parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
+`select key from doc_search(?)`.
 
 doc_search(query*, window=NULL, budget=NULL, min_containment=0, max_rows=NULL)
     key, id, score, containment, reverse_containment, resemblance, shared
 
-    The documents that share fingerprints with the query, best first. `containment` is the share
-    of the query's fingerprints that the document has, `reverse_containment` the share of the
-    document's fingerprints that the query has, `resemblance` is shared fingerprints as a share of
-    the fingerprints of either, and `shared` is their number. `score` adds 1/n for each shared
-    fingerprint that n texts have. A `window` larger than that of the index, or a `budget` of
-    hashes, does less work and may miss small copies. As in `Index.search`, but all documents are
-    found unless `max_rows` says how many.
+    The documents that share fingerprints with the query, best first. `shared` is the number of
+    shared fingerprints. `containment` is their share of the query's fingerprints,
+    `reverse_containment` their share of the document's fingerprints, and `resemblance` their share
+    of all fingerprints of both. `score` adds 1/n for each shared fingerprint that n texts have. A
+    `window` larger than that of the index, or a `budget` (the number of fingerprints to look up),
+    makes the search faster, but it may miss small copies. `max_rows` limits the number of
+    documents. Otherwise as `Index.search`.
 
 doc_similar(query*, min_resemblance=0.8)
     key, id, resemblance, containment, reverse_containment, shared, basis, resemblance_error
 
     The documents that resemble the query, most similar first. If `basis` is "shingles", the
-    numbers count shingles and are exact; if it is "slots", they are estimates, and
-    `resemblance_error` is the standard error of `resemblance`. As in `Index.similar`.
+    numbers count shingles and are exact. If it is "slots", they are estimates, and
+    `resemblance_error` is the standard error of `resemblance`. As `Index.similar`.
 
 doc_near(query*, within=3)
     key, id, distance
 
     The documents whose simhash differs from that of the query in at most `within` bits (0 to 63),
-    nearest first. As in `Index.near`.
+    nearest first. As `Index.near`.
 
 doc_passages(a*, b*)
     query_start, query_end, start, end, length, query_line, line, text
 
-    The passages that two texts share. `query_start` and `query_end` are offsets in a, `start` and
-    `end` in b, in characters; `length` counts symbols; `query_line` and `line` are the lines in a
-    and in b where the passage begins, from 1; `text` is the passage in a. Both texts must be
-    stored.
+    The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
+    and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
+    `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
+    in a. Documents must have stored texts.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, ignore_above=NULL)
     a, b, resemblance, containment, reverse_containment, shared
 
-    The pairs of documents, by their keys, that share text. The numbers count fingerprints;
-    `containment` is the share of a. Give either `min_resemblance` or `min_containment`; 0.5 is
-    used if neither is given. Fingerprints that more than `ignore_above` texts have are ignored.
-    As in `Index.pairs`.
+    The pairs of documents that share text; `a` and `b` are their keys. The numbers count
+    fingerprints; `containment` is the share of a that is in b. Give `min_resemblance` or
+    `min_containment`, but not both; without them, `min_resemblance` is 0.5. Fingerprints that more
+    than `ignore_above` texts have are ignored. As `Index.pairs`.
 
 doc_clusters(min_resemblance=0.8, linkage='connected')
     cluster, key, why, like, resemblance
 
-    The groups of similar documents, numbered from 1. `why` says why the document is in the
-    cluster: "first", "exact copy", "same text" or "near". `like` is the key of the earlier member
-    that it resembles, NULL for the first, and `resemblance` is that to `like`, in fingerprints.
-    `linkage` is 'connected', 'greedy' or 'complete'. As in `Index.clusters`.
+    The groups of similar documents, numbered from 1. `why` is the reason why the document is in
+    the cluster: "first", "exact copy", "same text" or "near". `like` is the key of an earlier
+    member that the document resembles, or NULL for the first member. `resemblance` is the
+    resemblance to `like`, counted in fingerprints. `linkage` is 'connected', 'greedy' or
+    'complete'. As `Index.clusters`.
 
 doc_fingerprints(query*)
     hash, position, offset, line, column
 
-    The fingerprints that winnowing selects from a text. `position` counts symbols, `offset`
-    characters; `line` and `column` begin at 1. `hash` is the hash in `fingerprint_list`. The text
-    of a document must be stored.
+    The fingerprints that winnowing selects from a text. `position` counts symbols, and `offset`
+    counts characters; `line` and `column` begin at 1. `hash` is the same number as in
+    `fingerprint_list`. The text of a document must be stored.
 
     >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar('a.txt', 0.5)")
     [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
@@ -168,11 +171,16 @@ doc_fingerprints(query*)
     >>> index.execute(sql, ["They say: it is a truth, universally acknowledged, that a single MAN, too"])
     [(10, 0, 'it is a truth, universally acknowledged, that a single MAN')]
 
-Tables can be joined in any order, with arguments from other tables: `from note,
-doc_search(note.body) as s`. A condition on a column and LIMIT make a question cheaper, such as
-`containment >= 0.3` of `doc_search`, `resemblance >= 0.9` of `doc_similar`, `distance <= 2` of
-`doc_near`, or `limit 5` of `doc_search` in its own order. They only narrow a question, and never
-widen it beyond an argument or its default: for distances up to 10, write `doc_near(?, 10)`.
+Tables can be joined in any order, and arguments can come from other tables: `from note,
+doc_search(note.body) as s`. These conditions make a question cheaper:
+
+- `containment >= 0.3` in `doc_search`
+- `resemblance >= 0.9` in `doc_similar`
+- `distance <= 2` in `doc_near`
+- `limit 5` in `doc_search`, if the only order is `order by score desc`, or there is no order
+
+Conditions narrow a question. They never widen it beyond an argument or its default: to get
+distances up to 10, write `doc_near(?, 10)`.
 
 
 Tables
@@ -180,17 +188,18 @@ Tables
 fingerprint_list
     document, position, hash
 
-    All fingerprints of all documents; `document` is the id. `document = ...` and `hash = ...` are
-    looked up; without one of these conditions, a statement reads all fingerprints. Only on apsw.
+    All fingerprints of all documents; `document` is the id. The conditions `document = ...` and
+    `hash = ...` are looked up. A statement without either of them reads all fingerprints. Only on
+    apsw.
 
 doc_index
     key, text, meta, id
 
-    The documents of the main database. Insert `key`, `text` and, if wanted, `meta` as JSON;
-    update these; delete. The index chooses `id`. `text` is NULL if the text is not stored.
-    `insert or replace` and the other conflict clauses work as usual; `returning` and upsert do
-    not. Changes belong to the transaction of the connection. Only on apsw, and only where no
-    index was given to `register`.
+    The documents of the main database. You can insert, update and delete them. The columns to set
+    are `key`, `text` and the optional `meta`, which is JSON; the index chooses `id`. `text` is
+    NULL if the text is not stored. `insert or replace` and the other conflict clauses work as
+    usual; `returning` and upsert do not work. Changes belong to the transaction of the connection.
+    Only on apsw, and only if no index was given to `register`.
 
     >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
     [(1,)]
@@ -198,8 +207,8 @@ doc_index
     [('a.txt', 1)]
     >>> index.close()
 
-Triggers keep an index up to date with a table of an app in the same file. Without docindex on a
-connection, such a table can be read, and refuses changes.
+Triggers can keep an index up to date with a table of an app in the same file. On a connection
+without docindex, the app can read that table, but changes to it fail.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -226,8 +235,8 @@ connection, such a table can be read, and refuses changes.
     [('note/1', 'to be or not to be'), ('note/2', 'something new')]
     >>> db.close()
 
-If the index is in a file of its own, attach it, make a table in it that stands for its documents,
-and use temporary triggers: only these can write to another file. The triggers for update and
+If the index is in a separate file, attach that file, make a table in it with `using doc_index`, and
+use temporary triggers, because only these can write to another file. The triggers for update and
 delete are like those above.
 
     >>> docindex.open(f"{folder.name}/notes.docindex").close()
@@ -253,8 +262,8 @@ JSON
 ====
 Each table function also exists as a function with the ending `_json`: `doc_search_json`,
 `doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_pairs_json`, `doc_clusters_json`,
-`doc_fingerprints_json`. It takes the same parameters, then [schema], and gives a JSON array with
-an object for each row, whose names are the columns. No rows are "[]".
+`doc_fingerprints_json`. It takes the same parameters, then [schema]. It returns a JSON array with
+one object for each row; the names in the object are the columns. Without rows it returns "[]".
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(f"{folder.name}/notes.db")
@@ -267,24 +276,24 @@ an object for each row, whose names are the columns. No rows are "[]".
 
 What a connection sees
 ======================
-On apsw, everything happens on the connection itself. A function sees what the transaction of the
-connection has changed, committed or not.
+On apsw, functions and tables run on the connection itself. They see the changes of its open
+transaction.
 
-For a connection of Python's sqlite3, docindex opens the files itself: those that were attached
-when the connection was registered. A function sees what is committed in them. Register again after
-an `attach`. In one process, write to a file through one of the two libraries only: they are two
-copies of SQLite, and do not see each other's locks.
+For a connection of Python's sqlite3, docindex itself opens the files that were attached when the
+connection was registered. Functions see only committed changes. After an `attach`, register the
+connection again. In one process, write to a file either through apsw or through sqlite3: they are
+two copies of SQLite, and do not see each other's locks.
 
 `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds; a step on one very
-long text is finished first. Datasette's `sql_time_limit_ms` sets this limit. On apsw, interrupt
+long text is finished first. In Datasette, `sql_time_limit_ms` sets this limit. On apsw, interrupt
 the connection instead.
 
 
 Errors
 ======
-An error names the function, what was found and what was expected. Python's sqlite3 only tells its
-caller that a "user-defined function raised exception"; the message goes to the log `docindex`,
-and `doc_error()` gives it.
+An error message names the function, the value that was found and the value that was expected.
+Python's sqlite3 hides this message: it only says "user-defined function raised exception". So the
+message goes to the log `docindex`, and `doc_error()` returns it.
 
     select doc_simhash(1.5)     sqlite3.OperationalError: user-defined function raised exception
     select doc_error()          doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL

@@ -1,10 +1,10 @@
 """The virtual table `doc_index` of apsw: insert, update and delete documents with SQL (key, text, meta, id).
 
-A change happens on the connection itself, in its transaction, and is undone with it. So triggers of the
-host's own tables can keep the index up to date.
+A change is part of the transaction of the connection: a rollback undoes it. So triggers of the host's own
+tables can keep the index up to date.
 
-The table `doc_index` holds the documents of the main database. For an attached database a table must be made
-there, with ``create virtual table idx.notes using doc_index``: when a statement fails halfway, SQLite undoes
+The table `doc_index` holds the documents of the main database. An attached database needs a table of its own,
+made with ``create virtual table idx.notes using doc_index``: when a statement fails halfway, SQLite undoes
 its changes only in the databases whose tables the statement names.
 """
 
@@ -29,14 +29,14 @@ _COLUMNS = ("key", "text", "meta", "id")
 _KEY, _TEXT, _META, _ID = range(4)
 _IDENTIFY = {"key", "id"}
 
-_BATCH = 1000  # documents that are read at a time
+_BATCH = 1000  # the number of documents that are read at a time
 
-# The unit is a row that SQLite reads, 0.2 us: the cost of a look-up, and of each of our rows.
+# The cost of a look-up, and of a row of this table. The unit is a row that SQLite reads: 0.2 us.
 _LOOK_UP, _OUR_ROW = 100.0, 10.0
 
 
 class DocIndexModule:
-    """The module of virtual tables for the documents of the indexes on a connection."""
+    """The module that makes virtual tables of the documents of an index."""
 
     def __init__(self, databases: ConnectionDatabases) -> None:
         self._databases = databases
@@ -102,7 +102,7 @@ class DocIndexTable:
     Destroy = Disconnect
 
     def UpdateInsertRow(self, rowid: int | None, fields: tuple[Value, ...]) -> int:
-        """Add a document; one with the same key is replaced only by `insert or replace`. Gives its id."""
+        """Add a document, and return its id. Only `insert or replace` replaces one with the same key."""
         if rowid is not None or fields[_ID] is not None:
             raise ValueError("doc_index: the index chooses ids; leave out id and rowid")
         place = self.located
@@ -146,7 +146,7 @@ class DocIndexTable:
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.
 
-        False for `or replace`, which replaces the other document. Any other raises `ConstraintError`.
+        False for `or replace`, which replaces the other document. `ConstraintError` for any other clause.
         """
         conflict = self._databases.connection.vtab_on_conflict()
         if conflict not in (apsw.SQLITE_IGNORE, apsw.SQLITE_REPLACE):
@@ -198,7 +198,7 @@ class _Cursor:
             return None
 
     def ColumnNoChange(self, _number: int) -> object:
-        """Spare an update from reading the columns that it does not change."""
+        """Tell SQLite that an update does not change a column, so that the column need not be read."""
         return apsw.no_change
 
     def Close(self) -> None:
@@ -224,7 +224,7 @@ class _Cursor:
 
 
 def _put(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:
-    """Store a document, and give its id."""
+    """Store a document, and return its id."""
     write_documents(db, [document], place.reader.recipe, store_text=True)
     number = id_of(db, document.key)
     if number is None:

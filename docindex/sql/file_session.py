@@ -14,8 +14,8 @@ _TIMEOUT_S = 10.0
 def ask(path: str, sql: str, bindings: UserBindings = (), *, write: bool = False) -> tuple[Rows, int]:
     """The rows that a statement gives, and the number of rows that it changed.
 
-    Without `write`, a statement that would change anything raises `ReadOnly`. With it, either everything that
-    the statement does is committed, or nothing.
+    Without `write`, a statement that would change anything raises `ReadOnly`. With `write`, the statement
+    commits all its changes, or no change if it fails.
     """
     store = opened(path, write=write)
     try:

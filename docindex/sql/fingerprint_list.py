@@ -1,7 +1,7 @@
 """The virtual table `fingerprint_list` of apsw: every fingerprint of the index (document, position, hash).
 
-A condition `document = ...` or `hash = ...` is looked up in the index. Without either, a statement reads all
-fingerprints. Must never write.
+A condition `document = ...` or `hash = ...` is looked up in the index. A statement without such a condition
+reads all fingerprints. Must never write.
 """
 
 import functools
@@ -29,7 +29,7 @@ _HIDDEN = ("schema",)
 _NAMES = (*_COLUMNS, *_HIDDEN)
 _LOOKED_UP = {"document", "hash"}
 
-# The unit is a row that SQLite reads, 0.2 us: the cost of a look-up, and of each of our rows.
+# The cost of a look-up, and of a row of this table. The unit is a row that SQLite reads: 0.2 us.
 _LOOK_UP, _OUR_ROW = 500.0, 3.0
 
 
@@ -56,7 +56,7 @@ class FingerprintList:
             if name == "schema" and not condition.is_known:
                 return False
             if name and condition.is_known:
-                # SQLite checks a document or a hash again, because it compares values by their types.
+                # SQLite must check a document or a hash again: its comparison depends on the types of values.
                 taken.take(condition, name, omit=name == "schema")
         rows = self._estimated_rows(taken.names)
         info.idxStr = taken.encoded()
@@ -94,6 +94,6 @@ class FingerprintList:
 
 
 def _looked_up(condition: Condition) -> str:
-    """The name of a column that a condition compares with one value that helps; "" for other conditions."""
+    """The column of a condition `document = ...`, `hash = ...` or `schema = ...`; "" for other conditions."""
     name = _NAMES[condition.column] if 0 <= condition.column < len(_NAMES) else ""
     return name if condition.operator == EQUAL and name in (*_LOOKED_UP, *_HIDDEN) else ""

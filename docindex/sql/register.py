@@ -1,7 +1,7 @@
 """Register docindex's SQL functions and tables on a connection of apsw, or of Python's own sqlite3.
 
-An error inside a function reaches its caller with our message. Must never change how the connection behaves
-otherwise.
+An error inside a function reaches its caller with docindex's message. Must never change anything else about
+the connection.
 """
 
 import functools
@@ -23,8 +23,8 @@ from docindex.sql.virtual_tables import TableModule
 
 _log = logging.getLogger("docindex")
 
-# These put their own names into their errors. They are called for every row, and the function that would wrap
-# them costs a third of what they cost.
+# These functions put their own names into their errors. They are often called for every row, and a wrapper
+# that adds the name would cost a third as much as they do.
 _NAME_THEMSELVES = {"doc_distance", "doc_sketch_resemblance"}
 
 
@@ -36,13 +36,13 @@ def register(
 ) -> None:
     """Register docindex's SQL functions on a connection, and its tables on a connection of apsw.
 
-    `help(docindex.sql)` describes them all. They use the index that is given. Without one they use the
-    database whose schema a call names, or else the first database of the connection that is an index.
-    Functions that take only texts work on any database.
+    `help(docindex.sql)` describes them all. They use `index` if it is given. Otherwise they use the database
+    whose schema a call names, or the first database of the connection that is an index. Functions that take
+    only texts work on any database.
 
-    On an apsw connection they see what its transaction has changed, and changes to `doc_index` belong to that
-    transaction. On a connection of sqlite3 they read the files that it has attached, as committed: register
-    again after an `attach`. There a question may take `limit_s` seconds.
+    On a connection of apsw, they see the changes of its open transaction, and changes to `doc_index` belong
+    to that transaction. On a connection of sqlite3, they see only committed changes, in the files that are
+    attached now: register again after an `attach`. `limit_s` limits the time of a question on sqlite3.
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(":memory:")
@@ -84,7 +84,7 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_scalar_function(name, _with_name(name, _json(table, source)), -1, flags=flags)
-    # "Any", because apsw's types demand every method that a module can have, and apsw does not.
+    # "Any", because apsw's types require every method that a module can have, but apsw itself does not.
     modules: dict[str, Any] = {table.name: TableModule(source, table) for table in TABLES}
     modules["fingerprint_list"] = FingerprintList(source)
     for name, module in modules.items():
@@ -134,7 +134,7 @@ def _json(table: TableFunction, source: IndexSource) -> Callable[..., Value]:
 
 
 def _steps(name: str, aggregate: Callable[[], SketchUnion | SharedByAll]) -> tuple[Any, Any, Any]:
-    """The three parts of an aggregate that apsw expects."""
+    """The aggregate as apsw expects it: a state, a function for each step, and a function for the end."""
 
     def step(state: SketchUnion | SharedByAll, value: Value) -> None:
         with errors_from(name):
@@ -144,10 +144,10 @@ def _steps(name: str, aggregate: Callable[[], SketchUnion | SharedByAll]) -> tup
 
 
 class _ErrorLog:
-    """Makes the errors of functions on one connection of sqlite3 visible.
+    """Keeps the error messages of functions on one connection of sqlite3.
 
-    Whatever a function raises, sqlite3 tells its caller only that a "user-defined function raised exception".
-    So the message goes to the log "docindex", and `select doc_error()` gives it.
+    If a function raises an error, sqlite3 only says "user-defined function raised exception". So the message
+    goes to the log "docindex", and `select doc_error()` returns it.
     """
 
     def __init__(self, source: IndexSource) -> None:
@@ -159,7 +159,7 @@ class _ErrorLog:
         return self._last
 
     def watch(self, function: Callable[..., Value]) -> Callable[..., Value]:
-        """A function that starts the time limit, and whose errors are remembered."""
+        """Wrap a function: the wrapper starts the time limit, and remembers errors."""
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
@@ -174,7 +174,7 @@ class _ErrorLog:
         return call
 
     def watch_quick(self, function: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
-        """A function of two values whose errors are remembered; without a time limit, because it is quick."""
+        """Wrap a quick function of two values: the wrapper remembers errors, but starts no time limit."""
 
         def call(x: Value, y: Value) -> Value:
             try:

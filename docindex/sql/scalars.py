@@ -1,7 +1,7 @@
 """The scalar functions `doc_...` of SQL and the aggregates, the same for every kind of connection.
 
-They take and give SQL values: TEXT stands for itself, an INTEGER for the document with that id, NULL gives
-NULL. Must never know which kind of connection calls them.
+They take and return SQL values: TEXT is a text, an INTEGER is the id of a document, and NULL gives NULL. Must
+never know which kind of connection calls them.
 """
 
 import json
@@ -25,11 +25,11 @@ from docindex.storage.values import signed
 from docindex.version import __version__
 
 _MASK = (1 << 64) - 1
-_MOST = 4096  # features, and slots of a feature: no sketch has more
+_MOST = 4096  # no sketch has more features or slots
 
 
 class Scalars:
-    """The scalar functions about the indexes of one source."""
+    """The scalar functions for the indexes of one source."""
 
     def __init__(self, source: IndexSource) -> None:
         self._source = source
@@ -51,11 +51,11 @@ class Scalars:
         }
 
     def resemblance(self, a: Value, b: Value, schema: Value = None) -> Value:
-        """Shared shingles as a share of the shingles of either text."""
+        """The shingles that two texts share, as a share of all their shingles."""
         return self._shares(a, b, schema, 0)
 
     def containment(self, a: Value, b: Value, schema: Value = None) -> Value:
-        """Shared shingles as a share of the shingles of the first text."""
+        """The shingles that two texts share, as a share of the shingles of the first text."""
         return self._shares(a, b, schema, 1)
 
     def simhash(self, what: Value, schema: Value = None) -> Value:
@@ -75,7 +75,7 @@ class Scalars:
         return json.dumps(features(slots.reshape(1, -1), k, s)[0].view(np.int64).tolist())
 
     def canonical(self, what: Value, schema: Value = None) -> Value:
-        """The words of a text or a document in the form in which they are compared."""
+        """The words of a text or a document in the form that docindex compares."""
         if what is None:
             return None
         reader = symbol_reader(self._recipe(schema_name(schema)).reading)
@@ -139,27 +139,27 @@ def simhash_distance(x: Value, y: Value) -> Value:
 
 
 def sketch_resemblance(x: Value, y: Value) -> Value:
-    """The resemblance that two sketches estimate: the share of their slots that are equal."""
+    """The resemblance of two texts, estimated from their sketches: the share of equal slots."""
     if isinstance(x, bytes) and isinstance(y, bytes) and len(x) == len(y) and x and not len(x) % 4:
         return 4 * int(np.count_nonzero(np.frombuffer(x, "<u4") == np.frombuffer(y, "<u4"))) / len(x)
     if x is None or y is None:
         return None
     with errors_from("doc_sketch_resemblance"):
         sizes = len(sketch_slots(x)), len(sketch_slots(y))
-        raise ValueError("expected sketches of one recipe, not of {} and {} slots".format(*sizes))
+        raise ValueError("expected sketches of the same recipe, not of {} and {} slots".format(*sizes))
 
 
 def sketch_slots(sketch: Value) -> U32:
     """The slots in a sketch that `doc_sketch` made."""
     if not isinstance(sketch, bytes):
-        raise TypeError(f"expected sketches as doc_sketch makes them, BLOB, not {type_name(sketch)}")
+        raise TypeError(f"expected a BLOB from doc_sketch, not {type_name(sketch)}")
     if not sketch or len(sketch) % 4:
-        raise ValueError(f"expected sketches as doc_sketch makes them, not a BLOB of {len(sketch)} bytes")
+        raise ValueError(f"expected a BLOB from doc_sketch, not a BLOB of {len(sketch)} bytes")
     return np.frombuffer(sketch, "<u4")
 
 
 def share_accepted(k: Value, s: Value, r: Value, x: Value) -> Value:
-    """The share of pairs at resemblance x that share at least r of k features of s slots each."""
+    """The probability that two texts of resemblance x share r or more of k features of s slots each."""
     if k is None or s is None or r is None or x is None:
         return None
     if not (isinstance(k, int) and isinstance(s, int) and isinstance(r, int) and isinstance(x, (int, float))):
@@ -195,7 +195,7 @@ class SketchUnion:
         slots = sketch_slots(sketch)
         if self._union is not None and len(self._union) != len(slots):
             raise ValueError(
-                f"expected sketches of one recipe, not of {len(self._union)} and {len(slots)} slots"
+                f"expected sketches of the same recipe, not of {len(self._union)} and {len(slots)} slots"
             )
         self._union = slots if self._union is None else np.minimum(self._union, slots)
 
@@ -205,9 +205,9 @@ class SketchUnion:
 
 
 class SharedByAll:
-    """Aggregate: the shingles that all texts share, as a share of those that any has.
+    """Aggregate: the shingles that all texts share, as a share of all their shingles.
 
-    For two texts it is their resemblance.
+    For two texts, this is their resemblance.
     """
 
     def __init__(self, scalars: Scalars) -> None:

@@ -1,6 +1,6 @@
-"""Find the index that an SQL function of a connection is about.
+"""Find the index that an SQL function reads.
 
-There are three sources: one index that was given to `register`, the databases of an apsw connection, and the
+There are three sources: an index that was given to `register`, the databases of a connection of apsw, and the
 files of a connection of Python's sqlite3. Each takes the name of a schema, or None for the first database
 that is an index, and gives an `IndexReader`. Must never write.
 """
@@ -23,30 +23,31 @@ from docindex.storage.connection import Connection, Store, Transactions
 from docindex.storage.host_connection import HostTransactions
 from docindex.storage.sqlite3_files import attached_files, shared_store
 
-_STEPS = 1000  # of SQLite's machine between two looks at the clock: some 10 us
+_STEPS = 1000  # instructions of SQLite's virtual machine between two looks at the clock: about 10 us
 
 
 class IndexSource(Protocol):
-    """Where functions find an index."""
+    """A place where functions find an index."""
 
     def reader(self, schema: str | None = None) -> IndexReader:
         """The index in a schema; `NotAnIndex` if there is no such index."""
 
     def has_index(self) -> bool:
-        """Whether there is any index, for functions that work without one too."""
+        """Whether there is an index. Functions that take only texts need no index."""
 
 
 class GivenIndex:
-    """One index, on whatever connection the functions are."""
+    """The index that was given to `register`. It is used on any connection."""
 
     def __init__(self, index: IndexReader) -> None:
         self._index = index
 
     def reader(self, schema: str | None = None) -> IndexReader:
-        """That index; it has no schemas."""
+        """The given index; `NotAnIndex` if a schema is named."""
         if schema is not None:
             raise NotAnIndex(
-                f"there is no schema {schema!r}, because one index was given to register", schema
+                f"the schema {schema!r} cannot be used, because an index was given to register; leave it out",
+                schema,
             )
         return self._index
 
@@ -107,7 +108,7 @@ class ConnectionDatabases:
 
     @property
     def connection(self) -> apsw.Connection:
-        """The connection; it lives at least as long as its functions are called."""
+        """The connection. It exists whenever SQLite calls one of its functions."""
         connection = self._connection()
         if connection is None:
             raise ValueError("the connection is closed")
@@ -117,8 +118,8 @@ class ConnectionDatabases:
 class ConnectionFiles:
     """The files that a connection of Python's sqlite3 had attached when this object was made.
 
-    They are read on connections of our own, so what the host has not committed is not seen. A question that
-    takes longer than `limit_s` raises `Cancelled`.
+    docindex reads them on connections of its own, so it sees only committed changes. A question that takes
+    longer than `limit_s` raises `Cancelled`.
     """
 
     def __init__(self, connection: sqlite3.Connection, limit_s: float | None) -> None:
@@ -147,7 +148,7 @@ class ConnectionFiles:
         return known[1]
 
     def has_index(self) -> bool:
-        """Whether one of the databases was an index."""
+        """Whether one of the files is an index."""
         return bool(self._indexes)
 
     def is_late(self) -> bool:
@@ -163,7 +164,7 @@ class ConnectionFiles:
 
 
 class _TimedStore:
-    """A store whose readings end when the time limit has passed."""
+    """A store that interrupts its read transactions when the time limit has passed."""
 
     def __init__(self, store: Store, clock: ConnectionFiles) -> None:
         self.path = store.path
@@ -200,7 +201,7 @@ def full_text(reader: IndexReader, query: str | Id) -> str:
 
 
 def document_count(reader: IndexReader) -> int:
-    """About how many documents an index has, for the plans of SQLite; costs next to nothing."""
+    """The approximate number of documents in an index, for the plans of SQLite; very cheap."""
     with open_scope(reader, boilerplate=False) as scope:
         return approximate_counts(scope)[0]
 

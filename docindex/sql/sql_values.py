@@ -1,24 +1,24 @@
-"""Check and convert the values that SQL hands to a function or a table.
+"""Check and convert the values that SQL passes to a function or a table.
 
-TEXT stands for itself, an INTEGER for the document with that id. Anything else is a `TypeError` that names
-the function and the type. Must never read an index.
+TEXT is a text; an INTEGER is the id of a document. Anything else is a `TypeError` that names the function and
+the type. Must never read an index.
 """
 
 from docindex.query.resolve import Id, Text
 
 Value = None | int | float | str | bytes
-"""What SQLite can hand to a function, and take from it."""
+"""A value that SQLite can pass to a function, or get from a function."""
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB", type(None): "NULL"}
 
 
 def type_name(value: Value) -> str:
-    """The name that SQL has for the type of a value."""
+    """The name of the type of a value in SQL."""
     return _TYPES.get(type(value), type(value).__name__)
 
 
 class errors_from:  # noqa: N801 - it is used like a function; a class is entered four times as fast as a generator
-    """A context in which the errors of a caller get the name of the SQL function that was called."""
+    """A context that puts the name of an SQL function in front of the messages of a caller's errors."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -34,7 +34,7 @@ class errors_from:  # noqa: N801 - it is used like a function; a class is entere
 
 
 def text_or_id(value: Value) -> Text | Id:
-    """A text, or the document with an id."""
+    """TEXT as a text, an INTEGER as the id of a document; `TypeError` for any other value."""
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, int):
@@ -50,7 +50,7 @@ def schema_name(value: Value) -> str | None:
 
 
 def as_integer(value: Value) -> int | None:
-    """The 64-bit integer that a value equals in SQL, or None."""
+    """The 64-bit integer that equals a value in SQL, or None if there is no such integer."""
     if not isinstance(value, (int, float)) or not -(1 << 63) <= value < 1 << 63 or value != int(value):
         return None
     return int(value)

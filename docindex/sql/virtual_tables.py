@@ -1,4 +1,4 @@
-"""Make virtual tables of apsw from table functions, so that `doc_search(?)` works anywhere in a join.
+"""Turn table functions into virtual tables of apsw, so that `doc_search(?)` works anywhere in a join.
 
 For every order of a join, SQLite asks what an access would cost, given the values that are known at that
 point. An access that lacks an argument is refused, so that SQLite takes another order. The table functions
@@ -21,7 +21,7 @@ _AT_LEAST = {apsw.SQLITE_INDEX_CONSTRAINT_GE, apsw.SQLITE_INDEX_CONSTRAINT_GT}
 _AT_MOST = {apsw.SQLITE_INDEX_CONSTRAINT_LE, apsw.SQLITE_INDEX_CONSTRAINT_LT}
 _LIMIT = apsw.SQLITE_INDEX_CONSTRAINT_LIMIT
 
-# The names of values that belong to no parameter: a condition's bounds, and LIMIT.
+# The names of the values that are not parameters: the bounds of conditions, and LIMIT.
 _LEAST, _MOST, _MOST_ROWS = ">=", "<=", "limit"
 _GREATEST_DISTANCE = 63
 
@@ -50,16 +50,16 @@ def conditions_of(info: apsw.IndexInfo) -> list[Condition]:
 
 
 class TakenValues:
-    """The named values that `Filter` gets, while a plan is made: `encoded` is the plan's `idxStr`."""
+    """Collects the names of the values that a plan passes to `Filter`; `encoded` is the plan's `idxStr`."""
 
     def __init__(self, info: apsw.IndexInfo) -> None:
         self._info = info
         self.names: list[str] = []
 
     def take(self, condition: Condition, name: str, *, omit: bool) -> bool:
-        """Have SQLite hand over the value of a condition; with `omit` it no longer checks the condition.
+        """Tell SQLite to pass the value of a condition; with `omit`, SQLite does not check the condition.
 
-        False if a value of that name is taken already: then SQLite has to check this condition.
+        False if a value of that name is already taken: then SQLite has to check this condition.
         """
         if name in self.names:
             return False
@@ -79,7 +79,7 @@ def decoded(plan: str, values: tuple[Value, ...]) -> dict[str, Value]:
 
 
 def declaration(name: str, columns: Iterable[str], hidden: Iterable[str]) -> str:
-    """The declaration of a virtual table, which SQLite wants as SQL."""
+    """The SQL that declares a virtual table."""
     names = [f'"{column}"' for column in columns] + [f'"{column}" hidden' for column in hidden]
     return f"create table {name} ({', '.join(names)})"
 
@@ -110,7 +110,7 @@ class RowCursor:
         return self.Rowid() if number < 0 or self._row is None else self._row[number]
 
     def Rowid(self) -> int:
-        """A number that equal rows share: SQLite uses it to drop a row that two terms of an OR both find.
+        """The hash of the row. SQLite uses it to drop a row that two terms of an OR both find.
 
         It is compared within one statement only, and never stored.
         """
@@ -127,14 +127,14 @@ class TableModule:
     def __init__(self, source: IndexSource, table: TableFunction) -> None:
         self._source = source
         self._table = table
-        # The number of documents when the table was last used. It must not be asked for while a plan is
-        # made: if another connection has changed the schema, SQLite cannot read it again at that time.
+        # The number of documents when the table was last used. It must not be read while a plan is made: if
+        # another connection has changed the schema, SQLite cannot read the new schema at that time.
         self._documents = 10_000
         self._names = (*table.columns, *table.hidden)
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "TableModule"]:
         """Declare the table."""
-        # The table reads only what any statement can read, so views and triggers of a file that is not
+        # The table reads only things that any statement can read, so views and triggers of a file that is not
         # trusted may use it.
         db.vtab_config(apsw.SQLITE_VTAB_INNOCUOUS)
         return declaration(self._table.name, self._table.columns, self._table.hidden), self

@@ -261,7 +261,7 @@ def test_a_file_with_a_table_of_doc_index_is_an_ordinary_index(tmp_path):
     plain.close()
 
 
-def test_a_text_that_is_not_stored_is_null_and_an_update_leaves_it_so(tmp_path):
+def test_a_text_that_is_not_stored_is_null_and_stays_null_after_an_update(tmp_path):
     path = str(tmp_path / "index")
     with docindex.open(path) as index:
         index.add("a", "one text", store_text=False)
@@ -297,7 +297,7 @@ def test_doc_index_does_not_exist_where_an_index_was_given(tmp_path):
 
 
 @pytest.mark.parametrize("within", [False, True])
-def test_a_change_that_is_interrupted_happens_whole_or_not_at_all(place, tmp_path, within):
+def test_an_interrupted_change_is_made_completely_or_not_at_all(place, tmp_path, within):
     db, schema = place
     rng = random.Random(2)
     db.executemany(

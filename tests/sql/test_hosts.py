@@ -1,4 +1,4 @@
-"""Hosts do unusual things with their connections and files, and questions still get their answers."""
+"""Questions are answered even if hosts do unusual things with their connections and files."""
 
 import functools
 import os

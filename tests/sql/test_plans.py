@@ -103,7 +103,7 @@ def test_a_left_join_keeps_rows_without_a_match(db, index):
     assert missing == [(name,) for name in sorted(queries()) if not found(index, name)]
 
 
-def test_a_subquery_for_every_row(db, index):
+def test_a_search_works_in_a_subquery_for_every_row(db, index):
     first = "select key from doc_search(q.text) order by score desc, key limit 1"
     best = f"select q.name, ({first}) from q order by 1"
     assert db.execute(best).fetchall() == [
@@ -115,7 +115,7 @@ def test_a_subquery_for_every_row(db, index):
     assert db.execute(named, (TEXTS["003"],)).fetchall() == [(key,) for key in sorted(found(index, "first"))]
 
 
-def test_several_searches_in_one_statement(db, index):
+def test_one_statement_can_hold_several_searches(db, index):
     both = "select a.key from doc_search(?1) a join doc_search(?2) b on a.id = b.id order by a.key"
     expected = sorted(set(found(index, "first")) & set(found(index, "second")))
     assert db.execute(both, (TEXTS["003"], TEXTS["007"])).fetchall() == [(key,) for key in expected]
@@ -178,7 +178,7 @@ def test_a_required_null_gives_no_rows_and_an_optional_null_the_default(db, inde
     ]
 
 
-def test_plans_are_these(db):
+def test_sqlite_chooses_these_plans(db):
     scan_q, correlated = plan(db, JOINS["correlated"])[:2]
     assert (scan_q, correlated) == ("SCAN q", "SCAN s VIRTUAL TABLE INDEX 0:query")
     assert plan(db, JOINS["written the other way round"])[:2] == [scan_q, correlated]

@@ -68,7 +68,7 @@ def entries(section):
     return re.findall(r"^(\w+)(\(.*\).*|)\n    (.*)", text, re.MULTILINE)
 
 
-def test_the_columns_and_hidden_columns_of_each_table_are_these(db):
+def test_each_table_has_these_columns_and_hidden_columns(db):
     modules = {name for (name,) in db.execute("select name from pragma_module_list")}
     assert {name for name in modules if name.startswith(("doc", "fingerprint"))} == set(TABLE_COLUMNS)
     for table, names in TABLE_COLUMNS.items():
