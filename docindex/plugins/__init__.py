@@ -1,1 +1,1 @@
-"""Plugins for other programs, which find them by entry points: one module for each program."""
+"""Plugins for other programs: one module for each program, which finds it by its entry point."""

@@ -9,6 +9,6 @@ from docindex.sql.register import register
 
 @sqlite_utils.hookimpl
 def prepare_connection(conn: object) -> None:
-    """Add the functions to a new connection, unless it is not one of Python's own sqlite3."""
+    """Add the functions to a new connection, if it is a connection of Python's own sqlite3."""
     if isinstance(conn, sqlite3.Connection):
         register(conn)

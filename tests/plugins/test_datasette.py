@@ -1,4 +1,4 @@
-"""The plugin in a running Datasette that finds it by itself, asked over HTTP and in a real browser."""
+"""A running Datasette finds the plugin by itself; tested over HTTP and in a real browser."""
 
 import html
 import http.client
@@ -217,7 +217,7 @@ def test_keys_and_texts_cannot_break_into_the_page(browser, server, texts):
     assert len(found("textarea")) == 1
 
 
-def test_the_page_says_when_a_document_has_no_stored_text_to_show_passages_of(browser, server, texts):
+def test_the_page_says_if_passages_are_missing_because_a_text_is_not_stored(browser, server, texts):
     found = pasted(browser, server, texts["another one"])
     notes = [section.text for section in found("section") if "not kept" in section.text]
     assert any("The passages are not shown" in note for note in notes)

@@ -1,8 +1,8 @@
-"""A plugin for Datasette: docindex's SQL functions on every connection, and a page to find a text's sources.
+"""A plugin for Datasette: docindex's SQL functions on every connection, and a page that finds copied text.
 
-In: the calls that Datasette makes to hooks. Out: SQL functions, and a page of HTML made from a template,
-which escapes every value. The page must never answer a person who may not run SQL on the database. A request
-must never take much longer than Datasette's time limit for SQL.
+In: Datasette calls the hooks. Out: SQL functions, and an HTML page from a template that escapes every value.
+The page must never answer a person who may not run SQL on the database. A request must never take much longer
+than Datasette's time limit for SQL.
 """
 
 import dataclasses
@@ -60,7 +60,7 @@ def database_actions(datasette: Any, database: str) -> list[dict[str, str]]:
 
 
 async def search_page(datasette: Any, request: Request) -> Response:
-    """The page with the form and, once a text was sent, the documents that share text with it."""
+    """The page with the form and, if a text was sent, the documents that share text with it."""
     route = tilde_decode(request.url_vars["database"])
     try:
         database = datasette.get_database(route=route)
@@ -85,7 +85,7 @@ async def search_page(datasette: Any, request: Request) -> Response:
 
 
 def page_findings(connection: sqlite3.Connection, text: str, limit_s: float) -> PageFindings:
-    """The best matches of a text, with their passages for as long as time is left; or an error."""
+    """The best matches of a text, with passages until the time limit has passed; or an error."""
     deadline = time.monotonic() + limit_s
     try:
         matches = _json_rows(connection, "select doc_search_json(?, null, null, null, ?)", text, _MAX_MATCHES)
