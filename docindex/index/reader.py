@@ -32,10 +32,10 @@ from docindex.storage.user_sql import Where
 class IndexReader:
     """The questions that `docindex.Index` answers.
 
-    A question is about a document, given by its key, or about any other text. Where a value could be either,
-    wrap it in `docindex.Text`, `docindex.Key` or `docindex.Id`. If you ask about a document, that document is
-    one of the answers, just as if you give its text. `where` restricts the answers to documents that meet an
-    SQL condition on the table `document`: a string, or ``(string, bindings)``.
+    A question is about a document, given by its key, or about any other text. If a string could be either,
+    pass a `docindex.Text`, `docindex.Key` or `docindex.Id`. If you give the key or the text of a document,
+    that document is one of the answers. `where` restricts the answers to documents that fulfil an SQL
+    condition on the table `document`: a string, or ``(string, bindings)``.
     """
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
@@ -63,11 +63,15 @@ class IndexReader:
         """The documents that share fingerprints with a text or a document, best first.
 
         The best document shares the rarest fingerprints: a fingerprint that n texts have adds 1/n to the
-        score. ``rank="count"`` and ``"containment"`` order by the number of shared fingerprints instead. With
-        a `window` larger than that of the index, fewer fingerprints are looked up; `budget` is the number of
-        fingerprints to look up. Small copies may then be missed, but the numbers of the matches stay the
-        same. (For a document whose text is not kept, `window` has no effect.) ``ignore_above=n`` ignores
-        fingerprints that more than n texts have, as if they were boilerplate.
+        score. ``rank="count"`` and ``"containment"`` order by the number of shared fingerprints instead.
+        Each match reaches `min_containment`, `min_resemblance` and `min_shared`, the number of shared
+        fingerprints. But if the query has no fingerprints, or only ignored ones, the matches are the
+        documents with the same symbols, whatever these minimums are.
+
+        A `window` larger than that of the index looks up fewer fingerprints. So does a `budget`, which is the
+        number of fingerprints to look up. Then small copies may be missed, but the numbers of the matches are
+        still exact. (For a document whose text is not kept, `window` has no effect.) `ignore_above` ignores
+        fingerprints that more than this many texts have, as if they were boilerplate.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -87,12 +91,13 @@ class IndexReader:
     def similar(
         self, query: str | Id, min_resemblance: float = 0.8, *, where: Where | None = None
     ) -> list[Match]:
-        """The documents that resemble a text or a document, the most similar first.
+        """The documents with at least this resemblance to a text or a document, the most similar first.
 
-        If both texts are kept, resemblance is exact: their shingles are counted. Otherwise it is estimated
-        from the slots of their sketches, which ignore no boilerplate. Only documents that have a fingerprint
-        or features in common with the query are compared. Some very short documents are missed: they share
-        shingles, but no run of `recipe.guarantee` symbols.
+        Resemblance is counted in shingles. It is exact if both texts are kept; otherwise it is estimated from
+        the slots of their sketches, which include boilerplate. Only documents that share a fingerprint or
+        enough features with the query are compared. So a document may be missed if it shares shingles with
+        the query, but no run of `recipe.guarantee` symbols: usually a very short one. If the features find at
+        least 99 % of the documents at the threshold, only they are looked up.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -121,10 +126,10 @@ class IndexReader:
     def near_many(
         self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
-        """The result of `near` for each of many queries, much faster than one call for each."""
+        """The result of `near` for each of many queries, much faster than query by query."""
         argument_checks.whole_number("distance", distance, least=0, most=63)
         if isinstance(queries, (str, bytes)):
-            raise TypeError("near_many takes many texts, keys or numbers, not a single value; use near")
+            raise TypeError("near_many takes a list of queries, not a single text or key; use near")
         # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(queries)
         with open_scope(self, where, boilerplate=False) as scope:
@@ -139,12 +144,15 @@ class IndexReader:
         ignore_above: int | None = None,
         method: Method = "fingerprints",
     ) -> Pairs:
-        """The pairs of documents that resemble each other, or of which one contains much of the other.
+        """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
-        With ``method="fingerprints"`` no pair is missed, and the fingerprints are counted exactly. With
-        ``"slots"`` and ``"features"``, pairs that have slots or features in common are found, and their
-        numbers are estimated from the slots, which ignore no boilerplate. ``ignore_above=n`` ignores
-        fingerprints that more than n texts have; `set_aside` of the result is the number of these.
+        Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
+        contains at least this share of the other.
+
+        ``method="fingerprints"`` misses no pair, and counts fingerprints exactly. ``"slots"`` and ``"features"``
+        compare pairs that have slots or features in common, and estimate the numbers from the slots, which
+        include boilerplate. `ignore_above` ignores fingerprints that more than this many texts have;
+        `set_aside` of the result is the number of ignored fingerprints.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -164,9 +172,9 @@ class IndexReader:
         ignore_above: int | None = None,
         method: Method = "fingerprints",
     ) -> Pairs:
-        """The pairs of documents whose first document, `a`, is contained in the second, `b`.
+        """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
 
-        The containment of a in b is at least `min_containment`. The other parameters are those of `pairs`.
+        The other parameters are those of `pairs`.
 
         >>> import docindex
         >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
@@ -189,10 +197,9 @@ class IndexReader:
     ) -> list[Cluster]:
         """Groups of similar documents, the largest first. Each member says why it belongs to its group.
 
-        A pair is similar if its resemblance is at least `min_resemblance`. With the `linkage` "connected",
-        chains of similar pairs link all members of a group. With "greedy", each member is similar to the
-        leader of its group. With "complete", any two members are similar. The other parameters are those of
-        `pairs`.
+        A pair is two documents with at least this resemblance. "connected": any two members are linked by a
+        chain of pairs. "greedy": each member is in a pair with the first member, the leader. "complete": any
+        two members are a pair. The other parameters are those of `pairs`.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -219,7 +226,7 @@ class IndexReader:
             return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
     def measures(self, a: str | Id, b: str | Id) -> Measures:
-        """The numbers that `compare` gives, without the passages: several times as fast.
+        """The numbers that `compare` gives, without the passages: several times faster.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -230,7 +237,7 @@ class IndexReader:
             return measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
     def _passage_finder(self, query: Query) -> PassageFinder:
-        """A function that finds the passages which a query and a content have in common."""
+        """A function that finds the passages that a query and a content have in common."""
 
         def passages_with(content: int) -> list[Passage]:
             with open_scope(self, boilerplate=False) as scope:
@@ -244,12 +251,12 @@ class IndexReader:
 def open_scope(
     reader: IndexReader, where: Where | None = None, *, boilerplate: bool = True
 ) -> Iterator[Scope]:
-    """A scope in a read transaction of an index, for the questions of docindex's own packages.
+    """A scope in a read transaction of an index. Only for `docindex`'s own packages.
 
-    `ValueError` for a condition that is not SQL. With ``boilerplate=False`` the scope ignores nothing, which
-    saves a statement if boilerplate makes no difference.
+    `ValueError` for a condition that is not SQL. With ``boilerplate=False`` the scope ignores nothing. That
+    saves a statement if boilerplate makes no difference to the question.
     """
-    store = reader._store  # noqa: SLF001 - in the same module; a public method would be open to hosts
+    store = reader._store  # noqa: SLF001 - this module's own class; hosts would see a public method
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
         ignored = _current_ignored(reader, db) if boilerplate else NOTHING_IGNORED
@@ -258,7 +265,7 @@ def open_scope(
 
 
 def _current_ignored(reader: IndexReader, db: Connection) -> Ignored:
-    """The hashes that comparisons ignore, read again only after a change of the boilerplate."""
+    """The hashes and shingles that boilerplate makes an index ignore, read again only after a change."""
     ignored = templates.ignored(db, reader._ignored)  # noqa: SLF001 - as above
     reader._ignored = ignored  # noqa: SLF001
     return ignored

@@ -1,6 +1,6 @@
-"""Compare two texts, or compute the fingerprints and the sketch of a text, without an index.
+"""Compare two texts, or make the fingerprints or the sketch of a text, without an index.
 
-Takes strings and an optional `Recipe`. The answers are exact. Must never touch a file.
+Takes strings and an optional `Recipe`. Resemblance and containment are exact. Must never touch a file.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ class Fingerprints:
     """The fingerprints of one text, in the order of their positions."""
 
     hashes: U64
-    """The hash of each k-gram: one of 2^47 values spread over 64 bits. Equal k-grams have equal hashes."""
+    """The hashes. Each is one of 2^47 values, spread evenly over 64 bits. Equal k-grams have equal hashes."""
     positions: I64
     """Where each k-gram begins, counted in symbols."""
     text: str = dataclasses.field(repr=False)
@@ -49,8 +49,8 @@ class Fingerprints:
 def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
     """The winnowing fingerprints of a text.
 
-    Two texts with a common run of ``recipe.guarantee`` symbols always have a fingerprint in common. A common
-    run shorter than ``recipe.k`` symbols never gives one.
+    A common run of ``recipe.guarantee`` or more symbols always gives them a common fingerprint. A run of less
+    than ``recipe.k`` symbols never does.
 
     >>> found = fingerprints("A do run run run, a do run run", Recipe(k=5, window=4))
     >>> found.positions.tolist(), found.offsets.tolist()
@@ -72,7 +72,7 @@ def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
 
 
 def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The resemblance of two texts: their common shingles, divided by all different shingles of both.
+    """The resemblance of two texts: their common shingles, as a share of all their shingles.
 
     Exact and symmetric; 0 to 1.
 
@@ -110,7 +110,7 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
 
 
 def simhash(text: str, recipe: Recipe | None = None) -> int:
-    """The simhash of a text, a number of 64 bits. Similar texts have simhashes that differ in few bits.
+    """The simhash of a text, a number of 64 bits. The simhash values of similar texts differ in few bits.
 
     >>> one, other = simhash("the quick brown fox jumps"), simhash("the quick brown fox jumped")
     >>> distance(one, other) < distance(one, simhash("something else altogether"))
@@ -122,7 +122,7 @@ def simhash(text: str, recipe: Recipe | None = None) -> int:
 def distance(x: int, y: int) -> int:
     """The number of bits in which two simhash values differ, 0 to 64.
 
-    A negative number stands for the same 64 bits read as a signed number, as SQLite stores them.
+    A negative number is 64 bits read as a signed integer, as SQLite stores them.
 
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)
