@@ -17,7 +17,7 @@ from docindex.kernels.feature_hashes import features
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketching.single_text import shingle_set
+from docindex.sketching.single_text import shingle_set, symbols_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
@@ -88,13 +88,16 @@ class Scalars:
             return query
         return full_text(self._source.reader(schema_name(schema)), query)
 
-    def shingles(self, what: Value) -> U64:
-        """The shingles of a text or a document, without boilerplate."""
+    def shingles(self, what: Value) -> tuple[U64, bytes]:
+        """The shingles of a query, without boilerplate; and if it has no shingles, the hash of its symbols."""
         query = text_or_id(what)
         if isinstance(query, Text) and not self._source.has_index():
-            return shingle_set(query, Recipe())
+            found = shingle_set(query, Recipe())
+            return found, b"" if len(found) else symbols_hash(query, Recipe())
         with open_scope(self._source.reader()) as scope:
-            return scope.shingles_of(kept_text(scope.db, resolve(scope.db, query)))
+            resolved = resolve(scope.db, query)
+            found = scope.shingles_of(kept_text(scope.db, resolved))
+            return found, b"" if len(found) else resolved.symbols_hash(scope)
 
     def _shares(self, a: Value, b: Value, schema: Value, which: int) -> Value:
         if a is None or b is None:
@@ -207,11 +210,13 @@ class SketchUnion:
 class SharedByAll:
     """Aggregate: the shingles that all texts share, as a share of all their shingles.
 
-    For two texts, this is their resemblance.
+    For two texts, this is their resemblance. If no text has shingles, it is 1 if the symbols of all texts are
+    the same, and 0 if not.
     """
 
     def __init__(self, scalars: Scalars) -> None:
         self._scalars = scalars
+        self._symbols: set[bytes] = set()
         self._all: U64 | None = None
         self._any: U64 | None = None
 
@@ -219,7 +224,8 @@ class SharedByAll:
         """Add a text or a document; NULL is ignored."""
         if what is None:
             return
-        shingles = self._scalars.shingles(what)
+        shingles, symbols = self._scalars.shingles(what)
+        self._symbols.add(symbols)
         self._all = shingles if self._all is None else np.intersect1d(self._all, shingles, assume_unique=True)
         self._any = shingles if self._any is None else np.union1d(self._any, shingles)
 
@@ -227,4 +233,4 @@ class SharedByAll:
         """The share, or NULL if no text was added."""
         if self._all is None or self._any is None:
             return None
-        return len(self._all) / len(self._any) if len(self._any) else 1.0
+        return len(self._all) / len(self._any) if len(self._any) else float(len(self._symbols) == 1)

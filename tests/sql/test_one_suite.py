@@ -232,6 +232,16 @@ def test_the_shingles_that_all_texts_share(ways):
     assert ways.scalar("select doc_common(value) from json_each('[null]')") is None
 
 
+def test_texts_that_are_all_boilerplate_share_everything_only_if_they_are_alike():
+    with docindex.open(":memory:") as index:
+        for template in ("to be or not to be", "all the world is a stage"):
+            index.boilerplate.add(template)
+        for other in ("To be, or not to be!", "all the world is a stage"):
+            texts = ["to be or not to be", other]
+            ((shared,),) = index.execute("select doc_common(value) from json_each(?)", [json.dumps(texts)])
+            assert [(shared,)] == index.execute("select doc_resemblance(?, ?)", texts)
+
+
 def test_the_union_of_sketches_is_the_sketch_of_the_union(ways):
     union = "select doc_sketch_union(doc_sketch(value)) from json_each(?)"
     texts = ["a b c d", "c d e f"]
