@@ -50,7 +50,7 @@ class GroupSource(Protocol):
 
     @property
     def count(self) -> int:
-        """The number of possible members: 0 to `count` - 1."""
+        """The number of possible members, which are 0 to `count` - 1."""
 
     def groups(self) -> Iterator[Groups]:
         """All groups, in batches."""

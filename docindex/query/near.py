@@ -1,4 +1,4 @@
-"""Find the documents whose simhash is near that of a query.
+"""Find the documents whose simhash is near the simhash of a query.
 
 Takes texts, keys, ids or simhash values. Must never say how much text two documents share: simhash values
 do not tell that.
@@ -18,7 +18,7 @@ from docindex.storage import simhash_index
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A document whose simhash is near that of a query."""
+    """A document whose simhash is near the simhash of a query."""
 
     key: str
     id: int

@@ -167,7 +167,7 @@ class FingerprintOverlap:
             begin = end
 
     def _end_of_batch(self, a: I64, b: I64, begin: int) -> int:
-        """The end of the batch of pairs that begins at `begin`: one pair, or pairs with up to `_HASHES`."""
+        """The end of the batch of pairs at `begin`: one pair, or pairs with up to `_HASHES` hashes."""
         most = len(a) - begin
         while most > 1:
             places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
@@ -187,7 +187,7 @@ class FingerprintOverlap:
             before = int(until[begin - 1]) if begin else 0
             end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
             of_a, of_b = a[begin:end], b[begin:end]
-            # Give the keys of a the number of b. Those that then equal keys of b are hashes of both.
+            # Give the keys of a the number of b. If such a key is also a key of b, both have its hash.
             moved = keys[ranges(starts[of_a], sizes[of_a])]
             moved += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
             others = np.unique(of_b)

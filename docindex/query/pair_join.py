@@ -46,7 +46,7 @@ def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _SymbolClasses:
-    """The contents that take part, in classes of the same symbols."""
+    """The contents that take part, in classes with the same symbols."""
 
     sizes: bulk.Sizes
     """The sizes of all contents of the index."""
@@ -73,7 +73,7 @@ def _symbol_classes(scope: Scope) -> _SymbolClasses:
 
 
 def _by_fingerprints(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
-    """Each class is a node. Its first content stands for all of them."""
+    """Each class is a node. Its first content stands for the whole class."""
     sizes, order, starts = classes.sizes, classes.order, classes.starts
     firsts = np.sort(order[starts[:-1]])
     node_of = np.empty(len(sizes.contents), np.int64)

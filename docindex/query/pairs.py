@@ -32,7 +32,7 @@ class Pair(Measures):
 
 
 class Pairs(Iterable[Pair]):
-    """Pairs of documents, best first; pairs with the same score by their keys. Can be iterated several times.
+    """Pairs of documents, ordered by score, best first, then by keys. Can be iterated several times.
 
     The pairs are found when the question is asked. Their documents are looked up later, some thousand pairs
     ahead of the iteration: a document that has been removed or replaced by then is left out.

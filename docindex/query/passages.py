@@ -1,8 +1,8 @@
 """Find the passages that two texts have in common, as half-open ranges of both original texts.
 
-A character may become several symbols, as an ideograph or the ligature "ﬁ" does, and a common run of
-symbols may begin or end inside a character. Such a run is shortened until it has whole characters in both
-texts, so that both ranges, read alone, have the same symbols. Must never separate an accent from its letter.
+Some characters, such as ideographs and the ligature "ﬁ", become several symbols. So a common run of symbols
+may begin or end inside a character. Such a run is shortened until it has whole characters in both texts, so
+that both ranges, read alone, have the same symbols. Must never separate an accent from its letter.
 """
 
 import dataclasses

@@ -1,7 +1,7 @@
 """Find the documents that share fingerprints with a query, best first.
 
-Candidates come from the inverted index, and their numbers from the forward index. So the numbers of a match
-are exact even if only a part of the query's hashes was looked up; that can only hide documents. Must never
+Candidates come from the inverted index, and their numbers from the forward index. If only a part of the
+query's hashes is looked up, documents may be missed, but the numbers of a match are still exact. Must never
 estimate a number from that part: it costs the same, and the estimates were 0.05 to 0.08 too high, at a
 standard error of 0.01 to 0.03. A larger window selects the smallest hashes, and these survive an edit nearby
 more often.
@@ -134,7 +134,7 @@ class _QueryHashes:
     """Whether each hash is looked up. All are, unless the search has a larger window or a budget."""
 
     def least(self, options: SearchOptions) -> float:
-        """How many of the hashes that are looked up a candidate must have."""
+        """The number of looked-up hashes that a candidate must have."""
         size = int(np.count_nonzero(self.looked_up))
         share = size * options.min_containment
         if size == len(self.counting):

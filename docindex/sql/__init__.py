@@ -1,8 +1,8 @@
 r"""SQL functions and tables that search, compare and change an index: the reference.
 
-`docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3. You need
-not call `register` in `index.execute(sql)`, in the commands `docindex sql` and `docindex shell`, in
-Datasette and in sqlite-utils.
+`docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3. You do
+not need to call it for `index.execute(sql)`, for the commands `docindex sql` and `docindex shell`,
+or in Datasette and sqlite-utils.
 
     on a connection of      functions and aggregates    table functions         doc_index
     apsw                    yes                         as tables and as JSON   yes
@@ -28,6 +28,12 @@ Texts, documents and NULL
 =========================
 A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document. In `doc_similar`
 and `doc_near`, TEXT that is the key of a document means that document.
+
+A *symbol* is a letter or a digit in the form that docindex compares, without case and accents. A
+*fingerprint* is the hash of a selected run of symbols: 25 symbols in the default recipe. A
+*shingle* is a run of words: 5 words in the default recipe. A *sketch* is a min-hash sketch of the
+shingles; its numbers are the *slots*, and *features* are hashes of groups of slots. *Boilerplate*
+is text that comparisons ignore.
 
 NULL: a scalar function returns NULL if an argument other than the schema is NULL. An aggregate
 ignores NULL. A table function gives no rows if a required argument is NULL; any other argument
@@ -58,11 +64,13 @@ Scalar functions
 ================
 doc_resemblance(a, b) [schema]
     The shingles that a and b share, as a share of all shingles of a and b, without boilerplate.
-    Exact; but if a or b is a document whose text is not stored, an estimate from the slots.
+    The number is exact. But if a or b is a document whose text is not stored, it is an estimate
+    from the slots.
 doc_containment(a, b) [schema]
-    The shingles that a and b share, as a share of the shingles of a. Otherwise as doc_resemblance.
+    The shingles that a and b share, as a share of the shingles of a. Boilerplate and estimates are
+    treated as in doc_resemblance.
 doc_simhash(query) [schema]
-    The simhash: 64 bits, as a signed INTEGER.
+    The simhash: 64 bits, as a signed INTEGER. Similar texts differ in few bits.
 doc_distance(x, y)
     The number of bits in which two simhash values differ: 0 to 64.
 doc_sketch(query) [schema]
@@ -118,20 +126,20 @@ doc_search(query*, window=NULL, budget=NULL, min_containment=0, max_rows=NULL)
     of all fingerprints of both. `score` adds 1/n for each shared fingerprint that n texts have. A
     `window` larger than that of the index, or a `budget` (the number of fingerprints to look up),
     makes the search faster, but it may miss small copies. `max_rows` limits the number of
-    documents. Otherwise as `Index.search`.
+    documents. See `Index.search`.
 
 doc_similar(query*, min_resemblance=0.8)
     key, id, resemblance, containment, reverse_containment, shared, basis, resemblance_error
 
     The documents that resemble the query, most similar first. If `basis` is "shingles", the
     numbers count shingles and are exact. If it is "slots", they are estimates, and
-    `resemblance_error` is the standard error of `resemblance`. As `Index.similar`.
+    `resemblance_error` is the standard error of `resemblance`. See `Index.similar`.
 
 doc_near(query*, within=3)
     key, id, distance
 
     The documents whose simhash differs from that of the query in at most `within` bits (0 to 63),
-    nearest first. As `Index.near`.
+    nearest first. See `Index.near`.
 
 doc_passages(a*, b*)
     query_start, query_end, start, end, length, query_line, line, text
@@ -139,7 +147,7 @@ doc_passages(a*, b*)
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
-    in a. Documents must have stored texts.
+    in a. The texts of documents must be stored.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, ignore_above=NULL)
     a, b, resemblance, containment, reverse_containment, shared
@@ -147,7 +155,7 @@ doc_pairs(min_resemblance=NULL, min_containment=NULL, ignore_above=NULL)
     The pairs of documents that share text; `a` and `b` are their keys. The numbers count
     fingerprints; `containment` is the share of a that is in b. Give `min_resemblance` or
     `min_containment`, but not both; without them, `min_resemblance` is 0.5. Fingerprints that more
-    than `ignore_above` texts have are ignored. As `Index.pairs`.
+    than `ignore_above` texts have are ignored. See `Index.pairs`.
 
 doc_clusters(min_resemblance=0.8, linkage='connected')
     cluster, key, why, like, resemblance
@@ -155,8 +163,9 @@ doc_clusters(min_resemblance=0.8, linkage='connected')
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in
     the cluster: "first", "exact copy", "same text" or "near". `like` is the key of an earlier
     member that the document resembles, or NULL for the first member. `resemblance` is the
-    resemblance to `like`, counted in fingerprints. `linkage` is 'connected', 'greedy' or
-    'complete'. As `Index.clusters`.
+    resemblance to `like`, counted in fingerprints. With the `linkage` 'connected', a chain of
+    similar documents links any two members; with 'greedy', each member is similar to the first;
+    with 'complete', any two members are similar. See `Index.clusters`.
 
 doc_fingerprints(query*)
     hash, position, offset, line, column
@@ -177,7 +186,7 @@ doc_search(note.body) as s`. These conditions make a question cheaper:
 - `containment >= 0.3` in `doc_search`
 - `resemblance >= 0.9` in `doc_similar`
 - `distance <= 2` in `doc_near`
-- `limit 5` in `doc_search`, if the only order is `order by score desc`, or there is no order
+- `limit 5` in `doc_search`, with `order by score desc` or no order, and without other conditions
 
 Conditions narrow a question. They never widen it beyond an argument or its default: to get
 distances up to 10, write `doc_near(?, 10)`.
@@ -207,8 +216,8 @@ doc_index
     [('a.txt', 1)]
     >>> index.close()
 
-Triggers can keep an index up to date with a table of an app in the same file. On a connection
-without docindex, the app can read that table, but changes to it fail.
+Triggers can keep an index up to date with a table of an app in the same file. A connection without
+docindex can read that table, but cannot change it.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()

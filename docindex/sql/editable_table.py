@@ -78,7 +78,7 @@ class DocIndexTable:
         self._size = document_count(self.located.reader)
 
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
-        """Choose between a look-up by key or id and a scan of all documents, and say what it costs."""
+        """Choose between a look-up by key or id and a scan of all documents, and estimate the cost."""
         taken = TakenValues(info)
         for condition in conditions_of(info):
             name = "id" if condition.column < 0 else _COLUMNS[condition.column]
@@ -102,7 +102,7 @@ class DocIndexTable:
     Destroy = Disconnect
 
     def UpdateInsertRow(self, rowid: int | None, fields: tuple[Value, ...]) -> int:
-        """Add a document, and return its id. Only `insert or replace` replaces one with the same key."""
+        """Add a document, and return its id. Only `insert or replace` replaces a document with its key."""
         if rowid is not None or fields[_ID] is not None:
             raise ValueError("doc_index: the index chooses ids; leave out id and rowid")
         place = self.located

@@ -37,8 +37,8 @@ def register(
     """Register docindex's SQL functions on a connection, and its tables on a connection of apsw.
 
     `help(docindex.sql)` describes them all. They use `index` if it is given. Otherwise they use the database
-    whose schema a call names, or the first database of the connection that is an index. Functions that take
-    only texts work on any database.
+    whose schema a call names or, without a schema, the first database of the connection that is an index.
+    Functions that take only texts work on any database.
 
     On a connection of apsw, they see the changes of its open transaction, and changes to `doc_index` belong
     to that transaction. On a connection of sqlite3, they see only committed changes, in the files that are
