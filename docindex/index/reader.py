@@ -149,10 +149,10 @@ class IndexReader:
         Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
         contains at least this share of the other.
 
-        ``method="fingerprints"`` misses no pair, and counts fingerprints exactly. ``"slots"`` and ``"features"``
-        compare pairs that have slots or features in common, and estimate the numbers from the slots, which
-        include boilerplate. `ignore_above` ignores fingerprints that more than this many texts have;
-        `set_aside` of the result is the number of ignored fingerprints.
+        ``method="fingerprints"`` misses no pair, and counts fingerprints exactly. ``"slots"`` and
+        ``"features"`` compare pairs that have slots or features in common, and estimate the numbers from the
+        slots, which include boilerplate. `ignore_above` ignores fingerprints that more than this many texts
+        have; `set_aside` of the result is the number of ignored fingerprints.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
