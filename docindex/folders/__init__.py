@@ -3,9 +3,13 @@
     with docindex.open() as index:
         seen = folders.scan(index, ["~/Documents"])
         findings = folders.find(index, ["~/Documents"], keep="newest", scan=seen)
-        plan = findings.plan()                      # plan.to_json() for a person to edit
-        outcome = folders.act(plan, "trash")        # or dry_run=True
-        folders.undo(outcome.journal)
+        plan = findings.plan()                        # plan.to_json() for a person to edit
+        folders.act(plan, "trash", dry_run=True)      # what would be done
+        outcome = folders.act(plan, "trash")
+        folders.undo(outcome.journal)                 # every act in this journal that is not undone yet
+
+`act` and `undo` do their work unless you pass ``dry_run=True``; the commands of the same names only show what
+they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act` a journal of its own.
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
 files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
@@ -13,8 +17,8 @@ callback receives the amount done and the total, which is None while it is unkno
 `scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of `docindex`; a wrong
 argument is a `ValueError` or a `TypeError`.
 
-The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. `scan`, `find` and dry runs work
-on Linux, macOS and Windows; `act` and `undo` work on Linux only.
+The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. It is tested on Linux. On macOS
+and Windows `scan`, `find` and dry runs are expected to work; `act` and `undo` raise `UnsupportedPlatform`.
 """
 
 from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo

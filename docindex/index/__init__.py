@@ -48,7 +48,8 @@ Measures
 Which documents a question finds
 ================================
 - `search` finds every document that shares a run of `Recipe.guarantee` symbols with the query. It never finds
-  a document whose longest common run is shorter than `Recipe.k`. The best documents share the rarest
+  a document whose longest common run is shorter than `Recipe.k`, except that a query too short for a
+  fingerprint finds the documents with exactly the same symbols. The best documents share the rarest
   fingerprints: a fingerprint that n texts have adds 1/n to the score. With a larger `window` or a `budget`,
   fewer fingerprints are looked up: small copies may be missed, but the numbers stay the same.
 - `similar` finds documents that share a fingerprint or features. Texts of a dozen words can resemble each
