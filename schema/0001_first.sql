@@ -148,4 +148,4 @@ create table file (
     kind text not null,             -- 'text': the file has a document; 'binary': it has none
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
-) strict;
+) strict, without rowid;
