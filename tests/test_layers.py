@@ -53,7 +53,8 @@ INSIDE = {
         {"workers"},
     ],
     "storage": [
-        {"values", "key_ranges", "user_sql", "connection"},
+        {"values", "key_ranges", "user_sql", "sqlite_errors"},
+        {"connection"},
         {"rows"},
         {"tables"},
         {"batch_rows", "file_rows", "untrusted", "bulk", "simhash_index", "segments"},

@@ -16,17 +16,8 @@ from typing import Literal, Protocol, TypeVar
 
 import apsw
 
-from docindex.errors import (
-    Busy,
-    Cancelled,
-    CorruptIndex,
-    DiskFull,
-    FileError,
-    NotAnIndex,
-    ReadOnly,
-    Refused,
-    UnreadableFile,
-)
+from docindex.errors import Busy, Cancelled, ReadOnly
+from docindex.storage.sqlite_errors import CANCELLED, still_writing, translation
 
 Connection = apsw.Connection
 Durability = Literal["full", "normal"]
@@ -41,7 +32,6 @@ _CACHE_KIB = 16_384
 _WAIT_S = 0.01
 _STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
 _KEPT_IDLE = 8  # reading connections that stay open while no thread uses them
-_CANCELLED = "the work was cancelled; committed work stays"
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
@@ -147,7 +137,7 @@ class Store:
         """Reserve the writing connection for this thread."""
         before = self._cancels
         if not self._lock.acquire(timeout=self._timeout_s):
-            raise self._busy("another thread of this process")
+            raise still_writing(self.path, "another thread of this process", self._timeout_s)
         try:
             self._refuse_closed()
             self.refuse_cancelled(before)  # `cancel` may have been called during the wait
@@ -170,7 +160,8 @@ class Store:
         try:
             yield
         except apsw.Error as error:
-            translated = self._translation(error)
+            no_room = any(connection.system_errno in NO_ROOM for connection in self._all)
+            translated = translation(error, self.path, self._timeout_s, no_room=no_room)
             if translated is None:
                 raise  # probably a mistake in docindex: do not tell the user to restore a backup
             raise translated from error
@@ -209,7 +200,7 @@ class Store:
     def refuse_cancelled(self, before: int) -> None:
         """Raise `Cancelled` if `cancel` was called since `cancels` returned `before`."""
         if self._cancels != before:
-            raise Cancelled(_CANCELLED, self.path)
+            raise Cancelled(CANCELLED, self.path)
 
     def close(self) -> None:
         """Interrupt the other threads that read, and close all connections. Closing twice does no harm."""
@@ -308,97 +299,3 @@ class Store:
                     "open the index again",
                     self.path,
                 )
-
-    def _busy(self, who: str) -> Busy:
-        return Busy(
-            f"{self.path} is being written by {who}, which did not finish within {self._timeout_s:g} s; "
-            "try again, or open the index with a larger timeout_s",
-            self.path,
-        )
-
-    def _translation(self, error: apsw.Error) -> FileError | None:
-        """The error that says what happened to the file; None if the error is not about the file.
-
-        Damage is only what SQLite calls damage: corruption, and I/O errors.
-        """
-        path = self.path
-        match error:
-            case apsw.BusyError() | apsw.LockedError():
-                return self._busy(_writer_of(path))
-            case apsw.ConstraintError():
-                return refused(path, error)
-            case apsw.SQLError() if "no such function" in str(error):
-                return Refused(
-                    f"a rule in {path} uses a function that is not registered here ({error}); the change was "
-                    "not made",
-                    path,
-                )
-            case apsw.FullError():
-                return _disk_full(path)
-            case apsw.IOError() if any(connection.system_errno in NO_ROOM for connection in self._all):
-                return _disk_full(path)
-            case apsw.InterruptError():
-                return Cancelled(_CANCELLED, path)
-            case apsw.ReadOnlyError():
-                return ReadOnly(
-                    f"{path} cannot be written; check the permissions of the file and of its folder", path
-                )
-            case apsw.NotADBError():
-                return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
-            case apsw.CantOpenError():
-                return UnreadableFile(_cannot_open(path), path)
-            case apsw.CorruptError() | apsw.FormatError():
-                return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
-            case apsw.IOError():
-                return CorruptIndex(
-                    f"{path} cannot be read or written: {error}; check the disk, then restore a "
-                    "backup, or index again",
-                    path,
-                )
-        return None
-
-
-def _cannot_open(path: str) -> str:
-    if not Path(path).parent.is_dir():
-        return f"{path} cannot be opened: its folder does not exist"
-    return f"{path} cannot be opened: a permission is missing, or the process has too many open files"
-
-
-def refused(path: str, error: apsw.ConstraintError) -> Refused:
-    """The error for a change that a rule in the file forbids. Keeps a message that docindex itself wrote."""
-    if str(error).startswith("doc_index:"):
-        return Refused(str(error), path)
-    return Refused(
-        f"a rule in {path} forbids the change ({error}), which was not made; if the rule is not one of "
-        "your own tables, triggers or checks, call check()",
-        path,
-    )
-
-
-def _disk_full(path: str) -> DiskFull:
-    return DiskFull(
-        f"the disk has no room left for {path}; the index is as before: free some space and try again", path
-    )
-
-
-def _writer_of(path: str) -> str:
-    """The process that is writing, if the operating system says which (Linux does)."""
-    # In write-ahead mode a writer locks byte 120 of the shared-memory file. We read the system's list of
-    # locks, because fcntl needs a handle of that file, and closing the handle would drop our own locks.
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
-        for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()
-            if (
-                "WRITE" in fields
-                and fields[5].endswith(f":{inode}")
-                and int(fields[6]) <= 120 <= int(fields[7])
-            ):
-                pid = int(fields[4])
-                if pid == os.getpid():
-                    return f"process {pid} (this process, through another Index object)"
-                command = (
-                    Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                )
-                return f"process {pid} ({command.strip()[:60]})"
-    return "another process"

@@ -15,8 +15,8 @@ import apsw
 
 from docindex.recipe import Recipe
 from docindex.storage import migrations
-from docindex.storage.connection import refused
 from docindex.storage.rows import Bindings
+from docindex.storage.sqlite_errors import refused
 
 
 def index_schemas(db: apsw.Connection) -> list[str]:

@@ -1,0 +1,122 @@
+"""Translate SQLite's errors into docindex's, with a sentence that says what to do.
+
+Damage is only what SQLite calls damage: corruption, and I/O errors. Must never translate an error that says
+nothing about the file: it may be a mistake of docindex.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+
+import apsw
+
+from docindex.errors import (
+    Busy,
+    Cancelled,
+    CorruptIndex,
+    DiskFull,
+    FileError,
+    NotAnIndex,
+    ReadOnly,
+    Refused,
+    UnreadableFile,
+)
+
+CANCELLED = "the work was cancelled; committed work stays"
+
+
+def translation(error: apsw.Error, path: str, timeout_s: float, *, no_room: bool) -> FileError | None:
+    """The error that says what happened to a file; None if SQLite's error is not about the file.
+
+    `no_room` says whether the operating system refused a write for want of room.
+    """
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return still_writing(path, _writer_of(path), timeout_s)
+        case apsw.ConstraintError():
+            return refused(path, error)
+        case apsw.SQLError() if "no such function" in str(error):
+            return Refused(
+                f"a rule in {path} uses a function that is not registered here ({error}); "
+                "the change was not made",
+                path,
+            )
+        case apsw.InterruptError():
+            return Cancelled(CANCELLED, path)
+        case apsw.FullError():
+            return _disk_full(path)
+        case apsw.IOError():
+            return _disk_full(path) if no_room else CorruptIndex(_IO_ERROR.format(path, error), path)
+        case apsw.CorruptError() | apsw.FormatError():
+            return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
+    return _not_opened(error, path)
+
+
+def _not_opened(error: apsw.Error, path: str) -> FileError | None:
+    match error:
+        case apsw.ReadOnlyError():
+            return ReadOnly(
+                f"{path} cannot be written; check the permissions of the file and of its folder", path
+            )
+        case apsw.NotADBError():
+            return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
+        case apsw.CantOpenError() if not Path(path).parent.is_dir():
+            return UnreadableFile(f"{path} cannot be opened: its folder does not exist", path)
+        case apsw.CantOpenError():
+            return UnreadableFile(
+                f"{path} cannot be opened: a permission is missing, or the process has too many open files",
+                path,
+            )
+    return None
+
+
+_IO_ERROR = "{} cannot be read or written: {}; check the disk, then restore a backup, or index again"
+
+
+def still_writing(path: str, writer: str, timeout_s: float) -> Busy:
+    """The error for a file that somebody else is writing for too long."""
+    return Busy(
+        f"{path} is being written by {writer}, which did not finish within {timeout_s:g} s; "
+        "try again, or open the index with a larger timeout_s",
+        path,
+    )
+
+
+def refused(path: str, error: apsw.ConstraintError) -> Refused:
+    """The error for a change that a rule in the file forbids. Keeps a message that docindex itself wrote."""
+    if str(error).startswith("doc_index:"):
+        return Refused(str(error), path)
+    return Refused(
+        f"a rule in {path} forbids the change ({error}), which was not made; if the rule is not one of "
+        "your own tables, triggers or checks, call check()",
+        path,
+    )
+
+
+def _disk_full(path: str) -> DiskFull:
+    return DiskFull(
+        f"the disk has no room left for {path}; the index is as before: free some space and try again", path
+    )
+
+
+def _writer_of(path: str) -> str:
+    """The process that is writing, if the operating system says which (Linux does)."""
+    # In write-ahead mode a writer locks byte 120 of the shared-memory file. We read the system's list of
+    # locks, because fcntl needs a handle of that file, and closing the handle would drop our own locks.
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
+        for line in Path("/proc/locks").read_text().splitlines():
+            fields = line.split()
+            if (
+                "WRITE" in fields
+                and fields[5].endswith(f":{inode}")
+                and int(fields[6]) <= 120 <= int(fields[7])
+            ):
+                pid = int(fields[4])
+                if pid == os.getpid():
+                    return f"process {pid} (this process, through another Index object)"
+                command = (
+                    Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                )
+                return f"process {pid} ({command.strip()[:60]})"
+    return "another process"
