@@ -43,8 +43,9 @@ def scan_command(
     """Bring the index up to date with the files under PATH.
 
     Adds text files, records all other files, and removes the entries of files that no longer exist. Files
-    that have not changed since the last scan are not read again. Files on unmounted disks stay indexed.
-    Hidden files, and files that a .gitignore excludes, are left out unless an option includes them.
+    that have not changed since the last scan are not read again; but with --encoding, all text files are.
+    Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are left out
+    unless an option includes them.
 
     \b
     Examples:
@@ -86,7 +87,7 @@ def _watch(
             if not changed:
                 continue
             try:
-                result = scan_with_progress(index, changed, options, encoding, verbose=verbose)
+                result = scan_with_progress(index, changed, options, encoding, verbose=verbose, reread=first)
             except UnreadableFile as error:  # for example a disk that is unmounted for a while
                 if first:
                     raise

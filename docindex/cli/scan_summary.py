@@ -20,10 +20,16 @@ def scan_with_progress(
     encoding: str | None,
     *,
     verbose: bool,
+    reread: bool = True,
 ) -> folders.Scan:
-    """Scan some roots; with `verbose`, guessed encodings are named on stderr."""
+    """Scan some roots; with `verbose`, guessed encodings are named on stderr.
+
+    With an encoding, `reread` says whether unchanged texts are read again.
+    """
     with progress("scanning") as advance:
-        result = folders.scan(index, roots, options=options, encoding=encoding, progress=advance)
+        result = folders.scan(
+            index, roots, options=options, encoding=encoding, reread=reread, progress=advance
+        )
     if verbose:
         for key, guessed in result.guessed.items():
             remark_on_guess(display_path(key), guessed)

@@ -21,7 +21,7 @@ from docindex.folders.likeness import (
 )
 from docindex.folders.path_keys import Root, key_of, roots_of
 from docindex.folders.plan import CopyGroup, KeepPolicy, KeepRule, Plan, check_keep, plan_groups
-from docindex.folders.scanner import Scan
+from docindex.folders.scanner import Scan, check_index
 from docindex.folders.walk import FailedFile, FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index
 from docindex.query.argument_checks import share
@@ -97,6 +97,7 @@ def find(
     >>> [(group.kind, len(group.files), group.reclaimable) for group in found.groups]
     [('exact', 2, 100)]
     """
+    check_index(index)
     wanted = _checked_kinds(kinds)
     check_keep(keep)
     share("min_resemblance", min_resemblance, above_zero=True)

@@ -1,8 +1,8 @@
 """Scan one root: walk it, read the files that are new or changed, and bring the index up to date with them.
 
 A file whose size, time, inode and device are unchanged is not opened, unless it was changed just before the
-last scan. Must never forget a document whose file could not be read, nor lose finished work when it is
-interrupted.
+last scan, or it is a text and the caller forces an encoding. Must never forget a document whose file could
+not be read, nor lose finished work when it is interrupted.
 """
 
 import contextlib
@@ -40,6 +40,8 @@ class ReadingOptions:
     options: WalkOptions
     encoding: str | None
     workers: int | None
+    rereads: bool
+    """Whether text files are read even if they are unchanged."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -84,6 +86,8 @@ class RootScan:
         self._waiting: dict[str, tuple[Tracked, bytes]] = {}
         """The texts that are being added to the index, by key: the file, and the hash of its text."""
         self._noted: list[Tracked] = []
+        self._moved: set[str] = set()
+        """The new keys of moved files, which are counted already."""
         self._index_files = _identities(index)
         self._check_cancelled = index.files.cancel_check()
         self._due = self._done = self._arriving = 0
@@ -119,7 +123,7 @@ class RootScan:
             if key in self._tally.seen:  # another root contains it too
                 continue
             self._tally.seen.add(key)
-            if known is not None and is_unchanged(known, found):
+            if known is not None and is_unchanged(known, found) and not self._rereads(known):
                 self._tally.unchanged += 1
                 self._tally.count(known.kind, known.size)
             else:
@@ -172,7 +176,11 @@ class RootScan:
             self._tally.moved += 1
             file = gone.pop(old)
             self._tally.count(file.kind, file.size)
-        return [found for found in new if moves.get(key_of(found.path), ("",))[0] not in done]
+        renamed = {key: file for key, (old, file) in moves.items() if old in done}
+        self._moved.update(renamed)
+        self._known.update(renamed)
+        keyed = ((found, renamed.get(key_of(found.path))) for found in new)
+        return [found for found, file in keyed if file is None or self._rereads(file)]
 
     def _texts(self, new: list[WalkedFile]) -> Iterator[tuple[str, str]]:
         """Yield the key and the text of each text file; note binary files, and count files that fail."""
@@ -191,25 +199,39 @@ class RootScan:
                 self._count_done()
                 continue
             file = tracked_file(key, content, began)
-            self._count_read(file, content)
+            is_stored = self._is_stored(key, content.text)
+            self._count_read(file, content, is_stored=is_stored)
             if content.text is None:
                 self._note_binary(file)
+                self._count_done()
+            elif is_stored:
+                self._note(file)
                 self._count_done()
             else:
                 self._waiting[key] = file, text_hash(content.text)
                 yield key, content.text
 
-    def _count_read(self, file: Tracked, content: FileContent) -> None:
-        if not self._was_read(file.key):
-            self._tally.added += 1
-        elif has_changed(self._known[file.key], file):
-            self._tally.changed += 1
-        else:
-            self._tally.unchanged += 1
-        self._tally.count(file.kind, file.size)
+    def _count_read(self, file: Tracked, content: FileContent, *, is_stored: bool) -> None:
+        if file.key not in self._moved:
+            if not self._was_read(file.key):
+                self._tally.added += 1
+            elif has_changed(before := self._known[file.key], file) or (
+                self._rereads(before) and not is_stored
+            ):
+                self._tally.changed += 1
+            else:
+                self._tally.unchanged += 1
+            self._tally.count(file.kind, file.size)
         self._tally.bytes_read += file.size if content.digest else 0
         if content.guessed and content.encoding is not None:
             self._tally.guessed[file.key] = content.encoding
+
+    def _is_stored(self, key: str, text: str | None) -> bool:
+        """Whether a file that was read again has the text of its document, which then stays as it is."""
+        known = self._known.get(key)
+        if text is None or known is None or not self._rereads(known):
+            return False
+        return bool(self._index.files.stored({key: text_hash(text)}))
 
     def _text_arrived(self, texts: int, _characters: int) -> None:
         self._arriving = texts
@@ -229,17 +251,21 @@ class RootScan:
             if (key := key_of(found.path)) not in self._known
         )
 
-    def _note_binary(self, file: Tracked) -> None:
+    def _note(self, file: Tracked) -> None:
+        """Note a file that adds no text."""
         self._noted.append(file)
         if len(self._noted) >= _NOTED_AT_A_TIME:
             self._index.files.put(self._noted)
             self._noted.clear()
+
+    def _note_binary(self, file: Tracked) -> None:
+        self._note(file)
         if file.key in self._known and self._known[file.key].kind == TEXT:
             with contextlib.suppress(KeyError):  # another process has removed it
                 self._index.remove(file.key)
 
     def _note_stored(self) -> None:
-        """Note the binary files, and those text files whose texts are now in the index."""
+        """Note the files that add no text, and those text files whose texts are now in the index."""
         if not (self._noted or self._waiting):
             return
         hashes = {key: text for key, (_, text) in self._waiting.items()}
@@ -253,6 +279,10 @@ class RootScan:
         for batch in _batches_of([file for file in gone.values() if not self._presence.exists(file)]):
             self._index.files.forget(batch)
             self._tally.removed += len(batch)
+
+    def _rereads(self, file: Tracked) -> bool:
+        """Whether a known file is read even if it is unchanged."""
+        return self._reading.rereads and file.kind == TEXT
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

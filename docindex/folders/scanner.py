@@ -61,6 +61,7 @@ def scan(
     *,
     options: WalkOptions = _ALL_DEFAULTS,
     encoding: str | None = None,
+    reread: bool = True,
     workers: int | None = None,
     progress: FolderProgress = no_progress,
 ) -> Scan:
@@ -71,9 +72,10 @@ def scan(
     file whose size, time, inode and device are unchanged is not read again, unless it was changed just before
     the last scan.
 
-    `encoding` forces the encoding of all texts that are read; without it, the encoding is detected. `workers`
-    is passed to `Index.add_many`. `progress` is called with the number of files found, and then with the
-    number of files read and the total to read.
+    `encoding` forces the encoding of all texts; without it, the encoding is detected. With `encoding`,
+    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. `workers` is passed
+    to `Index.add_many`. `progress` is called with the number of files found, and then with the number of
+    files read and the total to read.
 
     `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
     `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.
@@ -85,9 +87,10 @@ def scan(
     >>> result.added, result.texts, result.bytes
     (1, 1, 9)
     """
+    check_index(index)
     if encoding is not None:
         check_encoding(encoding)
-    reading = ReadingOptions(options, encoding, workers)
+    reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
     tally = ScanTally()
     missing: UnreadableFile | None = None
     for root in roots_of(roots):
@@ -98,6 +101,12 @@ def scan(
     if missing is not None:
         raise missing
     return _result(tally)
+
+
+def check_index(index: object) -> None:
+    """`TypeError` unless this is an index that `docindex.open` returned."""
+    if not isinstance(index, Index):
+        raise TypeError(f"an index must be one that docindex.open returned, not {index!r}")
 
 
 def _result(tally: ScanTally) -> Scan:

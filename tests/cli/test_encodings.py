@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -94,6 +95,16 @@ def test_a_forced_encoding_is_used_and_is_no_guess(capsys, name):
     _, out, err = run(capsys, *COMMANDS[name], "--json", "-v", "--encoding", "cp850", "file")
     assert text_that_was_read(name, out) == TEXT
     assert "guess" not in err
+
+
+@pytest.mark.parametrize("name", ["scan", "dups"])
+def test_a_forced_encoding_replaces_a_guess_even_if_the_file_is_unchanged(capsys, name):
+    Path("file").write_bytes(TEXT.encode("cp850"))
+    os.utime("file", ns=(10**18, 10**18))
+    assert "file was read as windows-1252, which is a guess" in run(capsys, name, "-v", "file")[2]
+    _, out, err = run(capsys, name, "--encoding", "cp850", "file")
+    assert "0 new, 1 changed, 0 moved, 0 gone, 0 unchanged\n" in out + err
+    assert text_that_was_read(name, out) == TEXT
 
 
 @pytest.mark.parametrize("name", READ_BY_NAME)

@@ -113,6 +113,26 @@ def test_a_forced_encoding_is_used_for_all_texts(index, home):
     assert (seen.guessed, index.text(str(home / "latin.txt"))) == ({}, "Größe")
 
 
+def test_a_forced_encoding_is_used_for_unchanged_and_moved_texts_too(index, home):
+    file, moved = home / "latin.txt", home / "moved.txt"
+    file.write_bytes("Größe".encode("cp1251", "replace") + b"\xe4\xf6")
+    os.utime(file, ns=(OLD_NS, OLD_NS))
+    assert folders.scan(index, [home]).guessed == {str(file): "windows-1252"}
+    assert index.text(str(file)).endswith("äö")
+    (home / "wide.txt").unlink()
+    seen = folders.scan(index, [home], encoding="cp1251", reread=False)
+    assert (seen.changes, seen.bytes_read) == (1, 0)
+    seen = folders.scan(index, [home], encoding="cp1251")
+    assert (seen.changed, seen.unchanged, seen.files) == (1, 7, 8)
+    assert index.text(str(file)).endswith("дц")
+    assert folders.scan(index, [home]).unchanged == 8
+    file.rename(moved)
+    index.add(str(home / "part.txt"), index.text(str(home / "part.txt")), meta="kept")
+    seen = folders.scan(index, [home], encoding="latin-1")
+    assert (seen.moved, seen.added, seen.removed, seen.changed, seen.files) == (1, 0, 0, 0, 8)
+    assert (index.text(str(moved))[-2:], index.meta(str(home / "part.txt"))) == ("äö", "kept")
+
+
 def test_the_progress_of_a_scan_counts_files(index, home):
     calls = []
     folders.scan(index, [home], progress=lambda done, total: calls.append((done, total)))
@@ -124,6 +144,9 @@ def test_the_progress_of_a_scan_counts_files(index, home):
 
 
 def test_a_scan_refuses_invalid_arguments(index, home):
+    for action in (folders.scan, folders.find):
+        with pytest.raises(TypeError, match=r"must be one that docindex\.open returned, not 'a'"):
+            action("a", [home])
     with pytest.raises(TypeError, match="put it in a list"):
         folders.scan(index, str(home))
     with pytest.raises(ValueError, match="unknown encoding 'utf-9'"):
