@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from docindex.errors import ReadOnly, UnreadableFile
+from docindex.errors import NotAnIndex, ReadOnly, UnreadableFile
 from docindex.sql.register import register_on
-from docindex.storage import user_sql
+from docindex.storage import host_connection, user_sql
 from docindex.storage.connection import Connection, Store
 from docindex.storage.user_sql import Rows, UserBindings
 
@@ -15,15 +15,23 @@ def ask(path: str, sql: str, bindings: UserBindings = (), *, write: bool = False
     """The rows that a statement gives, and the number of rows that it changed.
 
     Without `write`, a statement that would change anything raises `ReadOnly`. With `write`, the statement
-    commits all its changes, or no change if it fails.
+    commits all its changes, or no change if it fails. `NotAnIndex` for a question to a file that is not an
+    index.
     """
     store = opened(path, write=write)
     try:
         with store.writing() if write else store.reading() as db:
             register_on(db)
-            if not write:
-                return _read(db, sql, bindings), 0
-            return user_sql.answer_writing(db, sql, bindings), db.changes()
+            try:
+                if not write:
+                    return _read(db, sql, bindings), 0
+                return user_sql.answer_writing(db, sql, bindings), db.changes()
+            except NotAnIndex as error:
+                if host_connection.index_schemas(db):
+                    raise
+                raise NotAnIndex(
+                    f"{path} is not a docindex index, and the statement asks for one; name an index", path
+                ) from error
     finally:
         store.close()
 
@@ -33,7 +41,7 @@ def _read(db: Connection, sql: str, bindings: UserBindings) -> Rows:
         return user_sql.answer(db, sql, bindings)
     except ReadOnly as error:
         raise ReadOnly(
-            "only one statement that reads is accepted; use --write to let it change the file", error.path
+            "only a statement that reads is accepted; use --write to let it change the file", error.path
         ) from error
 
 

@@ -51,7 +51,11 @@ class Rows(list[tuple[Any, ...]]):
 
 
 class _Refused(Exception):
-    """The statement writes, or it is not the only statement."""
+    """The statement writes."""
+
+
+class _Several(Exception):
+    """There is more than one statement."""
 
 
 SLIPS = (
@@ -65,8 +69,9 @@ def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
     """Run one statement that reads, and return its rows.
 
     Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
-    does not fit its bindings.
+    does not fit its bindings, and for several statements or none.
     """
+    _check_sql(sql)
     columns: tuple[str, ...] = ()
     try:
         with only_reading(db) as cursor:
@@ -89,6 +94,7 @@ def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Row
 
     Raises `ValueError` for SQL that SQLite refuses, and for statements that begin or end a transaction.
     """
+    _check_sql(sql)
     before = db.authorizer
     db.authorizer = _keep_transaction
     try:
@@ -110,15 +116,20 @@ def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Row
 
 @contextlib.contextmanager
 def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
-    """A cursor that runs one statement that reads; any other statement raises `ReadOnly`."""
+    """A cursor that runs one statement that reads.
+
+    `ReadOnly` for a statement that writes, `ValueError` for a second statement.
+    """
     before, cursor, statements = db.authorizer, db.cursor(), 0
 
     def inspect(cursor: apsw.Cursor, _sql: str, _bindings: UserBindings | None) -> bool:
         nonlocal statements
         statements += 1
         # SQLite does not ask the authorizer about some statements that write, such as `vacuum`.
-        if not cursor.is_readonly or statements > 1:
+        if not cursor.is_readonly:
             raise _Refused
+        if statements > 1:
+            raise _Several
         return True
 
     db.authorizer = _authorize
@@ -127,8 +138,10 @@ def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
         yield cursor
     except (apsw.AuthError, _Refused) as error:
         raise ReadOnly(
-            "only one statement that reads is accepted; change documents with add and remove", db.filename
+            "only a statement that reads is accepted; change documents with add and remove", db.filename
         ) from error
+    except _Several as error:
+        raise ValueError("there is more than one statement; give one statement at a time") from error
     finally:
         cursor.close(True)
         db.authorizer = before
@@ -159,6 +172,13 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     return condition, bindings
 
 
+def _check_sql(sql: object) -> None:
+    if not isinstance(sql, str):
+        raise TypeError(f"a statement must be SQL as a str, not {sql!r}")
+    if not sql.strip(" \t\r\n;"):
+        raise ValueError("the statement is empty; give one SQL statement")
+
+
 def _parts(where: Any) -> tuple[str, Sequence[Any]]:
     if not (isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str)):
         raise TypeError(f"where must be SQL, or (SQL, bindings), not {where!r}")
@@ -169,8 +189,26 @@ def _does_not_work(sql: str, error: BaseException) -> ValueError:
     return ValueError(f"{sql[:200]!r} does not work: {_reason(error)}")
 
 
+# apsw's words for a wrong number of bindings. It gives the numbers in its message only.
+_BINDINGS = re.compile(r"current statement uses (\d+) and there are (\d+) supplied")
+
+
 def _reason(error: BaseException) -> str:
-    return f"there is no value for {error}" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, KeyError):
+        return f"there is no value for {error}"
+    if not isinstance(error, apsw.BindingsError):
+        return str(error)
+    found = _BINDINGS.search(str(error))
+    if found is None:
+        return "its values do not fit its question marks; give one value for each"
+    marks, values = map(int, found.groups())
+    return (
+        f"it has {_several(marks, 'question mark')}, but got {_several(values, 'value')}; give one for each"
+    )
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 # The brackets and semicolons of SQL, and the strings, quoted names and comments that may contain these

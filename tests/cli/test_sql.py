@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 import subprocess
 import sys
 
@@ -74,16 +75,14 @@ def test_nothing_found_prints_nothing(path, capsys):
         "insert into doc_index (key, text) values ('x', 'y')",
         "attach ':memory:' as other",
         "pragma writable_schema = on",
-        "select 1; select 2",
+        "select 1; delete from document",
         "vacuum",
     ],
 )
 def test_reading_cannot_write(path, capsys, sql):
     code, out, err = run(capsys, path, sql)
     assert (code, out) == (9, "")
-    assert (
-        err == "docindex: only one statement that reads is accepted; use --write to let it change the file\n"
-    )
+    assert err == "docindex: only a statement that reads is accepted; use --write to let it change the file\n"
     with docindex.open(path) as index:
         assert sorted(index) == ["a.txt", "b.txt"]
 
@@ -109,6 +108,16 @@ def test_writing_commits_all_or_nothing(path, capsys):
         assert index.check() == []
 
 
+def test_the_search_in_the_help_finds_a_document(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    example = run(capsys, "--help")[1].partition("Examples:\n")[2].replace("\\\n", " ").split("\n")[1]
+    *arguments, query = shlex.split(example)[2:]
+    with docindex.open("essays.docindex") as index:
+        index.add("poem.txt", f"A poem begins with these lines: {query}, and goes on.")
+    code, out, _ = run(capsys, *arguments, query)
+    assert (code, "poem.txt" in out) == (0, True)
+
+
 def test_any_sqlite_file_is_accepted(tmp_path, capsys):
     path = str(tmp_path / "app.db")
     db = apsw.Connection(path)
@@ -123,12 +132,23 @@ def test_any_sqlite_file_is_accepted(tmp_path, capsys):
 
 def test_each_error_is_one_sentence(tmp_path, path, capsys):
     (tmp_path / "text").write_text("not a database, but text " * 100)
+    other = str(tmp_path / "other.db")
+    apsw.Connection(other).execute("create table post (a)")
     for expected, arguments, message in [
         (3, (str(tmp_path / "none"), "select 1"), "does not exist, or is not a file; name an SQLite file"),
         (3, (str(tmp_path), "select 1"), "does not exist, or is not a file; name an SQLite file"),
         (4, (str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
         (2, (path, "selec 1"), "does not work"),
-        (2, (path, "select ?"), "does not work"),
+        (2, (path, "select ?"), "does not work: it has 1 question mark, but got 0 values; give one for each"),
+        (2, (path, "select 1; select 2"), "there is more than one statement; give one statement at a time"),
+        (2, (path, ""), "the statement is empty; give one SQL statement"),
+        (2, (path, "--write", " ;"), "the statement is empty; give one SQL statement"),
+        (4, (other, "select * from doc_search('a')"), f"{other} is not a docindex index, and the statement"),
+        (
+            4,
+            (other, "--write", "delete from doc_index"),
+            f"{other} is not a docindex index, and the statement",
+        ),
         (
             2,
             (path, "select doc_resemblance(1.5, 'x')"),

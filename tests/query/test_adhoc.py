@@ -1,5 +1,7 @@
 """A statement that a caller passes to `execute` can read the index, and can never write to it."""
 
+import re
+
 import pytest
 
 import docindex
@@ -54,7 +56,7 @@ def test_rows_are_tuples_and_have_the_names_of_their_columns(index):
     ],
 )
 def test_a_statement_that_would_write_is_refused(index, statement):
-    with pytest.raises(docindex.ReadOnly, match="only one statement that reads is accepted"):
+    with pytest.raises(docindex.ReadOnly, match="only a statement that reads is accepted"):
         index.execute(statement)
     assert index.execute("select count(*) from document") == [(2,)]
     assert index.check() == []
@@ -74,3 +76,18 @@ def test_a_statement_that_would_write_is_refused(index, statement):
 def test_wrong_sql_or_bindings_are_a_value_error(index, sql, bindings):
     with pytest.raises(ValueError, match="does not work"):
         index.execute(sql, bindings)
+
+
+def test_the_message_says_what_is_wrong_with_a_statement_or_its_values(index):
+    for sql, bindings, message in [
+        ("select 1; select 2", (), "there is more than one statement; give one statement at a time"),
+        (" ;\n", (), "the statement is empty; give one SQL statement"),
+        ("select ?, ?", (1,), "it has 2 question marks, but got 1 value; give one for each"),
+        ("select 1", (1, 2), "it has 0 question marks, but got 2 values; give one for each"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            index.execute(sql, bindings)
+    with pytest.raises(ValueError, match="it has 1 question mark, but got 0 values"):
+        index.search("a text", where="key = ?")
+    with pytest.raises(TypeError, match="a statement must be SQL as a str, not 5"):
+        index.execute(5)
