@@ -11,7 +11,7 @@ from docindex.cli.exit_codes import NOTHING_FOUND
 from docindex.cli.options import Command, form_options, one_of
 from docindex.cli.output import remark, show
 from docindex.cli.typed_paths import display_path
-from docindex.cli.wording import several, size
+from docindex.cli.wording import one_line, several, size
 
 _DRY_RUN = "nothing was changed; repeat the command with --no-dry-run to do it"
 
@@ -56,10 +56,13 @@ def act_command(
         raise click.UsageError(
             f"choose what to do with the copies: {', '.join(f'--{name}' for name in folders.HOW)}"
         )
-    plan = sys.stdin.buffer.read() if plan_path == "-" else Path(plan_path).read_bytes()
+    if plan_path == "-":
+        plan = folders.Plan.from_json(sys.stdin.buffer.read(), name="standard input")
+    else:
+        plan = folders.Plan.from_json(Path(plan_path).read_bytes(), name=one_line(plan_path))
     done: list[folders.FileOutcome] = []
     try:
-        folders.act(folders.Plan.from_json(plan), how, dry_run=dry_run, journal=journal, on_file=done.append)
+        folders.act(plan, how, dry_run=dry_run, journal=journal, on_file=done.append)
     except KeyboardInterrupt:
         remark(_acted(done, how, dry_run=dry_run))
         raise

@@ -93,18 +93,21 @@ class Plan:
         return json.dumps({"docindex-plan": _FORMAT, "groups": groups}, indent=1)
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Read a plan from JSON.
+    def from_json(cls, text: str | bytes, *, name: str = "this") -> Self:
+        """Read a plan from JSON. Errors call it by its `name`, for example the name of its file.
 
         `ValueError` if the JSON is not a plan, or if the plan would keep no file of a group.
         """
         try:
-            found = json.loads(text)
-            if found["docindex-plan"] != _FORMAT:
-                raise ValueError(f"its format is {found['docindex-plan']!r}, expected {_FORMAT}")
-            groups = tuple(_group(group) for group in found["groups"])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(f"this is not a plan that dups --json wrote: {_reason(error)}") from error
+            found = _object(json.loads(text), "the JSON")
+            if (number := _field(found, "docindex-plan", int, "the JSON")) != _FORMAT:
+                raise ValueError(
+                    f"it has format {number}, and this docindex reads format {_FORMAT}; make a new plan"
+                )
+            listed = enumerate(_field(found, "groups", list, "the JSON"), 1)
+            groups = tuple(_group(group, f"group {count}") for count, group in listed)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{name} is not a plan that dups --json wrote: {_reason(error)}") from error
         for group in groups:
             if not group.kept:
                 keys = [file.key for file in group.files]
@@ -153,30 +156,48 @@ def check_keep(keep: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+    if isinstance(error, (UnicodeDecodeError, RecursionError)):
         return "it is not JSON"
-    return str(error) if type(error) is ValueError else "a field is missing or has the wrong type"
+    return str(error)
 
 
-def _group(found: dict[str, Any]) -> CopyGroup:
-    files = tuple(
-        PlannedFile(
-            _field(file, "key", str),
-            _field(file, "keep", bool),
-            _field(file, "size", int),
-            _field(file, "mtime_ns", int),
-        )
-        for file in found["files"]
-    )
-    digest = _field(found, "digest", str)
+def _group(found: Any, where: str) -> CopyGroup:
+    """The group in a JSON value; `ValueError` with the place `where` the value is, if it is not a group."""
+    listed = enumerate(_field(_object(found, where), "files", list, where), 1)
+    files = tuple(_file(file, f"file {count} of {where}") for count, file in listed)
+    digest = _field(found, "digest", str, where)
     if not re.fullmatch("[0-9a-f]{32}", digest):
-        raise ValueError(f"the digest {digest!r} is not 32 hexadecimal digits")
-    return CopyGroup(files, digest, _field(found, "reclaimable", int))
+        raise ValueError(f"the digest of {where}, {digest[:60]!r}, is not 32 hexadecimal digits")
+    return CopyGroup(files, digest, _field(found, "reclaimable", int, where))
 
 
-def _field(found: dict[str, Any], name: str, kind: type) -> Any:
+def _file(found: Any, where: str) -> PlannedFile:
+    _object(found, where)
+    return PlannedFile(
+        _field(found, "key", str, where),
+        _field(found, "keep", bool, where),
+        _field(found, "size", int, where),
+        _field(found, "mtime_ns", int, where),
+    )
+
+
+_KINDS = {str: "a string", bool: "true or false", int: "a whole number", list: "a list"}
+
+
+def _object(found: Any, where: str) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ValueError(f"{where} is {json.dumps(found)[:60]}, not an object with fields")
+    return found
+
+
+def _field(found: dict[str, Any], name: str, kind: type, where: str) -> Any:
+    if name not in found:
+        raise ValueError(f"{where} has no field {name!r}")
     if type(found[name]) is not kind:
-        raise TypeError(f"{name} = {found[name]!r}")
+        given = json.dumps(found[name])[:60]
+        raise ValueError(f"the field {name!r} of {where} must be {_KINDS[kind]}, not {given}")
     return found[name]
 
 

@@ -3,10 +3,12 @@
 import json
 import os
 import random
+import re
 
 import pytest
 
 from docindex.folders.path_keys import key_of, path_of
+from docindex.folders.plan import Plan
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
 
 
@@ -41,6 +43,32 @@ def test_a_plan_that_keeps_nothing_or_is_not_a_plan_is_refused(root):
     ]:
         with pytest.raises(ValueError, match="this is not a plan that dups --json wrote"):
             from_json(bad)
+
+
+GROUP = {"files": [], "digest": "0" * 32, "reclaimable": 0}
+FILE = {"key": "/a", "keep": True, "size": 8, "mtime_ns": -1}
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        ('{"docindex-plan": 1,\n "groups": [}', "it is not JSON (line 2, column 13: Expecting value)"),
+        ("[1]", "the JSON is [1], not an object with fields"),
+        ("{}", "the JSON has no field 'docindex-plan'"),
+        ('{"docindex-plan": 2}', "it has format 2, and this docindex reads format 1; make a new plan"),
+        ([GROUP, {**GROUP, "digest": "x"}], "the digest of group 2, 'x', is not 32 hexadecimal digits"),
+        ([{**GROUP, "files": [FILE, {**FILE, "keep": 1}]}],
+         "the field 'keep' of file 2 of group 1 must be true or false, not 1"),
+        ([{**GROUP, "files": [{"key": "/a"}]}], "file 1 of group 1 has no field 'keep'"),
+        ([5], "group 1 is 5, not an object with fields"),
+    ],
+)  # fmt: skip
+def test_the_error_says_where_a_plan_is_wrong(plan, message):
+    text = plan if isinstance(plan, str) else json.dumps({"docindex-plan": 1, "groups": plan})
+    with pytest.raises(
+        ValueError, match=re.escape(f"plan.json is not a plan that dups --json wrote: {message}")
+    ):
+        Plan.from_json(text, name="plan.json")
 
 
 def test_isolated_folders_stay_isolated_when_one_contains_a_reference(root):
