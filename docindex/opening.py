@@ -50,6 +50,8 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     """
     if durability not in ("full", "normal"):
         raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)):
+        raise TypeError(f"timeout_s must be a number of seconds, not {timeout_s!r}")
     if not 0 <= timeout_s <= threading.TIMEOUT_MAX:
         raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")
     if not (recipe is None or isinstance(recipe, Recipe)):
@@ -71,7 +73,9 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
 def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str:
     """The absolute path of an index, or ``":memory:"``; raises an error if no index can be there."""
     if path is None:
-        path = platformdirs.user_data_path("docindex", ensure_exists=not readonly) / "index.docindex"
+        path = _own_folder(make=not readonly) / "index.docindex"
+    elif not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"the path of an index must be str or os.PathLike, not {path!r}")
     name = os.fsdecode(path)
     if name == MEMORY:
         if readonly:
@@ -98,3 +102,18 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
                 f"{absolute} is not a regular file; name a docindex index or a new file", str(absolute)
             )
     return str(absolute)
+
+
+def _own_folder(*, make: bool) -> Path:
+    """The folder of the user's own index."""
+    folder = platformdirs.user_data_path("docindex")
+    try:
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnreadableFile(
+            f"the folder {folder} for your index cannot be made: {error.strerror}; "
+            "name another file for the index (the command has --index and DOCINDEX for this)",
+            str(folder),
+        ) from error
+    return folder

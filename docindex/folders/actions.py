@@ -92,6 +92,10 @@ def act(
     Outcome(files=(), journal=None, cancelled=False, dry_run=True)
     """
     check_how(how)
+    if not isinstance(plan, Plan):
+        raise TypeError(
+            f"a plan must be a Plan, as Findings.plan and Plan.from_json return it, not {repr(plan)[:60]}"
+        )
     path = None
     if not dry_run:
         require_linux("act")

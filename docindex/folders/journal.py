@@ -71,8 +71,8 @@ class Journal:
 
 
 def own_journal() -> Path:
-    """The path of the journal of the person who runs this."""
-    return platformdirs.user_state_path("docindex", ensure_exists=True) / "journal.jsonl"
+    """The path of the journal of the person who runs this; `UnreadableFile` if its folder cannot be made."""
+    return _state_folder("the journal of act") / "journal.jsonl"
 
 
 def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
@@ -94,7 +94,9 @@ def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
         try:
             follow_entry(steps, entry)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ValueError(f"line {number} of the journal was not written by act: {line[:60]!r}") from error
+            raise ValueError(
+                f"{os.fspath(path)} is not a journal that act wrote; its line {number} is {line[:60]!r}"
+            ) from error
         understood += 1
     if lines and not understood:
         raise ValueError(f"{os.fspath(path)} is not a journal that act wrote")
@@ -113,10 +115,24 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
         raise UnreadableFile(f"the journal {name} cannot be read: {error.strerror}", name) from error
 
 
+def _state_folder(purpose: str) -> Path:
+    """The folder for `purpose`, which is made if it does not exist."""
+    folder = platformdirs.user_state_path("docindex")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnreadableFile(
+            f"the folder {folder} for {purpose} cannot be made: {error.strerror}; "
+            "set the environment variable XDG_STATE_HOME to a folder that you can write to",
+            str(folder),
+        ) from error
+    return folder
+
+
 @contextlib.contextmanager
 def act_lock() -> Iterator[None]:
     """Keep other processes of this person from running `act` or `undo`; `Busy` if one already runs them."""
-    path = platformdirs.user_state_path("docindex", ensure_exists=True) / "act.lock"
+    path = _state_folder("the lock of act") / "act.lock"
     try:
         with exclusive_lock(path):
             yield

@@ -56,7 +56,9 @@ def roots_of(roots: Iterable[Root]) -> list[bytes]:
     """
     if isinstance(roots, (str, bytes, os.PathLike)):
         raise TypeError(f"roots must be a list of paths, not the single path {roots!r}; put it in a list")
-    paths = (root_of(os.path.expanduser(os.fsencode(root))) for root in roots)
+    if not isinstance(roots, Iterable):
+        raise TypeError(f"roots must be a list of paths, not {roots!r}")
+    paths = [root_of(os.path.expanduser(os.fsencode(_checked(root)))) for root in roots]
     return list(dict.fromkeys(_without_link(path) for path in paths))
 
 
@@ -72,6 +74,12 @@ def is_under(key: str, root: str) -> bool:
 def with_slashes(path: bytes) -> bytes:
     """A path with forward slashes. This changes the path on Windows only."""
     return path if os.sep == "/" else path.replace(os.fsencode(os.sep), b"/")
+
+
+def _checked(root: Root) -> Root:
+    if not isinstance(root, (str, bytes, os.PathLike)):
+        raise TypeError(f"a path must be str, bytes or os.PathLike, not {root!r}")
+    return root
 
 
 def _without_link(path: bytes) -> bytes:

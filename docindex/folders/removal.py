@@ -260,6 +260,8 @@ def _opened(file: PlannedFile) -> Iterator[_OpenFile]:
     path = path_of(file.key)
     try:
         descriptor = open_file(path, READ_FLAGS | NO_FOLLOW)
+    except FileNotFoundError as error:
+        raise NotReadable("it is already gone") from error
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
     with io.FileIO(descriptor) as opened:

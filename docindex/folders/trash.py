@@ -25,7 +25,7 @@ def is_in_trash(path: bytes) -> bool:
 def to_trash(path: bytes, shown: bytes) -> bytes:
     """Move a file to the trash and return its new path. The trash shows `shown` as its original path.
 
-    `NotReadable` if its file system has no trash.
+    `NotReadable` if its file system has no trash, or the trash cannot be made.
     """
     trash, original = _folder(path, shown)
     for folder in (b"files", b"info"):
@@ -73,7 +73,10 @@ def _home() -> bytes:
 def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
     """The trash for a file, and the original path as its trash info names it."""
     device, home = os.lstat(path).st_dev, _home()
-    os.makedirs(home, mode=0o700, exist_ok=True)
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise NotReadable(f"the trash {os.fsdecode(home)} cannot be made: {error.strerror}") from error
     if os.stat(home).st_dev == device:
         return home, shown
     real = os.path.realpath(os.path.dirname(path))

@@ -149,6 +149,12 @@ def test_a_scan_refuses_invalid_arguments(index, home):
             action("a", [home])
     with pytest.raises(TypeError, match="put it in a list"):
         folders.scan(index, str(home))
+    for wrong, message in (
+        ([5], "a path must be str, bytes or os.PathLike, not 5"),
+        (5, "list of paths, not 5"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            folders.scan(index, wrong)
     with pytest.raises(ValueError, match="unknown encoding 'utf-9'"):
         folders.scan(index, [home], encoding="utf-9")
     with pytest.raises(ValueError, match="a path is empty"):
@@ -420,7 +426,38 @@ def test_an_interrupted_act_has_reported_its_finished_files(index, tmp_path):
     assert len(folders.undo().files) == 2
 
 
+def test_a_file_that_is_already_gone_is_left(index, home):
+    plan = planned(index, home)
+    (home / "old" / "photo.raw").unlink()
+    outcome = folders.act(plan, "delete")
+    assert [file.reason for file in outcome.files if file.outcome == "left"] == ["it is already gone"]
+
+
+def test_the_error_names_the_folder_that_cannot_be_made_and_its_purpose(index, home, tmp_path, monkeypatch):
+    plan, before = planned(index, home), files_in(home)
+    (tmp_path / "file").write_text("a file where a folder should be")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    (outcome, _) = folders.act(plan, "trash").files
+    assert outcome.reason == f"the trash {tmp_path}/file/Trash cannot be made: Not a directory"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    for action, purpose in [
+        (folders.undo, "the journal of act"),
+        (lambda: folders.act(plan, "delete"), "the journal of act"),
+        (lambda: folders.act(plan, "delete", journal=tmp_path / "journal"), "the lock of act"),
+    ]:
+        with pytest.raises(
+            docindex.UnreadableFile, match=f"/file/docindex for {purpose} cannot be made: Not a"
+        ):
+            action()
+    with pytest.raises(docindex.UnreadableFile, match=r"/file/docindex for your index cannot .* --index"):
+        docindex.open()
+    assert files_in(home) == before
+
+
 def test_act_and_undo_refuse_invalid_arguments(index, home, tmp_path):
+    for wrong in (None, "plan"):
+        with pytest.raises(TypeError, match=f"a plan must be a Plan, .* not {wrong!r}"):
+            folders.act(wrong, "trash")
     plan, before = planned(index, home), files_in(home)
     with pytest.raises(ValueError, match="how must be one of trash, hardlink, reflink, delete, not 'shred'"):
         folders.act(plan, "shred")

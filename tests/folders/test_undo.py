@@ -73,7 +73,7 @@ def test_a_truncated_journal_is_followed_to_its_end(root, tmp_path):
     assert [one.outcome for one in undo(tmp_path / "journal", dry_run=False)] == ["undone", "undone"]
     assert len(contents_of(root)) == 3
     (tmp_path / "journal").write_text("{}\n" + whole)
-    with pytest.raises(ValueError, match="line 1 of the journal was not written by act"):
+    with pytest.raises(ValueError, match=r"/journal is not a journal that act wrote; its line 1 is '\{\}'"):
         undo(tmp_path / "journal", dry_run=True)
     (tmp_path / "journal").write_bytes(b"\x7fELF\xff\n")
     with pytest.raises(ValueError, match="is not a journal that act wrote"):
