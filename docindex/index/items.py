@@ -5,11 +5,14 @@ Returns documents to store, or raises an error that names the mistake. Must neve
 
 import base64
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from docindex.storage import contents
 from docindex.storage.contents import Document, Incoming
 from docindex.storage.values import can_be_stored, encodes
+
+T = TypeVar("T")
 
 Item = tuple[str, str] | tuple[str, str, Any]
 """A key and a text, or a key, a text and meta."""
@@ -49,6 +52,17 @@ def checked_key(key: str) -> str:
     return str.__str__(key)
 
 
+def checked_list(name: str, found: Iterable[T]) -> Iterable[T]:
+    """A value that callers pass as many things; `TypeError` if it is not iterable.
+
+    >>> checked_list("items", [])
+    []
+    """
+    if not isinstance(found, Iterable):
+        raise TypeError(f"{name} must be a list or another iterable, not {found!r}")
+    return found
+
+
 def to_line(document: Document, text: str | None) -> str:
     """A document as a line of JSON.
 
@@ -62,7 +76,12 @@ def to_line(document: Document, text: str | None) -> str:
 
 
 def from_line(number: int, line: str) -> Item:
-    """The item in a line that `to_line` wrote; for any other line, a `ValueError` with its number."""
+    """The item in a line that `to_line` wrote; for any other line, a `ValueError` with its number.
+
+    `TypeError` for a value that is not a line.
+    """
+    if not isinstance(line, (str, bytes)):
+        raise TypeError(f"line {number} must be a str that export wrote, not {line!r}")
     try:
         found = json.loads(line)
         key, meta = found["key"], found.get("meta")

@@ -127,7 +127,10 @@ def distance(x: int, y: int) -> int:
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)
     """
-    return int(hamming.hamming_distance(operator.index(x), operator.index(y)))
+    try:
+        return int(hamming.hamming_distance(operator.index(x), operator.index(y)))
+    except TypeError as error:
+        raise TypeError(f"simhash values must be of type int, not {x!r} and {y!r}") from error
 
 
 def _text(text: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
-from docindex.index.items import Item, checked_key, from_line, incoming, to_line
+from docindex.index.items import Item, checked_key, checked_list, from_line, incoming, to_line
 from docindex.index.reader import IndexReader
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
@@ -140,7 +140,7 @@ class Index(IndexReader):
 
         with contextlib.ExitStack() as stack:
             sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
-            for documents in _in_batches(items, self.recipe):
+            for documents in _in_batches(checked_list("items", items), self.recipe):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
@@ -290,7 +290,11 @@ class Index(IndexReader):
 
     def load(self, lines: Iterable[str], *, progress: AddProgress | None = None) -> int:
         """Add the documents that `export` wrote, and return their number."""
-        numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+        numbered = (
+            (number, line)
+            for number, line in enumerate(checked_list("lines", lines), 1)
+            if not isinstance(line, str) or line.strip()
+        )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
 
     def _document(self, db: Connection, key: str) -> Document:

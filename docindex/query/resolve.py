@@ -5,6 +5,7 @@ keep a copy of a text that the index has.
 """
 
 import dataclasses
+from typing import Self
 
 import apsw
 import numpy as np
@@ -19,6 +20,12 @@ from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored
 
 
+def _checked_str(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be str, not {value!r}")
+    return value
+
+
 class Text(str):
     """A text, even if it is also the key of a document.
 
@@ -27,6 +34,10 @@ class Text(str):
     """
 
     __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        """`TypeError` for a value that is not a str, of which `str` would make a text."""
+        return super().__new__(cls, _checked_str("a text", text))
 
     def __repr__(self) -> str:
         return f"Text({super().__repr__()})"
@@ -40,6 +51,10 @@ class Key(str):
     """
 
     __slots__ = ()
+
+    def __new__(cls, key: str) -> Self:
+        """`TypeError` for a value that is not a str."""
+        return super().__new__(cls, _checked_str("a key", key))
 
     def __repr__(self) -> str:
         return f"Key({super().__repr__()})"

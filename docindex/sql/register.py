@@ -53,6 +53,8 @@ def register(
     """
     if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
+    if limit_s is not None and (isinstance(limit_s, bool) or not isinstance(limit_s, (int, float))):
+        raise TypeError(f"limit_s must be a number of seconds or None, not {limit_s!r}")
     if isinstance(connection, apsw.Connection):
         if limit_s is not None:
             raise ValueError(

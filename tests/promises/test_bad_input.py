@@ -1,5 +1,11 @@
 """Every text gets an answer, whatever its characters; a value that is not a text gets a clear error."""
 
+import contextlib
+import copy
+import pickle
+import re
+import sqlite3
+
 import pytest
 
 import docindex
@@ -71,3 +77,40 @@ def test_resemblance_and_containment_of_texts_without_a_shingle_are_0_or_1():
 def test_texts_shorter_than_a_shingle_resemble_only_texts_with_their_words():
     assert docindex.resemblance("Hello!", "hello") == 1.0
     assert docindex.resemblance("hello", "world", Recipe(shingle=9)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda _: docindex.open(5), "the path of an index must be str or os.PathLike, not 5"),
+        (
+            lambda _: docindex.open(":memory:", timeout_s="a"),
+            "timeout_s must be a number of seconds, not 'a'",
+        ),
+        (lambda _: docindex.distance("a", 1), "simhash values must be of type int, not 'a' and 1"),
+        (lambda index: index.add_many(5), "items must be a list or another iterable, not 5"),
+        (lambda index: index.load(5), "lines must be a list or another iterable, not 5"),
+        (lambda index: index.load([1]), "line 1 must be a str that export wrote, not 1"),
+        (lambda index: index.execute(5), "a statement must be SQL as a str, not 5"),
+        (lambda _: docindex.Text(5), "a text must be str, not 5"),
+        (lambda _: docindex.Key(b"a"), "a key must be str, not b'a'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_refused_in_one_sentence(call, message):
+    with docindex.open(":memory:") as index, pytest.raises(TypeError, match=re.escape(message)):
+        call(index)
+
+
+@pytest.mark.parametrize("kind", [docindex.Text, docindex.Key])
+def test_a_marked_string_can_be_copied_and_pickled(kind):
+    marked = kind("ada.txt")
+    for other in (copy.deepcopy(marked), pickle.loads(pickle.dumps(marked)), kind(marked)):
+        assert (type(other), other) == (kind, "ada.txt")
+
+
+def test_a_time_limit_that_is_not_a_number_is_refused():
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as connection,
+        pytest.raises(TypeError, match="limit_s must be a number of seconds or None, not 'a'"),
+    ):
+        docindex.register(connection, limit_s="a")
