@@ -92,8 +92,13 @@ class SketchWorkers:
         self._ready: dict[int, bool] = {}
         if workers > 1 and _can_be_run_again():
             try:
-                self._processes += [_start(recipe) for _ in range(workers)]
-            except OSError as error:
+                for _ in range(workers):
+                    self._processes.append(_start(recipe))
+            except BaseException as error:
+                self._kill_all()
+                self._end_all()
+                if not isinstance(error, OSError):
+                    raise
                 if not optional:
                     raise DocIndexError(_NO_START.format(sys.executable, error)) from error
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
@@ -110,15 +115,23 @@ class SketchWorkers:
     ) -> None:
         if kind is not None:
             # After an error the batches that are still being sketched are not needed.
-            for process in self._processes:
-                process.kill()
+            self._kill_all()
         self._threads.shutdown(cancel_futures=True)
+        self._end_all()
+
+    def _kill_all(self) -> None:
+        for process in self._processes:
+            process.kill()
+
+    def _end_all(self) -> None:
+        """Wait until all workers have ended."""
         for process in self._processes:
             requests, replies = _pipes(process)
             with contextlib.suppress(OSError):  # a worker that has ended: EPIPE, or EINVAL on Windows
                 requests.close()  # the worker ends when its input does
             replies.close()
             process.wait()
+        self._processes.clear()
 
     @property
     def alone(self) -> bool:

@@ -79,6 +79,30 @@ def test_no_worker_outlives_add_many(tmp_path):
     assert all(process.poll() is not None for process in started)
 
 
+@pytest.mark.parametrize("error", [OSError("too many processes"), KeyboardInterrupt()])
+def test_no_worker_outlives_the_failed_start_of_another(monkeypatch, error):
+    started = []
+    start = workers._start
+
+    def failing(recipe):
+        if len(started) % 2:
+            started.append(None)
+            raise error
+        started.append(start(recipe))
+        return started[-1]
+
+    monkeypatch.setattr(workers, "_start", failing)
+    expected = DocIndexError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(expected):
+        SketchWorkers(RECIPE, 3)
+    if expected is DocIndexError:
+        with SketchWorkers(RECIPE, 3, optional=True) as sketchers:
+            assert sketchers.alone
+    processes = [process for process in started if process is not None]
+    assert processes
+    assert all(process.returncode is not None for process in processes)
+
+
 def test_workers_start_by_themselves_when_there_is_enough_text(tmp_path, monkeypatch):
     monkeypatch.setattr("docindex.index.writer.ENOUGH_FOR_WORKERS", 1000)
     monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
