@@ -1,6 +1,6 @@
 """Open an index that must exist already. A mistyped name must never make a new index."""
 
-from docindex.errors import UnreadableFile
+from docindex.errors import SchemaTooOld, UnreadableFile
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 
@@ -12,6 +12,10 @@ def open_existing(path: str | None, *, readonly: bool = True) -> Index:
     except FileNotFoundError as error:
         found = str(error).partition(";")[0]
         raise UnreadableFile(f"{found}; docindex scan makes one", path or "") from error
+    except SchemaTooOld:
+        if readonly:
+            raise
+        return open_index(path)  # this upgrades it
     if readonly:
         return index
     index.close()

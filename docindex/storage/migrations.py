@@ -57,7 +57,7 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
         version = _version(db, store.path)
         if version == 0:
             raise NotAnIndex(
-                f"{store.path} is not a docindex index yet; open it for writing once", store.path
+                f"{store.path} is empty, and becomes a docindex index when a document is added", store.path
             )
         if version < len(_migrations()):
             raise _too_old(store.path, version)
@@ -167,7 +167,7 @@ def _decoded(stored: str) -> Recipe:
 def _too_old(path: str, version: int) -> SchemaTooOld:
     return SchemaTooOld(
         f"{path} has schema {version}, and this docindex reads schema {len(_migrations())}; "
-        "open it once without readonly=True, which upgrades it",
+        "open it for writing once, which upgrades it (docindex optimize does that)",
         path,
     )
 

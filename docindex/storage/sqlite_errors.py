@@ -76,8 +76,7 @@ _IO_ERROR = "{} cannot be read or written: {}; check the disk, then restore a ba
 def still_writing(path: str, writer: str, timeout_s: float) -> Busy:
     """The error for a file that somebody else is writing for too long."""
     return Busy(
-        f"{path} is being written by {writer}, which did not finish within {timeout_s:g} s; "
-        "try again, or open the index with a larger timeout_s",
+        f"{path} is being written by {writer}, which did not finish within {timeout_s:g} s; try again later",
         path,
     )
 
