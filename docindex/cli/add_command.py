@@ -14,7 +14,7 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, show
 from docindex.cli.text_input import read_text
-from docindex.cli.typed_paths import typed_key
+from docindex.cli.typed_paths import known_name, typed_key
 from docindex.cli.wording import one_line, several
 from docindex.opening import open as open_index
 
@@ -71,7 +71,7 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
     missing = []
     with open_existing(index_path, readonly=False) as index:
         for key in keys:
-            known = next((name for name in (key, typed_key(key)) if name in index), None)
+            known = known_name(key, index)
             if known is None:
                 missing.append(key)
             else:
@@ -135,17 +135,20 @@ def add_boilerplate(
 def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> int:
     """Stop ignoring a text.
 
+    NAME is the name that the text was given, or the path of its file.
+
     \b
     Example:
       docindex boilerplate remove licence
     """
     with open_existing(index_path, readonly=False) as index:
-        exists = name in [template.name for template in index.boilerplate]
-        if exists:
-            index.boilerplate.remove(name)
-    records = [{"removed": name}] if exists else []
-    outcome = "removed" if exists else "no such boilerplate"
-    return show(records, form, lambda: f"{outcome}: {one_line(name)}")
+        known = known_name(name, [template.name for template in index.boilerplate])
+        if known is not None:
+            index.boilerplate.remove(known)
+    if known is None:
+        missing = f"no such boilerplate: {one_line(name)}; docindex boilerplate list shows all names"
+        return show([], form, lambda: missing)
+    return show([{"removed": known}], form, lambda: f"removed: {one_line(known)}")
 
 
 @boilerplate_command.command("list")

@@ -20,7 +20,7 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import scan_text, scan_with_progress
+from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress
 from docindex.cli.typed_paths import display_path, typed_path
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
@@ -96,7 +96,9 @@ def dups_command(
     references = [typed_path(folder) for folder in reference]
     scanned = None
     with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
-        if not no_scan:
+        if no_scan:
+            remark_on_unknown(index, [*roots, *references])
+        else:
             scanned = scan_with_progress(
                 index, [*roots, *references], walk_options(selection), encoding, verbose=verbose
             )
@@ -153,6 +155,6 @@ def _copy_lines(group: folders.CopyGroup) -> Iterable[str]:
 
 def _likeness_lines(group: folders.LikenessGroup) -> Iterable[str]:
     count = several(len(group.files), "file")
-    yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} apart from the largest"
+    yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} in the smaller files"
     for file in group.files:
         yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key)}"

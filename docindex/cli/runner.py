@@ -54,6 +54,8 @@ def _report(error: Exception) -> int:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return f"there is no document {error}"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{os.fsdecode(error.filename)} does not exist"
     if isinstance(error, OSError) and error.filename:
         return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
     return str(error)

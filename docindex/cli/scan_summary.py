@@ -1,14 +1,18 @@
-"""Scan folders with a progress bar, and report the result as text for a person or as a JSON object."""
+"""Scan folders with a progress bar, and report the result as text for a person or as a JSON object.
 
-from collections.abc import Sequence
+Also says which folders were never scanned.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from docindex import folders
-from docindex.cli.output import progress
+from docindex.cli.output import progress, remark
 from docindex.cli.text_input import remark_on_guess
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
 from docindex.index.writer import Index
+from docindex.storage.key_ranges import counts_under_roots
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
 
@@ -34,6 +38,16 @@ def scan_with_progress(
         for key, guessed in result.guessed.items():
             remark_on_guess(display_path(key), guessed)
     return result
+
+
+def remark_on_unknown(index: Index, roots: Iterable[bytes]) -> None:
+    """Say on stderr which roots have nothing under them that is in the index."""
+    for root in map(folders.key_of, roots):
+        ((documents, _),) = index.execute(*counts_under_roots([root]))
+        if not documents and not index.files.under(root):
+            remark(
+                f"docindex: nothing under {display_path(root)} is in the index; docindex scan adds its files"
+            )
 
 
 def scan_record(result: folders.Scan) -> dict[str, Any]:

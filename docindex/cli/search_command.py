@@ -17,8 +17,9 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
+from docindex.cli.scan_summary import remark_on_unknown
 from docindex.cli.text_input import read_query
-from docindex.cli.typed_paths import display_path, typed_key
+from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import percent
 from docindex.folders.likeness import count_common_fingerprints
 from docindex.query.passages import Passage
@@ -94,9 +95,8 @@ def search_command(
         lines = []
         for match, shared in zip(found, passages, strict=True):
             share, reverse = percent(match.containment), percent(match.reverse_containment)
-            lines.append(
-                f"{share:>4} of the text is in {display_path(match.key)} ({reverse} of that document)"
-            )
+            name = display_path(match.key)
+            lines.append(f"{name} contains {share} of the text; that is {reverse} of {name}")
             lines += [_passage_line(query, passage) for passage in shared]
         return "\n".join(lines) or "no document shares text with this text"
 
@@ -174,10 +174,16 @@ def pairs_command(
       docindex pairs
       docindex pairs --min-containment 0.9 --csv > pairs.csv
     """
+    if min_resemblance is not None and min_containment is not None:
+        raise click.UsageError(
+            "--min-resemblance and --min-containment cannot be used together; give only one of them"
+        )
     if min_resemblance is None and min_containment is None:
         min_resemblance = _DEFAULT_RESEMBLANCE
+    roots = [] if folder is None else [typed_path(folder)]
     where = None if folder is None else under_roots([typed_key(folder)])
     with open_existing(index_path) as index, progress("comparing"):
+        remark_on_unknown(index, roots)
         found = index.pairs(
             min_resemblance=min_resemblance,
             min_containment=min_containment,
@@ -195,7 +201,9 @@ def pairs_command(
 
 def _pair_lines(pair: dict[str, Any]) -> str:
     measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
-    shares = "{:>4} alike; shared: {:>4} of the first, {:>4} of the second".format(*map(percent, measures))
+    shares = "resemblance {}; {} of the first is in the second, {} of the second in the first".format(
+        *map(percent, measures)
+    )
     return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}"])
 
 

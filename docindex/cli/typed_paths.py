@@ -5,6 +5,7 @@ A path that was printed must never be read back as another path.
 
 import os
 import re
+from collections.abc import Container
 from pathlib import Path
 
 from docindex.cli.wording import one_line
@@ -26,6 +27,14 @@ def typed_path(name: str) -> bytes:
 def typed_key(name: str) -> str:
     """The key of the path that a person typed."""
     return key_of(typed_path(name))
+
+
+def known_name(name: str, known: Container[str]) -> str | None:
+    """The name that a person typed, or the key of the path that it stands for: whichever is known."""
+    if name in known:
+        return name
+    key = typed_key(name) if name else name
+    return key if key in known else None
 
 
 def display_path(key: str) -> str:

@@ -6,11 +6,14 @@ An existing file stays until the new one is complete. A link stays a link, and t
 import secrets
 from pathlib import Path
 
+from docindex.errors import UnreadableFile
+
 
 def write_whole(name: str, text: str) -> None:
-    """Write a text to a file in UTF-8; `OSError` if that fails, and then an existing file is as before.
+    """Write a text to a file in UTF-8; if that fails, an existing file is as before.
 
     A name that exists and is not a regular file, such as /dev/stdout, is written to directly.
+    `UnreadableFile` or `OSError` if the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -23,11 +26,20 @@ def write_whole(name: str, text: str) -> None:
         target.write_text(text, "utf-8", "backslashreplace")
         return
     part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}")
+    if not target.parent.is_dir():
+        raise UnreadableFile(
+            f"{name} cannot be written: the folder {target.parent} does not exist; create it first", name
+        )
     try:
         with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
             if target.exists():
                 part.chmod(target.stat().st_mode)  # before the text: nobody else may read it
             file.write(text)
         part.replace(target)
+    except OSError as error:
+        if error.filename != str(part):
+            raise
+        # The caller does not know the name of the temporary file.
+        raise UnreadableFile(f"{name} cannot be written: {error.strerror}", name) from error
     finally:
         part.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,13 @@ def test_boilerplate_is_added_listed_and_removed(index, capsys):
     ]
     assert len(index.boilerplate) == 1
     assert run(capsys, "boilerplate", "remove", "rules")[:2] == (0, "removed: rules\n")
-    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (1, "no such boilerplate: rules\n")
+    assert run(capsys, "boilerplate", "remove", "rules")[:2] == (
+        1,
+        "no such boilerplate: rules; docindex boilerplate list shows all names\n",
+    )
+    assert run(capsys, "boilerplate", "add", FINAL)[:2] == (0, f"added: {FINAL}\n")
+    assert run(capsys, "boilerplate", "remove", os.path.relpath(FINAL))[:2] == (0, f"removed: {FINAL}\n")
+    assert run(capsys, "boilerplate", "remove", "")[0] == 1
 
 
 def test_similar_and_pairs_print_measures(capsys):
@@ -68,11 +75,9 @@ def test_similar_and_pairs_print_measures(capsys):
     assert run(capsys, "similar", "--json", DRAFT)[0] == 0
     code, out, _ = run(capsys, "pairs", "--min-resemblance", "0.3")
     assert code == 0
+    names = f"  {DRAFT}\n  {FINAL}\n".replace(f"{Path.cwd()}/", "")
     assert (
-        out
-        == f" 41% alike; shared:  56% of the first,  61% of the second\n  {DRAFT}\n  {FINAL}\n".replace(
-            str(Path.cwd()) + "/", ""
-        )
+        out == f"resemblance 41%; 56% of the first is in the second, 61% of the second in the first\n{names}"
     )
     (row,) = csv.DictReader(io.StringIO(run(capsys, "pairs", "--min-containment", "0.5", "--csv")[1]))
     assert (row["a"], row["b"]) == (DRAFT, FINAL)
@@ -80,6 +85,9 @@ def test_similar_and_pairs_print_measures(capsys):
     assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES.parent / "cli")[0] == 1
     assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES)[0] == 0
     assert run(capsys, "pairs", "--min-resemblance", "2")[0] == 2
+    code, _, err = run(capsys, "pairs", "--min-resemblance", "0.3", "--min-containment", "0.3")
+    assert code == 2
+    assert "--min-resemblance and --min-containment cannot be used together; give only one of them" in err
 
 
 def test_a_filter_is_shown_and_designed(capsys):

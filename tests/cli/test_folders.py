@@ -119,8 +119,8 @@ def test_isolate_ignores_copies_under_the_same_path(home, capsys):
     ("arguments", "code", "message"),
     [
         (["plan.json"], 2, "choose what to do with the copies: --trash, --hardlink, --reflink, --delete"),
-        (["nothing.json", "--trash"], 3, "No such file"),
-        (["text.txt", "--trash"], 2, "this is not a plan that dups --json wrote"),
+        (["nothing.json", "--trash"], 3, "docindex: nothing.json does not exist\n"),
+        (["text.txt", "--trash"], 2, "text.txt is not a plan that dups --json wrote: it is not JSON (line 1"),
     ],
 )
 def test_act_explains_wrong_arguments(home, capsys, arguments, code, message):
@@ -143,7 +143,8 @@ def test_search_info_check_and_optimize(home, capsys):
     run(capsys, "scan", home)
     code, out, _ = run(capsys, "search", home / "reading room.txt")
     assert code == 0
-    assert out.startswith("100% of the text is in home/old/reading room (1).txt (100% of that document)\n")
+    name = "home/old/reading room (1).txt"
+    assert out.startswith(f"{name} contains 100% of the text; that is 100% of {name}\n")
     (home / "else").write_text("nothing of the kind")
     assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with this text\n")
     shown = run(capsys, "info")[1]
@@ -162,6 +163,8 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert "reading room (1).txt" in page
     code, _, err = run(capsys, "report", "-o", "nowhere/page.html")
     assert (code, err.count("\n")) == (3, 1)
+    code, _, err = run(capsys, "report", "-o", "/proc/page.html")
+    assert (code, err) == (3, "docindex: /proc/page.html cannot be written: No such file or directory\n")
     code, out, err = run(capsys, "report", "--under", "nowhere", "-o", "page.html")
     assert (code, out) == (1, "")
     assert "the index has no documents under nowhere" in err
@@ -181,6 +184,17 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     code, _, err = run(capsys, "report", "-o", "own.docindex")
     assert (code, "is the index; name another file" in err) == (2, True)
     assert run(capsys, "check")[0] == 0
+
+
+def test_a_folder_that_was_never_scanned_is_named(home, capsys):
+    run(capsys, "scan", home)
+    remark = "docindex: nothing under nope is in the index; docindex scan adds its files\n"
+    code, out, err = run(capsys, "dups", "--no-scan", "nope", home)
+    assert (code, "707 B reclaimable" in out, err) == (0, True, remark)
+    assert run(capsys, "dups", "--no-scan", "nope") == (1, "no copies and no similar texts\n", remark)
+    assert run(capsys, "pairs", "--under", "nope") == (1, "no pairs\n", remark)
+    assert run(capsys, "pairs", "--under", "home/letters")[2] == ""
+    assert run(capsys, "dups", "--no-scan", "home/pictures")[2] == ""
 
 
 def test_a_report_has_documents_of_any_key(tmp_path, capsys):
