@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.folders import root_scan, watch
 
 DEADLINE_S = 60
 
@@ -108,6 +110,33 @@ def test_the_error_says_why_a_root_cannot_be_watched(capsys, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     assert main(["scan", "--watch", *arguments]) == code
     assert message in capsys.readouterr().err
+
+
+def test_only_the_first_scan_reads_unchanged_texts_in_a_forced_encoding(capsys, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_bytes("Größe".encode("cp850"))
+    (tmp_path / "b.txt").write_bytes(b"second")
+    for name in ("a.txt", "b.txt"):
+        os.utime(tmp_path / name, ns=(10**18, 10**18))
+    roots = [os.fsencode(tmp_path / "a.txt"), os.fsencode(tmp_path / "b.txt")]
+
+    def changed_roots(*_, **__):
+        yield roots
+        read.clear()
+        yield roots
+
+    def reading(path, **options):
+        read.append(path)
+        return read_file(path, **options)
+
+    read = []
+    read_file = root_scan.read_file
+    monkeypatch.setattr(watch, "changed_roots", changed_roots)
+    monkeypatch.setattr(root_scan, "read_file", reading)
+    arguments = ["scan", "--watch", "--encoding", "cp850", *map(os.fsdecode, roots)]
+    for _ in range(2):
+        assert main(arguments) == 0
+        assert read == []
+    capsys.readouterr()
 
 
 def test_without_watchdog_the_error_says_what_to_install(capsys, tmp_path, monkeypatch):
