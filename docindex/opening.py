@@ -4,6 +4,7 @@ Takes a path and settings, and returns an `Index`. The only module that gives an
 never change a file that is not an index.
 """
 
+import numbers
 import os
 import stat
 import threading
@@ -50,7 +51,7 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     """
     if durability not in ("full", "normal"):
         raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, (int, float)):
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, numbers.Real):
         raise TypeError(f"timeout_s must be a number of seconds, not {timeout_s!r}")
     if not 0 <= timeout_s <= threading.TIMEOUT_MAX:
         raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")

@@ -6,6 +6,7 @@ the connection.
 
 import functools
 import logging
+import numbers
 import sqlite3
 from collections.abc import Callable
 from typing import Any
@@ -53,7 +54,7 @@ def register(
     """
     if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
-    if limit_s is not None and (isinstance(limit_s, bool) or not isinstance(limit_s, (int, float))):
+    if limit_s is not None and (isinstance(limit_s, bool) or not isinstance(limit_s, numbers.Real)):
         raise TypeError(f"limit_s must be a number of seconds or None, not {limit_s!r}")
     if isinstance(connection, apsw.Connection):
         if limit_s is not None:
