@@ -59,6 +59,7 @@ INSIDE = {
         {"tables"},
         {"batch_rows", "file_rows", "untrusted", "bulk", "simhash_index", "segments"},
         {"forward_index", "contents", "migrations", "postings"},
+        {"content_writer"},
         {"documents", "templates", "host_connection", "sqlite3_files", "segment_writer", "check"},
         {"maintenance"},
     ],

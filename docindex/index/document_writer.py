@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import contents, segment_writer
+from docindex.storage import content_writer, contents, segment_writer
 from docindex.storage.connection import Connection
-from docindex.storage.contents import Incoming
+from docindex.storage.content_writer import Incoming
 
 
 def write_documents(
@@ -28,5 +28,5 @@ def write_documents(
             (document.sketches,) = sketch_batches([document.text], recipe)
             sketched.add(document.hash)
     segment_writer.add_postings(
-        db, contents.put_documents(db, documents, known, recipe, store_text=store_text)
+        db, content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
     )

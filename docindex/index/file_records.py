@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
-from docindex.storage import contents, documents, file_rows
+from docindex.storage import content_writer, contents, documents, file_rows
 from docindex.storage.connection import Transactions
 from docindex.storage.file_rows import TEXT, Tracked
 
@@ -36,7 +36,7 @@ class FileRecords:
             for file in gone:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
-                    contents.remove_document(db, file.key, self._recipe)
+                    content_writer.remove_document(db, file.key, self._recipe)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.
@@ -48,7 +48,7 @@ class FileRecords:
         with self._store.writing() as db:
             for old, file in moved:
                 taken = file.kind == TEXT and contents.get(db, file.key) is not None
-                if not taken and (file.kind != TEXT or contents.rename(db, old, file.key)):
+                if not taken and (file.kind != TEXT or content_writer.rename(db, old, file.key)):
                     file_rows.forget(db, old)
                     file_rows.put_files(db, [file])
                     done.add(old)

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from docindex.storage import contents
-from docindex.storage.contents import Document, Incoming
+from docindex.storage.content_writer import Incoming
+from docindex.storage.contents import Document
 from docindex.storage.values import can_be_stored, encodes
 
 T = TypeVar("T")

@@ -23,9 +23,10 @@ from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.workers import ENOUGH_FOR_WORKERS, SketchedBatch, SketchWorkers, default_workers
-from docindex.storage import check, contents, maintenance, postings, user_sql
+from docindex.storage import check, content_writer, contents, maintenance, postings, user_sql
 from docindex.storage.connection import MEMORY, Connection, Store
-from docindex.storage.contents import Document, Incoming
+from docindex.storage.content_writer import Incoming
+from docindex.storage.contents import Document
 from docindex.storage.maintenance import Stats
 from docindex.storage.user_sql import Rows, UserBindings
 from docindex.storage.values import can_be_stored
@@ -158,7 +159,7 @@ class Index(IndexReader):
     def remove(self, key: str) -> None:
         """Remove a document; `KeyError` for an unknown key."""
         with self._store.writing() as db:
-            if not (can_be_stored(key) and contents.remove_document(db, str.__str__(key), self.recipe)):
+            if not (can_be_stored(key) and content_writer.remove_document(db, str.__str__(key), self.recipe)):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
@@ -170,7 +171,7 @@ class Index(IndexReader):
         with self._store.writing() as db:
             if old != new and contents.get(db, new) is not None:
                 raise ValueError(f"a document with the key {new!r} exists already; remove it first")
-            if not (can_be_stored(old) and contents.rename(db, str.__str__(old), new)):
+            if not (can_be_stored(old) and content_writer.rename(db, str.__str__(old), new)):
                 raise KeyError(old)
 
     def __getitem__(self, key: str) -> Document:

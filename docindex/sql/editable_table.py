@@ -21,8 +21,8 @@ from docindex.query.resolve import Id
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, errors_from, type_name
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import contents, host_connection, migrations
-from docindex.storage.contents import Incoming
+from docindex.storage import content_writer, contents, host_connection, migrations
+from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
 _COLUMNS = ("key", "text", "meta", "id")
@@ -131,8 +131,8 @@ class DocIndexTable:
         document = _changed_document(before, key, fields)
         with place.transactions.writing() as db:
             if taken:
-                contents.remove_document(db, key, place.reader.recipe)
-            contents.relabel(db, row, key, document.meta)
+                content_writer.remove_document(db, key, place.reader.recipe)
+            content_writer.relabel(db, row, key, document.meta)
             if changed:
                 _put(db, place, document)
 
@@ -141,7 +141,7 @@ class DocIndexTable:
         place = self.located
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
-                contents.remove_document(db, document.key, place.reader.recipe)
+                content_writer.remove_document(db, document.key, place.reader.recipe)
 
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.

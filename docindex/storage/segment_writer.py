@@ -17,7 +17,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import packed
-from docindex.storage.contents import NewPostings
+from docindex.storage.content_writer import NewPostings
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import (
     KEYS_IN_MEMORY,

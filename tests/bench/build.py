@@ -16,7 +16,7 @@ import numpy as np
 import docindex
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import segment_writer
-from docindex.storage.contents import NewPostings
+from docindex.storage.content_writer import NewPostings
 from tests.bench import corpus
 
 

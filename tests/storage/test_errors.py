@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import contents, documents
+from docindex.storage import content_writer, contents, documents
 from docindex.storage.connection import Store
 
 DAMAGE = {apsw.CorruptError, apsw.FormatError, apsw.IOError}
@@ -58,7 +58,7 @@ def test_only_corruption_and_io_errors_are_damage(error, path):
 def test_a_mistake_in_our_own_sql_is_not_called_damage(ask, path, monkeypatch):
     monkeypatch.setattr(contents, "_GET", "select flavour from main.document where key = ?")
     monkeypatch.setattr(documents, "_OF", "select flavour from main.document where content in carray(?)")
-    monkeypatch.setattr(contents, "_STORED", "select flavour from main.document where key in carray(?)")
+    monkeypatch.setattr(content_writer, "_STORED", "select flavour from main.document where key in carray(?)")
     with docindex.open(path) as index, pytest.raises(apsw.SQLError, match="no such column: flavour"):
         ask(index)
 

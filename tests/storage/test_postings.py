@@ -3,7 +3,7 @@ import pytest
 
 import docindex
 from docindex.storage import segment_writer
-from docindex.storage.contents import NewPostings
+from docindex.storage.content_writer import NewPostings
 from tests.storage.answers import looked_up
 
 
