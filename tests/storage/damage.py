@@ -29,6 +29,7 @@ import numpy as np
 import docindex
 from docindex import Recipe
 from docindex.storage import contents, segment_writer
+from docindex.storage.file_rows import Tracked
 from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 
@@ -67,6 +68,9 @@ def build(path):
         index.add("last", first[100:900])
         index.add("late", prose(rng, 100))
         index.boilerplate.add(prose(rng, 30), name="template")
+        index.files.put(
+            Tracked(f"/home/{number}", number, 10**18, 1 << 63, number, "text", None) for number in range(3)
+        )
         stats = index.stats()
         with index._store.reading() as db:
             under_way = db.execute("select count(*) from segment where moved > 0").get
@@ -95,6 +99,7 @@ def questions(expected):
         "pairs": lambda index: [dataclasses.astuple(pair) for pair in index.pairs(min_containment=0.1)],
         "clusters": lambda index: list(map(repr, index.clusters(0.3))),
         "templates": lambda index: list(map(repr, index.boilerplate)),
+        "files": lambda index: list(map(repr, index.files.under("/home"))),
     }
     for key in expected["asked keys"]:
         asked[f"text of {key!r}"] = functools.partial(_text, key=key)
@@ -193,20 +198,22 @@ def byte_changes(count, size, page_size, rng):
             yield f"a byte flipped at {offset}", offset, None
 
 
+WITHOUT_ROWID = {"feature": ["value", "content"], "file": ["key"]}
+"""The tables without a rowid, and the columns of their keys."""
+
+
 def row_changes(count, rng, path):
     """`count` changes of rows as (name, statement, bindings), for all tables, columns and kinds in turn."""
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     kinds = collections.defaultdict(list)
     for table, columns in _tables(db).items():
-        without_rowid = table == "feature"
-        names = columns if without_rowid else ["rowid", *columns]
+        key = WITHOUT_ROWID.get(table, ["rowid"])
+        names = [*(name for name in key if name not in columns), *columns]
         rows = db.execute(f"select {', '.join(names)} from {table}").fetchall()
         for row in rows:
             values = dict(zip(names, row, strict=True))
-            if without_rowid:
-                where, which = "where value = ? and content = ?", [values["value"], values["content"]]
-            else:
-                where, which = "where rowid = ?", [values["rowid"]]
+            where = f"where {' and '.join(f'{name} = ?' for name in key)}"
+            which = [values[name] for name in key]
             at = f"{table} {which}"
             kinds[table, "", "deleted"].append((f"{at} deleted", f"delete from {table} {where}", which))
             duplicate = dict(zip(columns, [values[column] for column in columns], strict=True))
