@@ -23,7 +23,7 @@ from docindex.storage.tables import RECIPE, RecipeRow
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
-_TABLE_NAMES = "select name from main.sqlite_schema where type = 'table'"
+_TABLES = "select name, sql from main.sqlite_schema where type = 'table'"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
             raise _too_old(store.path, version)
         if not trusted:
             _refuse_altered(db, store.path, version)
-        _refuse_incomplete(db, store.path)
+        _refuse_other_tables(db, store.path)
         recipe = recipe_of(db, store.path)
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
@@ -94,16 +94,21 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
         db.execute(f"pragma user_version = {len(_migrations())}")
 
 
-def _refuse_incomplete(db: apsw.Connection, path: str) -> None:
-    """`CorruptIndex` if a table is missing: SQLite itself does not treat that as damage."""
-    present = {name for (name,) in rows(db, _TABLE_NAMES)}
-    for name in sorted(_table_names() - present):
-        raise CorruptIndex(f"{path} lacks the table {name}; restore a backup, or index again", path)
+def _refuse_other_tables(db: apsw.Connection, path: str) -> None:
+    """`CorruptIndex` if one of our tables is missing or altered: SQLite itself does not call that damage."""
+    present = dict(rows(db, _TABLES))
+    for name, definition in _our_tables().items():
+        if present.get(name) != definition:
+            raise CorruptIndex(
+                f"{path}: the table {name} is missing, or differs from docindex's schema; "
+                "restore a backup, or index again",
+                path,
+            )
 
 
 @lru_cache(maxsize=1)
-def _table_names() -> frozenset[str]:
-    return frozenset(name for (name,) in rows(empty_index(), _TABLE_NAMES))
+def _our_tables() -> dict[str, str]:
+    return dict(rows(empty_index(), _TABLES))
 
 
 def _refuse_altered(db: apsw.Connection, path: str, version: int) -> None:

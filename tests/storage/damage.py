@@ -407,7 +407,7 @@ _opened = []
 
 # If a template is deleted, or a document whose text another document has, the index is as if the host had
 # deleted it.
-HOSTS_OWN_CHANGE = re.compile(r"(document|boilerplate) \[\d+\] deleted")
+HOSTS_OWN_CHANGE = re.compile(r"(document \[\d+\]|boilerplate \[\d+\]|file \[.*\]) deleted")
 
 CHANGES = {
     "add": lambda index: index.add("new", prose(random.Random(1), 300)),

@@ -74,10 +74,13 @@ def test_a_broken_trigger_of_the_host_is_not_called_damage(path):
         assert index.check() == []
 
 
-def test_a_missing_table_is_damage(path):
+@pytest.mark.parametrize("change", ["drop table posting", "alter table posting rename column keys to words"])
+def test_a_missing_or_altered_table_is_damage(change, path):
     with closing(sqlite3.connect(path)) as db:
-        db.execute("drop table posting")
-    with pytest.raises(docindex.CorruptIndex, match="lacks the table posting; restore a backup"):
+        db.execute(change)
+    with pytest.raises(
+        docindex.CorruptIndex, match=r"table posting is missing, or differs .* restore a backup"
+    ):
         docindex.open(path)
 
 
