@@ -85,8 +85,14 @@ class Store:
         self._cancels = 0
         self._closed = False
         self._unchanged: os.stat_result | None = None
+        self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
         with self.translated():
             self._writer = self._connect(readonly=readonly)
+
+    def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], None]) -> None:
+        """Call a function when a transaction begins: it raises an error if the file was upgraded."""
+        if not self._in_memory:
+            self._refuse_upgraded = refuse_upgraded
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -100,6 +106,8 @@ class Store:
             try:
                 self._refuse_changed()
                 connection.execute("begin")
+                if self._refuse_upgraded is not None:
+                    self._refuse_upgraded(connection)
                 yield connection
                 self._refuse_changed()
             finally:
@@ -119,6 +127,8 @@ class Store:
                 )
             try:
                 connection.execute("begin immediate")
+                if self._refuse_upgraded is not None:
+                    self._refuse_upgraded(connection)
                 yield connection
                 connection.execute("commit")
             except BaseException:

@@ -65,6 +65,7 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
             _refuse_altered(db, store.path, version)
         _refuse_other_tables(db, store.path)
         recipe = recipe_of(db, store.path)
+    store.at_each_transaction(lambda db: _refuse_upgraded(db, store.path))
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe
@@ -92,6 +93,17 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
             db.execute(f"pragma application_id = {APPLICATION_ID}")
             db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, recipe.to_json())))
         db.execute(f"pragma user_version = {len(_migrations())}")
+
+
+def _refuse_upgraded(db: apsw.Connection, path: str) -> None:
+    """`SchemaTooNew` if a newer docindex has upgraded a file that is open here.
+
+    Otherwise this docindex would write rows without the new columns, whose checksums the newer one refuses.
+    """
+    # Without `value`, because this runs at the beginning of each transaction.
+    ((version,),) = db.execute("pragma main.user_version")
+    if version > len(_migrations()):
+        raise _too_new(path, version)
 
 
 def _refuse_other_tables(db: apsw.Connection, path: str) -> None:

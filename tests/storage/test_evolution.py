@@ -162,6 +162,25 @@ def test_a_migrated_file_is_too_new_for_the_older_docindex(later, file):
         docindex.open(file)
 
 
+@pytest.mark.parametrize("readonly", [False, True])
+def test_a_file_that_is_open_during_its_migration_is_too_new_afterwards(readonly, later, file):
+    with docindex.open(file, readonly=readonly) as index:
+        key = next(iter(index))
+        assert index[key].key == key
+        after = answered(later, file)
+        calls = [lambda: index[key], lambda: index.search(docindex.Key(key)), index.check]
+        if not readonly:  # rows without the new column would look damaged
+            calls += [
+                lambda: index.add("new", "a new text"),
+                lambda: index.rename(key, "new"),
+                index.optimize,
+            ]
+        for call in calls:
+            with pytest.raises(docindex.SchemaTooNew, match="schema 2"):
+                call()
+    assert answered(later, file) == after
+
+
 def test_a_file_that_is_not_trusted_is_checked_migrated_and_checked_again(later, file):
     before = answered(future.ROOT, file)
     assert answered(later, file, mode=", trusted=False") == before
