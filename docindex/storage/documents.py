@@ -62,7 +62,7 @@ def _fulfilling(
     condition, bindings = user_sql.checked_condition(db, where)
     try:
         with user_sql.only_reading(db) as cursor:
-            return cursor.execute(f"{statement} where ({condition}\n)", (*before, *bindings)).fetchall()
+            return rows(db, f"{statement} where ({condition}\n)", (*before, *bindings), cursor)
     except user_sql.SLIPS as error:
         raise ValueError(f"the condition {condition!r} does not work: {error}") from error
 

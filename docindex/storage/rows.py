@@ -39,10 +39,15 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
         raise _damaged(db, statement) from error
 
 
-def rows(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
-    """All rows of a statement, with the checks of `stream`, in a third of the time."""
+def rows(
+    db: apsw.Connection, statement: str, bindings: Bindings = (), on: apsw.Cursor | None = None
+) -> list[tuple[Any, ...]]:
+    """All rows of a statement, with the checks of `stream`, in a third of the time.
+
+    The statement runs on the cursor `on`, if one is given.
+    """
     try:
-        cursor = db.execute(statement, bindings)
+        cursor = (db if on is None else on).execute(statement, bindings)
         first = next(cursor, None)
         if first is None:
             return []

@@ -63,3 +63,30 @@ def test_absurd_numbers_are_found_at_once(statement, tmp_path):
     assert problems == []
     # The file is opened in two ways. If both were "right", the damage would not be found.
     assert outcomes.get("right", 0) < 2
+
+
+@pytest.mark.parametrize("damaged", ["x'ff'", "cast(x'ff' as text)"])
+def test_a_question_with_a_condition_does_not_blame_the_condition_for_damage(damaged, tmp_path):
+    path = str(tmp_path / "index")
+    text = "some text that both documents have in common"
+    with docindex.open(path) as index:
+        index.add_many([("a", text), ("b", text)])
+    db = apsw.Connection(path)
+    (schema,) = db.execute("select sql from sqlite_schema where name = 'document'").fetchone()
+    change = "update sqlite_schema set sql = ? where name = 'document'"
+    db.execute("pragma writable_schema = on")
+    db.execute(change, (schema.replace("key text", "key").replace(") strict", ")"),))
+    db.close()
+    db = apsw.Connection(path)
+    db.execute(f"update document set key = {damaged} where key = 'a'")
+    db.execute("pragma writable_schema = on")
+    db.execute(change, (schema,))
+    db.close()
+    with docindex.open(path) as index:
+        for ask in (
+            lambda: index.search(docindex.Text(text), where="id < 3"),
+            lambda: list(index.pairs(min_resemblance=0.5, where="id < 3")),
+            lambda: index.near(docindex.Text(text), where="id < 3"),
+        ):
+            with pytest.raises(docindex.CorruptIndex, match="wrong type"):
+                ask()
