@@ -191,7 +191,7 @@ class _Removal:
         self._own = own
         self._kept = kept
         self._aside = aside
-        self._is_unlinked = False
+        self._unlinking = False
 
     def run(self, how: How) -> str | None:
         """Remove the file, and return its key in the trash if it is there now."""
@@ -207,15 +207,16 @@ class _Removal:
         if how == "hardlink":
             _link(own.path, aside, kept)
             kept.check_unchanged()
+        self._unlinking = True  # before the call: an interrupt may come between the call and the next line
         os.unlink(aside)
-        self._is_unlinked = True
         kept.check_unchanged()
         return None
 
     def revert(self, facts: FileFacts) -> None:
         """Bring the file back to its path, unless another file is there now."""
-        if self._is_unlinked:
-            # The file has no name any more, and the kept file was changed in the same moment.
+        if self._unlinking and not os.path.lexists(self._aside):
+            # The file has no name any more. The kept file was changed in the same moment, or somebody
+            # interrupted this.
             _write_again(self._own, self._aside, facts)
         if os.path.lexists(self._aside):
             move_into_place(self._aside, self._own.path, self._kept.path)

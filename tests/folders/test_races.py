@@ -182,6 +182,25 @@ def test_an_interrupt_ends_act_even_if_a_file_cannot_come_back(root, tmp_path, m
     assert len(found) == 4  # the file that could not come back has its temporary name
 
 
+@pytest.mark.parametrize("how", ["hardlink", "delete"])
+def test_a_file_that_was_unlinked_when_an_interrupt_came_comes_back(root, tmp_path, how, monkeypatch):
+    copied(root, b"a", b"b")
+    groups, unlink = planned(root), os.unlink
+
+    def interrupted(path, **options):
+        unlink(path, **options)
+        if os.path.basename(path).startswith(b".docindex-") and not path.endswith(b".new"):
+            monkeypatch.setattr(os, "unlink", unlink)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "unlink", interrupted)
+    with Journal(tmp_path / "journal") as journal, pytest.raises(KeyboardInterrupt):
+        list(remove_copies(groups, how, dry_run=False, journal=journal))
+    undo(tmp_path / "journal", dry_run=False)
+    assert sorted(map(os.path.basename, contents_of(root))) == [b"a", b"b"]
+    assert not os.path.samefile(os.path.join(root, b"a"), os.path.join(root, b"b"))
+
+
 @pytest.mark.parametrize("how", ["delete", "trash", "hardlink"])
 def test_two_plans_that_contradict_each_other_leave_a_copy(root, tmp_path, how):
     plans = []
