@@ -78,8 +78,11 @@ class Scalars:
         """The words of a text or a document in the form that docindex compares."""
         if what is None:
             return None
-        reader = symbol_reader(self._recipe(schema_name(schema)).reading)
-        return reader.canonical(self.text(what, schema))
+        query, name = text_or_id(what), schema_name(schema)
+        if isinstance(query, Text):
+            return symbol_reader(self._recipe(name).reading).canonical(query)
+        reader = self._source.reader(name)  # once, because finding the index takes longer than a short text
+        return symbol_reader(reader.recipe.reading).canonical(full_text(reader, query))
 
     def text(self, what: Value, schema: Value) -> str:
         """The text itself, or the text of a document."""
