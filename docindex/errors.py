@@ -22,6 +22,8 @@ A mistake in the call (a window of 0, bytes instead of text, an unknown key) is 
 facts as attributes, such as `path`.
 """
 
+from typing import Any
+
 
 class DocIndexError(Exception):
     """The base class of docindex's errors: ``except DocIndexError`` catches all of them."""
@@ -39,6 +41,9 @@ class RecipeMismatch(DocIndexError):
         self.stored = stored
         self.wanted = wanted
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.stored, self.wanted)
+
 
 class UnsupportedPlatform(DocIndexError):
     """The action is not implemented on this operating system. Nothing was changed."""
@@ -50,6 +55,9 @@ class FileError(DocIndexError):
     def __init__(self, message: str, path: str) -> None:
         super().__init__(message)
         self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:  # else an error of a worker process could not reach its parent
+        return type(self), (str(self), self.path)
 
 
 class UnreadableFile(FileError):

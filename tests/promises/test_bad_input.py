@@ -114,3 +114,16 @@ def test_a_time_limit_that_is_not_a_number_is_refused():
         pytest.raises(TypeError, match="limit_s must be a number of seconds or None, not 'a'"),
     ):
         docindex.register(connection, limit_s="a")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        docindex.RecipeMismatch("message", stored=docindex.Recipe(), wanted=docindex.Recipe(k=5)),
+        *(kind("message", "path") for kind in docindex.errors.FileError.__subclasses__()),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_can_be_passed_to_another_process(error):
+    other = pickle.loads(pickle.dumps(error))
+    assert (type(other), str(other), vars(other)) == (type(error), "message", vars(error))
