@@ -173,7 +173,9 @@ class Store:
             # Only then: a connection that another thread uses must not be asked.
             is_io = isinstance(error, apsw.IOError)
             no_room = is_io and any(connection.system_errno in NO_ROOM for connection in self._all)
-            translated = translation(error, self.path, self._timeout_s, no_room=no_room)
+            translated = translation(
+                error, self.path, self._timeout_s, no_room=no_room, trusted=self._guard is None
+            )
             if translated is None:
                 raise  # probably a mistake in docindex: do not tell the user to restore a backup
             raise translated from error

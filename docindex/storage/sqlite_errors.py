@@ -25,10 +25,13 @@ from docindex.errors import (
 CANCELLED = "the work was cancelled; committed work stays"
 
 
-def translation(error: apsw.Error, path: str, timeout_s: float, *, no_room: bool) -> FileError | None:
+def translation(
+    error: apsw.Error, path: str, timeout_s: float, *, no_room: bool, trusted: bool
+) -> FileError | None:
     """The error that says what happened to a file; None if SQLite's error is not about the file.
 
-    `no_room` says whether the operating system refused a write for want of room.
+    `no_room` says whether the operating system refused a write for want of room. In a file that is not
+    `trusted`, a value above the limits is damage too.
     """
     match error:
         case apsw.BusyError() | apsw.LockedError():
@@ -47,6 +50,12 @@ def translation(error: apsw.Error, path: str, timeout_s: float, *, no_room: bool
             return _disk_full(path)
         case apsw.IOError():
             return _disk_full(path) if no_room else CorruptIndex(_IO_ERROR.format(path, error), path)
+        case apsw.TooBigError() if not trusted:
+            return CorruptIndex(
+                f"{path} has a value that is too large for a file that is not trusted; do not use the file, "
+                "or open it with trusted=True if you know who made it",
+                path,
+            )
         case apsw.CorruptError() | apsw.FormatError():
             return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
     return _not_opened(error, path)

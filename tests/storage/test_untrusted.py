@@ -188,3 +188,11 @@ def test_other_tables_of_the_file_are_not_checked(path):
     )
     with docindex.open(path, trusted=False) as index:
         assert len(index) == 20
+
+
+def test_a_value_above_the_limits_is_a_named_error(path):
+    altered(path, "update document set meta = cast(zeroblob(100000001) as text) where key = '3'")
+    with docindex.open(path, trusted=False) as index:
+        with pytest.raises(docindex.CorruptIndex, match="too large for a file that is not trusted"):
+            index["3"]
+        assert index["4"].key == "4"
