@@ -22,8 +22,6 @@ A mistake in the call (a window of 0, bytes instead of text, an unknown key) is 
 facts as attributes, such as `path`.
 """
 
-from typing import Any
-
 
 class DocIndexError(Exception):
     """The base class of docindex's errors: ``except DocIndexError`` catches all of them."""
@@ -41,7 +39,7 @@ class RecipeMismatch(DocIndexError):
         self.stored = stored
         self.wanted = wanted
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.stored, self.wanted)
 
 
@@ -56,7 +54,9 @@ class FileError(DocIndexError):
         super().__init__(message)
         self.path = path
 
-    def __reduce__(self) -> tuple[Any, ...]:  # else an error of a worker process could not reach its parent
+    def __reduce__(
+        self,
+    ) -> tuple[object, ...]:  # else an error of a worker process could not reach its parent
         return type(self), (str(self), self.path)
 
 
