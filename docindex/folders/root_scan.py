@@ -151,7 +151,23 @@ class RootScan:
         return gone
 
     def _without_moved(self, new: list[WalkedFile], gone: dict[str, Tracked]) -> list[WalkedFile]:
-        """Rename the documents of files that were moved, and return the other new files."""
+        """Rename the documents of files that were moved, and return the new files that must be read."""
+        moves = self._moves(new, gone)
+        done: set[str] = set()
+        for batch in _batches_of(list(moves.values())):
+            done |= self._index.files.move(batch)
+        for old in done:
+            self._tally.moved += 1
+            file = gone.pop(old)
+            self._tally.count(file.kind, file.size)
+        renamed = {key: file for key, (old, file) in moves.items() if old in done}
+        self._moved.update(renamed)
+        self._known.update(renamed)
+        keyed = ((found, renamed.get(key_of(found.path))) for found in new)
+        return [found for found, file in keyed if file is None or self._rereads(file)]
+
+    def _moves(self, new: list[WalkedFile], gone: dict[str, Tracked]) -> dict[str, tuple[str, Tracked]]:
+        """The old key and the new record of each new file that is one of the gone files, by its new key."""
         by_identity: dict[tuple[int, ...], list[Tracked]] = {}
         for file in gone.values():
             by_identity.setdefault((file.device, file.inode, file.size), []).append(file)
@@ -169,18 +185,7 @@ class RootScan:
                 file = before.pop()
                 digest = file.digest if file.kind == TEXT else None
                 moves[key] = file.key, file._replace(key=key, digest=digest)
-        done: set[str] = set()
-        for batch in _batches_of(list(moves.values())):
-            done |= self._index.files.move(batch)
-        for old in done:
-            self._tally.moved += 1
-            file = gone.pop(old)
-            self._tally.count(file.kind, file.size)
-        renamed = {key: file for key, (old, file) in moves.items() if old in done}
-        self._moved.update(renamed)
-        self._known.update(renamed)
-        keyed = ((found, renamed.get(key_of(found.path))) for found in new)
-        return [found for found, file in keyed if file is None or self._rereads(file)]
+        return moves
 
     def _texts(self, new: list[WalkedFile]) -> Iterator[tuple[str, str]]:
         """Yield the key and the text of each text file; note binary files, and count files that fail."""
