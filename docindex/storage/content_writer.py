@@ -18,7 +18,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, parts_of
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows
-from docindex.storage.contents import PARTS, part_ids
+from docindex.storage.contents import PARTS, damaged_document, part_ids
 from docindex.storage.rows import counter, row_sum, rows, rows_for, value
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, DocumentRow
 
@@ -106,7 +106,10 @@ def rename(db: apsw.Connection, old: str, new: str) -> bool:
 def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> None:
     """Replace the key and the meta of the document with an id."""
     for found in rows(db, f"{DOCUMENT.select} where id = ?", (number,)):
-        row = DOCUMENT.made(found)._replace(key=key, meta=meta)
+        checked = DOCUMENT.checked(found)
+        if checked is None:  # a new checksum would hide the damage
+            raise damaged_document(db, number, found[1])
+        row = checked._replace(key=key, meta=meta)
         db.execute(
             "update main.document set key = ?, meta = ?, sum = ? where id = ?",
             (key, meta, row_sum(*row), number),
@@ -217,6 +220,9 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> dict[int,
 def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
     """Store the texts of those known contents that were added without their text."""
     found = rows_for(db, _WITHOUT_TEXT, np.array(list(documents), np.int64))
+    for columns in found:
+        if not CONTENT.is_intact(columns):  # a new checksum would hide the damage
+            raise CorruptIndex(f"content {columns[0]} is damaged; index again", db.filename)
     without = [CONTENT.made(columns) for columns in found]
     counts = _put_texts(db, {row.id: documents[row.id] for row in without})
     db.executemany(

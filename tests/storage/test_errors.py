@@ -84,6 +84,23 @@ def test_a_missing_or_altered_table_is_damage(change, path):
         docindex.open(path)
 
 
+def test_a_change_does_not_hide_damage_under_a_new_checksum(path):
+    with docindex.open(path) as index:
+        index.add("bare", "a text of which only the sketch is stored", store_text=False)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("update document set added_at = added_at + 1 where key = 'ada.txt'")
+        db.execute("update content set shingles = shingles + 1 where parts = 0")
+        db.commit()
+    with docindex.open(path) as index:
+        damage = index.check()
+        assert len(damage) == 2
+        with pytest.raises(docindex.CorruptIndex, match=r"'ada\.txt'.* is damaged"):
+            index.rename("ada.txt", "renamed.txt")
+        with pytest.raises(docindex.CorruptIndex, match="content 2 is damaged"):
+            index.add("bare", "a text of which only the sketch is stored")
+        assert index.check() == damage
+
+
 def test_a_check_names_its_steps(path, monkeypatch):
     with docindex.open(path) as index:
         monkeypatch.setattr(contents, "fingerprints_of", lambda *_: 1 / 0)
