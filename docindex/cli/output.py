@@ -44,9 +44,11 @@ def emit(report: str) -> None:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         try:
             print(report.encode(encoding, _AS_BYTES).decode(encoding), flush=True)
-        except BrokenPipeError:
-            # The reader has closed the pipe. Keep Python from complaining when it exits.
+        except OSError as error:
+            # Python writes the rest of its buffer when it exits, and would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            if not isinstance(error, BrokenPipeError):  # the reader of a pipe may stop at any time
+                raise
 
 
 def say(line: str) -> None:

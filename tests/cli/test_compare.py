@@ -58,9 +58,13 @@ def test_a_name_that_the_terminal_cannot_show_is_shown_escaped(tmp_path, files):
     assert done.stderr == b""
 
 
-def test_a_full_disk_behind_stdout_is_reported_in_one_line(files):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_stdout_is_reported_in_one_line(unbuffered, files):
     command = f'"{sys.executable}" -m docindex compare "{files[0]}" "{files[1]}" > /dev/full'
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 3
     assert re.fullmatch(r"docindex: .*No space left.*\n", done.stderr)
 
