@@ -31,7 +31,7 @@ create table content (
     id integer primary key autoincrement, -- ascending; an id is never used again
     hash blob not null,             -- xxh3-128 of the text in UTF-8
     reading text not null,          -- the name and version of the reading that made the symbols
-    symbols_hash blob not null,     -- xxh3-128 of the symbols: equal for texts that differ only in formatting
+    words_hash blob not null,       -- xxh3-128 of the symbols: equal for texts that differ only in formatting
     characters integer not null,    -- length of the text, in code points
     symbols integer not null,       -- number of symbols that the text was reduced to
     shingles integer not null,      -- number of different shingles; an estimate above 2^20
@@ -43,7 +43,7 @@ create table content (
     sum integer not null,
     unique (hash, reading)
 ) strict;
-create index content_symbols on content (symbols_hash);
+create index content_words on content (words_hash);
 -- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
 -- 21 or lowest 21 bits are neighbours in one of the indexes, so a query need not read the rows of `content`.
 create index content_simhash on content (simhash);

@@ -82,7 +82,7 @@ def dups_command(
     """Find copies and similar texts among files.
 
     Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
-    text files it also finds the same text in another form (such as another encoding), near copies, and texts
+    text files it also finds the same words (such as another encoding), near copies, and texts
     that are contained in others. Changes no file. To remove exact copies, save a plan with --json and run
     `docindex act` on it.
 

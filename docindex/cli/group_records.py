@@ -6,7 +6,7 @@ from docindex.folders import CopyGroup, LikenessGroup
 
 KIND_HEADINGS = {
     "exact": "exact copies",
-    "same text": "the same text in another form",
+    "same words": "the same words",
     "near": "near copies",
     "contained": "contained in another",
 }

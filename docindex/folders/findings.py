@@ -1,4 +1,4 @@
-"""Find copies among the files of folders: exact copies, the same text, near copies, contained texts.
+"""Find copies among the files of folders: exact copies, the same words, near copies, contained texts.
 
 Takes an index that a scan has brought up to date, and returns the groups. Reads files to compare them, and
 stores their digests in the index, so that the next call need not read them again. Must never change a file.

@@ -1,4 +1,4 @@
-"""Find text files that are alike without having the same bytes: the same text, near copies, contained texts.
+"""Find text files that are alike without having the same bytes: the same words, near copies, contained texts.
 
 Takes an index and keys of folders, and returns groups for a person to look at. Must never be used to remove
 files: files that are alike are not the same.
@@ -16,11 +16,11 @@ from docindex.query.pairs import Pair
 from docindex.storage.file_rows import Tracked
 from docindex.storage.key_ranges import under_roots
 
-LikenessKind = Literal["same text", "near", "contained"]
-"""Same text: the same letters and digits, for example one text in two encodings. Near: a resemblance of at
-least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
+LikenessKind = Literal["same words", "near", "contained"]
+"""Same words: the same words in the same order, for example one text in two encodings. Near: a resemblance of
+at least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
 
-LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same text", "near", "contained")
+LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same words", "near", "contained")
 """Every value of `LikenessKind`."""
 
 
@@ -135,7 +135,7 @@ def _near_group(
     represented = [member.key for member in found[1:]]
     if len(members) < 2:
         return [], represented
-    kind: LikenessKind = "near" if any(member.why == "near" for member in members) else "same text"
+    kind: LikenessKind = "near" if any(member.why == "near" for member in members) else "same words"
     group = LikenessGroup(
         kind, tuple(files.like(member.key, member.resemblance, member.like) for member in members)
     )

@@ -21,7 +21,7 @@ from docindex.query.pair_join import join_pairs
 from docindex.query.scope import Scope
 
 Linkage = Literal["connected", "greedy", "complete"]
-Why = Literal["first", "exact copy", "same text", "near"]
+Why = Literal["first", "exact copy", "same words", "near"]
 
 LINKAGES = ("connected", "greedy", "complete")
 
@@ -36,7 +36,7 @@ class Member:
     key: str
     why: Why
     """The reason. "first": it is the first member. "exact copy": it has the text of the member `like`.
-    "same text": it has the same symbols as `like`. "near": it resembles `like`."""
+    "same words": it has the same symbols as `like`. "near": it resembles `like`."""
     like: str | None
     """The key of an earlier member that it is like; None for the first member."""
     resemblance: float
@@ -173,7 +173,7 @@ class _Units:
         first = self._keys[unit][0][0]
         for keys in self._keys[unit]:
             if keys[0] != first:
-                yield Member(keys[0], "same text", first, 1.0)
+                yield Member(keys[0], "same words", first, 1.0)
             elif like is None:
                 yield Member(first, "first", None, 1.0)
             else:

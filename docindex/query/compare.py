@@ -43,7 +43,7 @@ def compare_texts(scope: Scope, a: Query, b: Query) -> Comparison:
     """How much two texts share, and their common passages, if both texts are kept."""
     text_a, text_b = a.text(scope.db), b.text(scope.db)
     measures = _measured(scope, (a, b), (text_a, text_b))
-    alike = a.symbols_hash(scope) == b.symbols_hash(scope)
+    alike = a.words_hash(scope) == b.words_hash(scope)
     if text_a is None or text_b is None:
         passages, coverages = [], (float(alike), float(alike))
     else:
@@ -71,9 +71,9 @@ def _measured(scope: Scope, queries: tuple[Query, Query], texts: tuple[str | Non
     text_a, text_b = texts
     if text_a is None or text_b is None:
         of_a, of_b = a.stored_sketch(scope), b.stored_sketch(scope)
-        alike = of_a.symbols_hash == of_b.symbols_hash
+        alike = of_a.words_hash == of_b.words_hash
         return by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
     of_texts = scope.shingles_of(text_a), scope.shingles_of(text_b)
     # Whether the symbols are the same matters only if a text has no shingles that count.
-    alike = not all(map(len, of_texts)) and a.symbols_hash(scope) == b.symbols_hash(scope)
+    alike = not all(map(len, of_texts)) and a.words_hash(scope) == b.words_hash(scope)
     return by_shingles(*of_texts, alike=alike)

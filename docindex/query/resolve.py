@@ -13,7 +13,7 @@ import numpy as np
 from docindex.errors import CorruptIndex, TextNotKept
 from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
-from docindex.sketching.single_text import symbols_hash, window_hashes
+from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
@@ -113,13 +113,13 @@ class Query:
             return found[0]
         (batch,) = sketch_batches([self.given or ""], scope.recipe)
         sketch = batch[0]
-        return StoredSketch(-1, sketch.shingles, sketch.symbols_hash, sketch.simhash, sketch.slots)
+        return StoredSketch(-1, sketch.shingles, sketch.words_hash, sketch.simhash, sketch.slots)
 
-    def symbols_hash(self, scope: Scope) -> bytes:
+    def words_hash(self, scope: Scope) -> bytes:
         """The hash of the symbols. It is the same for texts that differ only in case or punctuation."""
         if self.content is None:
-            return symbols_hash(self.given or "", scope.recipe)
-        return contents.symbols_hash_of(scope.db, self.content)
+            return words_hash(self.given or "", scope.recipe)
+        return contents.words_hash_of(scope.db, self.content)
 
 
 def resolve(db: apsw.Connection, what: object) -> Query:

@@ -62,7 +62,7 @@ def find_matches(
     """The documents that share fingerprints with a query, ordered by score, then by key."""
     hashes = _query_hashes(scope, query, options)
     if not len(hashes.counting):
-        return _same_symbols(scope, query, options, passages_with)
+        return _same_words(scope, query, options, passages_with)
     candidates = _candidates(scope, hashes)
     enough = candidates.counts >= hashes.least(options)
     promised = candidates.scores if options.rank == "rarity" else candidates.counts
@@ -109,11 +109,11 @@ def candidates_of(scope: Scope, query: Query) -> list[int]:
     return found
 
 
-def _same_symbols(
+def _same_words(
     scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
 ) -> list[Match]:
     """The matches of a query without hashes that count: the documents that have exactly its symbols."""
-    contents = documents.of_symbols(scope.db, query.symbols_hash(scope))
+    contents = documents.with_words_hash(scope.db, query.words_hash(scope))
     whole = Measures(
         containment=1.0, reverse_containment=1.0, resemblance=1.0, shared=0, basis="fingerprints"
     )

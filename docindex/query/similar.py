@@ -63,7 +63,7 @@ def _candidates(scope: Scope, query: Query, sketch: StoredSketch, min_resemblanc
     """The contents that may resemble a query, ascending."""
     k, s, r = scope.recipe.features
     found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], r)
-    found += documents.of_symbols(scope.db, sketch.symbols_hash)
+    found += documents.with_words_hash(scope.db, sketch.words_hash)
     if acceptance(k, s, r, min_resemblance) < RECALL or len(scope.ignored.shingles):
         found += candidates_of(scope, query)
     return np.unique(np.array(found, np.int64))
@@ -71,7 +71,7 @@ def _candidates(scope: Scope, query: Query, sketch: StoredSketch, min_resemblanc
 
 def _measured(scope: Scope, sketch: StoredSketch, shingles: U64 | None, other: StoredSketch) -> Measures:
     """How much a query shares with a content; `shingles` is None if the query's text is not kept."""
-    alike = sketch.symbols_hash == other.symbols_hash
+    alike = sketch.words_hash == other.words_hash
     text = None if shingles is None else contents.text_of(scope.db, other.content)
     if shingles is None or text is None:
         return by_slots(sketch.slots, other.slots, sketch.shingles, other.shingles, alike=alike)

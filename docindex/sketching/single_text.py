@@ -63,10 +63,10 @@ def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64
     ]
 
 
-def symbols_hash(text: str, recipe: Recipe) -> bytes:
+def words_hash(text: str, recipe: Recipe) -> bytes:
     """The xxh3-128 hash of a text's symbols.
 
-    >>> symbols_hash("Ada's Éclair", Recipe()) == symbols_hash("adas eclair", Recipe())
+    >>> words_hash("Ada's Éclair", Recipe()) == words_hash("adas eclair", Recipe())
     True
     """
     hasher, reader = xxhash.xxh3_128(), symbol_reader(recipe.reading)

@@ -95,7 +95,7 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=simhashes_of(simhash_balance(*simhash_words(reading, recipe, words), before=empty[0])),
-        symbols_hashes=[
+        words_hashes=[
             xxhash.xxh3_128_digest(reading.symbols[begin:end].data)
             for begin, end in itertools.pairwise(reading.starts.tolist())
         ],
@@ -148,7 +148,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=simhashes_of(balance),
-        symbols_hashes=[hasher.digest()],
+        words_hashes=[hasher.digest()],
         min_s=_batch_of_one(counter.min_s),
         mod_m=_batch_of_one(counter.mod_m),
         level=_batch_of_one(counter.level),

@@ -35,7 +35,7 @@ class Sketch:
     """The super-shingles."""
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
-    symbols_hash: bytes
+    words_hash: bytes
     """The xxh3-128 hash of the symbols. It ignores case, accents, punctuation and spaces."""
     min_s: U64
     """The MIN_s sample; empty unless the recipe asks for it."""
@@ -65,7 +65,7 @@ class Sketches:
     slots: U32
     features: U64
     simhashes: U64
-    symbols_hashes: list[bytes]
+    words_hashes: list[bytes]
     min_s: tuple[U64, I64]
     """The values of all texts end to end, and where each text's values begin; also in the next two fields."""
     mod_m: tuple[U64, I64]
@@ -91,7 +91,7 @@ class Sketches:
             slots=self.slots[number],
             features=self.features[number],
             simhash=int(self.simhashes[number]),
-            symbols_hash=self.symbols_hashes[number],
+            words_hash=self.words_hashes[number],
             min_s=part(*self.min_s),
             mod_m=part(*self.mod_m),
             level=part(*self.level),

@@ -65,7 +65,7 @@ def receive_sketches(stream: IO[bytes], recipe: Recipe) -> Sketches:
             values.append(recipe)
         elif field.name in _PAIRS:
             values.append((_receive(stream), _receive(stream)))
-        elif field.name == "symbols_hashes":
+        elif field.name == "words_hashes":
             values.append([row.tobytes() for row in _receive(stream)])
         else:
             values.append(_receive(stream))
@@ -94,7 +94,7 @@ def _arrays(batch: Sketches) -> list[_Array]:
         value = getattr(batch, field.name)
         if field.name in _PAIRS:
             arrays.extend(value)
-        elif field.name == "symbols_hashes":
+        elif field.name == "words_hashes":
             arrays.append(np.frombuffer(b"".join(value), np.uint8).reshape(-1, 16))
         elif field.name != "recipe":
             arrays.append(value)

@@ -161,7 +161,7 @@ doc_clusters(min_resemblance=0.8, linkage='connected')
     cluster, key, why, like, resemblance
 
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in
-    the cluster: "first", "exact copy", "same text" or "near". `like` is the key of an earlier
+    the cluster: "first", "exact copy", "same words" or "near". `like` is the key of an earlier
     member that the document resembles, or NULL for the first member. `resemblance` is the
     resemblance to `like`, counted in fingerprints. With the `linkage` 'connected', a chain of
     similar documents links any two members; with 'greedy', each member is similar to the first;

@@ -17,7 +17,7 @@ from docindex.kernels.feature_hashes import features
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketching.single_text import shingle_set, symbols_hash
+from docindex.sketching.single_text import shingle_set, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
@@ -96,11 +96,11 @@ class Scalars:
         query = text_or_id(what)
         if isinstance(query, Text) and not self._source.has_index():
             found = shingle_set(query, Recipe())
-            return found, b"" if len(found) else symbols_hash(query, Recipe())
+            return found, b"" if len(found) else words_hash(query, Recipe())
         with open_scope(self._source.reader()) as scope:
             resolved = resolve(scope.db, query)
             found = scope.shingles_of(kept_text(scope.db, resolved))
-            return found, b"" if len(found) else resolved.symbols_hash(scope)
+            return found, b"" if len(found) else resolved.words_hash(scope)
 
     def _shares(self, a: Value, b: Value, schema: Value, which: int) -> Value:
         if a is None or b is None:

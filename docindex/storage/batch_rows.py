@@ -57,7 +57,7 @@ class BatchRows:
             content,
             text_hash,
             self._reading,
-            self.sketches.symbols_hashes[number],
+            self.sketches.words_hashes[number],
             characters,
             self._symbols[number],
             self._shingles[number],

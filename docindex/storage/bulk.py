@@ -13,7 +13,7 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32
 from docindex.storage.rows import rows, rows_for, stream
 
-_SIZES = "select id, hashes, shingles, symbols_hash from main.content order by id"
+_SIZES = "select id, hashes, shingles, words_hash from main.content order by id"
 _COPIED = "select content from main.document group by content having count(*) > 1"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 

@@ -166,9 +166,9 @@ def is_there(db: apsw.Connection, content: int) -> bool:
     return value(db, "select 1 from main.content where id = ?", (content,)) is not None
 
 
-def symbols_hash_of(db: apsw.Connection, content: int) -> bytes:
+def words_hash_of(db: apsw.Connection, content: int) -> bytes:
     """The hash of a content's symbols."""
-    found = value(db, "select symbols_hash from main.content where id = ?", (content,))
+    found = value(db, "select words_hash from main.content where id = ?", (content,))
     if found is None:
         raise CorruptIndex(f"content {content} is missing; check() lists all damage", db.filename)
     return bytes(found)

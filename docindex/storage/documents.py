@@ -24,7 +24,7 @@ _OF = (
 )
 _SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 _STORED_SKETCHES = (
-    "select c.id, c.shingles, c.symbols_hash, c.simhash, c.slots from carray(?) as wanted "
+    "select c.id, c.shingles, c.words_hash, c.simhash, c.slots from carray(?) as wanted "
     "join main.content as c on c.id = wanted.value"
 )
 
@@ -35,7 +35,7 @@ class StoredSketch:
 
     content: int
     shingles: int
-    symbols_hash: bytes
+    words_hash: bytes
     simhash: int
     slots: U32
 
@@ -67,9 +67,9 @@ def _fulfilling(
         raise ValueError(f"the condition {condition!r} does not work: {error}") from error
 
 
-def of_symbols(db: apsw.Connection, symbols_hash: bytes) -> list[int]:
+def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
     """The contents whose symbols have this hash."""
-    return [row[0] for row in rows(db, "select id from main.content where symbols_hash = ?", (symbols_hash,))]
+    return [row[0] for row in rows(db, "select id from main.content where words_hash = ?", (words_hash,))]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> I64:
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
     """The sketches of some contents, without their fingerprints."""
     found = []
-    for content, shingles, symbols_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
+    for content, shingles, words_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
         if len(slots) != 4 * recipe.slots:
             raise CorruptIndex(
                 f"content {content} does not have {recipe.slots} slots; index again", db.filename
@@ -153,7 +153,7 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
         stored_sketch = StoredSketch(
             content,
             shingles,
-            symbols_hash,
+            words_hash,
             simhash % (1 << 64),
             np.frombuffer(slots, "<u4").astype(np.uint32),
         )

@@ -26,7 +26,7 @@ class ContentRow(NamedTuple):
     id: int
     hash: bytes
     reading: str
-    symbols_hash: bytes
+    words_hash: bytes
     characters: int
     symbols: int
     shingles: int

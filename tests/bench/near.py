@@ -59,7 +59,7 @@ def fill(path, simhashes, *, indexes):
             start = time.process_time()
             with index._store.writing() as db:
                 db.executemany(
-                    "insert into content (hash, reading, symbols_hash, characters, symbols, shingles, "
+                    "insert into content (hash, reading, words_hash, characters, symbols, shingles, "
                     "fingerprints, hashes, simhash, slots, parts, sum) "
                     "values (?, 'text 1', ?, 1500, 1200, 250, 0, 0, ?, ?, 1, -1 << 62)",
                     rows,
@@ -75,7 +75,7 @@ def building(paths, filling, rounds):
     """
     with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
         sizes = dict(db.execute("select name, sum(pgsize) from dbstat group by name"))
-    content = sum(sizes[name] for name in ("content", "content_symbols", "sqlite_autoindex_content_1"))
+    content = sum(sizes[name] for name in ("content", "content_words", "sqlite_autoindex_content_1"))
     share = sum(sizes[name] for name in INDEXES)
     print(f"indexes: {share / COUNT:.1f} of the {(content + share) / COUNT:.0f} bytes of a content")
     slower = 1e6 * (filling["with"] - filling["without"]) / COUNT

@@ -67,7 +67,7 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)
-    assert [group["kind"] for group in json.loads(plan)["alike"]] == ["same text", "contained"]
+    assert [group["kind"] for group in json.loads(plan)["alike"]] == ["same words", "contained"]
 
     before = sorted(path for path in home.rglob("*"))
     code, out, _ = run(capsys, "act", "plan.json", "--trash")
@@ -214,7 +214,7 @@ def test_dups_finds_one_text_in_several_encodings(tmp_path, capsys):
         (folder / encoding).write_bytes(text.encode(encoding))
     code, out, _ = run(capsys, "dups", "--json", folder)
     (group,) = json.loads(out)["alike"]
-    assert (code, group["kind"], len(group["files"])) == (0, "same text", 4)
+    assert (code, group["kind"], len(group["files"])) == (0, "same words", 4)
 
 
 def test_a_size_limit_hides_files_from_dups_and_keeps_them_indexed(home, capsys):

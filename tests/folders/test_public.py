@@ -194,13 +194,13 @@ def test_a_scan_is_cancelled_from_another_thread(index, home):
     ("kind", "expected"),
     [
         ("exact", [["photo again.raw", "photo.raw", "photo.raw"]]),
-        ("same text", [["essay.txt", "wide.txt"]]),
+        ("same words", [["essay.txt", "wide.txt"]]),
         ("near", [["essay, draft.txt", "essay.txt", "wide.txt"]]),
         ("contained", [["part.txt", "whole.txt"]]),
     ],
 )
 def test_each_kind_of_group_is_found(index, home, kind, expected):
-    if kind == "same text":
+    if kind == "same words":
         (home / "essay, draft.txt").unlink()
     folders.scan(index, [home])
     findings = folders.find(index, [home], kinds=[kind])
@@ -290,7 +290,7 @@ def test_text_that_many_files_share_is_ignored(index, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kinds": ["similar"]}, "kinds must be some of exact, same text, near, contained, not similar"),
+        ({"kinds": ["similar"]}, "kinds must be some of exact, same words, near, contained, not similar"),
         ({"kinds": []}, "kinds is empty"),
         ({"keep": "best"}, "keep must be one of newest, oldest, shortest-path, first, not 'best'"),
         ({"min_resemblance": 0.0}, "min_resemblance"),

@@ -33,7 +33,7 @@ def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
     """For each key, the hashes that count and the symbols; and the number of hashes that are set aside."""
     with index._store.reading() as db:
         rows = db.execute(
-            "select key, content, symbols_hash from document join content on content.id = content"
+            "select key, content, words_hash from document join content on content.id = content"
         ).fetchall()
         sets = {
             content: set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist())
@@ -431,7 +431,7 @@ def estimated(index, least, measure):
     """The definition of pairs by slots: the measures of each pair, without `basis`, by the two keys."""
     with index._store.reading() as db:
         rows = db.execute(
-            "select key, slots, shingles, symbols_hash from document join content on content.id = content"
+            "select key, slots, shingles, words_hash from document join content on content.id = content"
         ).fetchall()
     found = {}
     for (a, *of_a), (b, *of_b) in itertools.combinations(sorted(rows), 2):
@@ -486,7 +486,7 @@ def test_features_find_the_pairs_that_pass_the_filter():
             found = measures_of(list(index.pairs(min_resemblance=0.5, method="features")))
             with index._store.reading() as db:
                 rows = db.execute(
-                    "select key, symbols_hash, shingles, value from document as d "
+                    "select key, words_hash, shingles, value from document as d "
                     "join content as c on c.id = d.content left join feature as f on f.content = c.id"
                 ).fetchall()
             values = {}
@@ -563,7 +563,7 @@ def test_a_pair_by_slots_has_the_measures_of_comparing_its_sketches():
             sketches = {key: docindex.sketch(index.text(key), RECIPE) for key in index}
             for pair in index.pairs(min_containment=0.05, method="slots"):
                 a, b = sketches[pair.a], sketches[pair.b]
-                if a.symbols_hash != b.symbols_hash:
+                if a.words_hash != b.words_hash:
                     found = by_slots(a.slots, b.slots, a.shingles, b.shingles, alike=False)
                     names = [field.name for field in dataclasses.fields(Measures)]
                     assert [getattr(pair, name) for name in names] == [getattr(found, name) for name in names]

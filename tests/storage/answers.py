@@ -6,7 +6,7 @@ from docindex.storage import contents, postings
 from docindex.storage.segments import POSTING_HASH_BITS
 
 _SKETCH = (
-    "select d.key, d.meta, c.hash, c.reading, c.symbols_hash, c.characters, c.symbols, c.shingles, "
+    "select d.key, d.meta, c.hash, c.reading, c.words_hash, c.characters, c.symbols, c.shingles, "
     "c.fingerprints, c.simhash, c.slots, s.min_s, s.mod_m, s.level "
     "from document as d join content as c on c.id = d.content "
     "left join sample as s on s.content = c.id order by d.key"

@@ -26,7 +26,7 @@ import signal
 from docindex.storage.rows import row_sum, stream
 
 BEFORE = (
-    "id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, hashes, simhash, "
+    "id, hash, reading, words_hash, characters, symbols, shingles, fingerprints, hashes, simhash, "
     "slots, parts"
 )
 

@@ -87,7 +87,7 @@ def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(in
                         (
                             *(hashes.tolist(), positions.tolist(), int((hits[1] == document.content).sum())),
                             db.execute(
-                                "select hash, symbols_hash, slots from content where id = ?",
+                                "select hash, words_hash, slots from content where id = ?",
                                 (document.content,),
                             ).fetchone(),
                             db.execute(

@@ -29,7 +29,7 @@ def filled(simhashes, first=10, step=3):
     db = empty_index()
     signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
     db.executemany(
-        "insert into content (id, hash, reading, symbols_hash, characters, symbols, shingles, fingerprints, "
+        "insert into content (id, hash, reading, words_hash, characters, symbols, shingles, fingerprints, "
         "hashes, simhash, slots, parts, sum) "
         "values (?1, cast(?1 as blob), 'plain', x'', 0, 0, 0, 0, 0, ?2, x'', 0, 0)",
         ((first + step * number, simhash) for number, simhash in enumerate(signed)),
