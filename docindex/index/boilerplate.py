@@ -4,7 +4,7 @@ Takes texts and keys, returns names. Must never contain SQL.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from docindex.errors import TextNotKept
 from docindex.index.items import checked_key
@@ -16,6 +16,22 @@ from docindex.storage.connection import Transactions
 from docindex.storage.contents import text_hash
 from docindex.storage.templates import Template
 from docindex.storage.values import can_be_stored
+
+BoilerplateChoice = bool | Sequence[str]
+"""The boilerplate that a question ignores: all templates, no template, or the templates with these names."""
+
+
+def check_choice(choice: object) -> None:
+    """Raise `TypeError` if a value does not choose boilerplate.
+
+    >>> check_choice(["licence", "footer"])
+    """
+    if not isinstance(choice, bool) and (
+        not isinstance(choice, Sequence)
+        or isinstance(choice, (str, bytes))
+        or not all(isinstance(name, str) for name in choice)
+    ):
+        raise TypeError(f"boilerplate must be True, False or a list of template names, not {choice!r}")
 
 
 class Boilerplate:

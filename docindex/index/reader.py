@@ -8,7 +8,7 @@ import contextlib
 import functools
 from collections.abc import Iterable, Iterator
 
-from docindex.index.boilerplate import Boilerplate
+from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, check_choice
 from docindex.query import argument_checks
 from docindex.query.clusters import Cluster, Linkage, check_linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
@@ -35,7 +35,9 @@ class IndexReader:
     A question is about a document, given by its key, or about any other text. If a string could be either,
     pass a `docindex.Text`, `docindex.Key` or `docindex.Id`. If you give the key or the text of a document,
     that document is one of the answers. `where` restricts the answers to documents that fulfil an SQL
-    condition on the table `document`: a string, or ``(string, bindings)``.
+    condition on the table `document`: a string, or ``(string, bindings)``. `boilerplate` chooses the
+    templates that are ignored: all of the index, none if it is False, or those in a list of names
+    (`KeyError` for an unknown name).
     """
 
     def __init__(self, store: Transactions, recipe: Recipe) -> None:
@@ -59,6 +61,7 @@ class IndexReader:
         where: Where | None = None,
         rank: Rank = "rarity",
         ignore_above: int | None = None,
+        boilerplate: BoilerplateChoice = True,
     ) -> list[Match]:
         """The documents that share fingerprints with a text or a document, best first.
 
@@ -84,12 +87,17 @@ class IndexReader:
             window, budget, min_containment, min_shared, min_resemblance, limit, rank, ignore_above
         )
         options.check(self.recipe)
-        with open_scope(self, where) as scope:
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             return find_matches(scope, asked, options, self._passage_finder(asked))
 
     def similar(
-        self, query: str | Id, min_resemblance: float = 0.8, *, where: Where | None = None
+        self,
+        query: str | Id,
+        min_resemblance: float = 0.8,
+        *,
+        where: Where | None = None,
+        boilerplate: BoilerplateChoice = True,
     ) -> list[Match]:
         """The documents with at least this resemblance to a text or a document, the most similar first.
 
@@ -106,7 +114,7 @@ class IndexReader:
         ['hamlet.txt']
         """
         argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
-        with open_scope(self, where) as scope:
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             return find_similar(scope, asked, min_resemblance, self._passage_finder(asked))
 
@@ -143,6 +151,7 @@ class IndexReader:
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "fingerprints",
+        boilerplate: BoilerplateChoice = True,
     ) -> Pairs:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
@@ -162,7 +171,7 @@ class IndexReader:
         [('draft', 'final', 1.0)]
         """
         threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return find_pairs(functools.partial(open_scope, self, where), threshold)
+        return find_pairs(functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold)
 
     def containments(
         self,
@@ -171,6 +180,7 @@ class IndexReader:
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "fingerprints",
+        boilerplate: BoilerplateChoice = True,
     ) -> Pairs:
         """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
 
@@ -184,7 +194,9 @@ class IndexReader:
         [('line', 'speech')]
         """
         threshold = checked_threshold(None, min_containment, method, ignore_above)
-        return find_containments(functools.partial(open_scope, self, where), threshold)
+        return find_containments(
+            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold
+        )
 
     def clusters(
         self,
@@ -194,6 +206,7 @@ class IndexReader:
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "fingerprints",
+        boilerplate: BoilerplateChoice = True,
     ) -> list[Cluster]:
         """Groups of similar documents, the largest first. Each member says why it belongs to its group.
 
@@ -210,10 +223,10 @@ class IndexReader:
         """
         check_linkage(linkage)
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)
-        with open_scope(self, where) as scope:
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_clusters(scope, threshold, linkage)
 
-    def compare(self, a: str | Id, b: str | Id) -> Comparison:
+    def compare(self, a: str | Id, b: str | Id, *, boilerplate: BoilerplateChoice = True) -> Comparison:
         """Compare two texts or documents: how much they have in common, and their common passages.
 
         >>> import docindex
@@ -222,10 +235,10 @@ class IndexReader:
         >>> found.containment, round(found.reverse_containment, 2), found.exact
         (1.0, 0.33, True)
         """
-        with open_scope(self) as scope:
+        with open_scope(self, boilerplate=boilerplate) as scope:
             return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
-    def measures(self, a: str | Id, b: str | Id) -> Measures:
+    def measures(self, a: str | Id, b: str | Id, *, boilerplate: BoilerplateChoice = True) -> Measures:
         """The numbers that `compare` gives, without the passages: several times faster.
 
         >>> import docindex
@@ -233,7 +246,7 @@ class IndexReader:
         ...     round(index.measures("to be or not to be", "To be or not to be, said he").containment, 2)
         1.0
         """
-        with open_scope(self) as scope:
+        with open_scope(self, boilerplate=boilerplate) as scope:
             return measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
     def _passage_finder(self, query: Query) -> PassageFinder:
@@ -249,23 +262,29 @@ class IndexReader:
 
 @contextlib.contextmanager
 def open_scope(
-    reader: IndexReader, where: Where | None = None, *, boilerplate: bool = True
+    reader: IndexReader, where: Where | None = None, *, boilerplate: BoilerplateChoice = True
 ) -> Iterator[Scope]:
     """A scope in a read transaction of an index. Only for `docindex`'s own packages.
 
-    `ValueError` for a condition that is not SQL. With ``boilerplate=False`` the scope ignores nothing. That
-    saves a statement if boilerplate makes no difference to the question.
+    `ValueError` for a condition that is not SQL, `KeyError` for a template that does not exist. With
+    ``boilerplate=False`` the scope ignores nothing. That saves a statement if boilerplate makes no difference
+    to the question.
     """
+    check_choice(boilerplate)
     store = reader._store  # noqa: SLF001 - this module's own class; hosts would see a public method
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
-        ignored = _current_ignored(reader, db) if boilerplate else NOTHING_IGNORED
+        ignored = _current_ignored(reader, db, boilerplate)
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
 
 
-def _current_ignored(reader: IndexReader, db: Connection) -> Ignored:
-    """The hashes and shingles that boilerplate makes an index ignore, read again only after a change."""
+def _current_ignored(reader: IndexReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:
+    """The hashes and shingles that a question ignores; those of all templates are kept until a change."""
+    if boilerplate is False:
+        return NOTHING_IGNORED
+    if boilerplate is not True:
+        return templates.ignored_by(db, boilerplate)
     ignored = templates.ignored(db, reader._ignored)  # noqa: SLF001 - as above
     reader._ignored = ignored  # noqa: SLF001
     return ignored

@@ -6,6 +6,8 @@ surrounding text. Must never compute a sketch.
 """
 
 import dataclasses
+from collections.abc import Iterable
+from typing import Any
 
 import apsw
 import numpy as np
@@ -17,6 +19,7 @@ from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.contents import as_stored, text_hash
 from docindex.storage.rows import counter, rows, value
 from docindex.storage.tables import BOILERPLATE, BoilerplateRow
+from docindex.storage.values import can_be_stored
 
 _NOTHING = np.empty(0, np.uint64)
 
@@ -88,13 +91,30 @@ def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
     ids = tuple(rows(db, "select id, hash from main.boilerplate order by id"))
     if ids == known.templates:
         return known
-    hashes, shingles = [_NOTHING], [_NOTHING]
-    for found in rows(db, f"{BOILERPLATE.select} order by id"):
+    return _ignored(db, rows(db, f"{BOILERPLATE.select} order by id"))
+
+
+def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
+    """The hashes to ignore because of some templates; `KeyError` for a name that no template has."""
+    found: list[tuple[Any, ...]] = []
+    for name in dict.fromkeys(names):
+        own = rows(db, f"{BOILERPLATE.select} where name = ?", (name,)) if can_be_stored(name) else []
+        if not own:
+            raise KeyError(name)
+        found += own
+    return _ignored(db, found)
+
+
+def _ignored(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> Ignored:
+    """The hashes of the templates in some rows."""
+    ids, hashes, shingles = [], [_NOTHING], [_NOTHING]
+    for found in stored:
         row = BOILERPLATE.checked(found)
         if row is None or len(row.grams) % HASH_BYTES or len(row.shingles) % 8:
             raise CorruptIndex(
                 f"the template {found[1]!r} (number {found[0]}) is damaged; add it again", db.filename
             )
+        ids.append((row.id, row.hash))
         hashes.append(unpacked(row.grams, HASH_BYTES) << HASH_SHIFT)
         shingles.append(np.frombuffer(row.shingles, "<u8").astype(np.uint64))
-    return Ignored(ids, np.unique(np.concatenate(hashes)), np.unique(np.concatenate(shingles)))
+    return Ignored(tuple(ids), np.unique(np.concatenate(hashes)), np.unique(np.concatenate(shingles)))

@@ -1,5 +1,6 @@
 """Boilerplate can be added, listed and removed, by name, by key and by text."""
 
+import itertools
 import random
 
 import pytest
@@ -73,3 +74,54 @@ def test_another_process_sees_new_templates_at_once(tmp_path):
         assert [match.key for match in other.search("a")] == ["a"]
         one.boilerplate.remove(name)
         assert len(other.search("a")) == 2
+
+
+def answers(index, texts, **options):
+    """The answer of every question that boilerplate can change."""
+    a, b = map(docindex.Text, texts)
+    return (
+        [(match.key, match.containment, match.resemblance) for match in index.search(a, **options)],
+        [(match.key, match.resemblance) for match in index.similar(a, 0.01, **options)],
+        list(index.pairs(min_resemblance=0.01, **options)),
+        list(index.containments(0.01, **options)),
+        index.clusters(0.01, **options),
+        index.compare(a, b, **options).resemblance,
+        index.measures(a, b, **options).resemblance,
+    )
+
+
+def test_a_question_ignores_the_templates_that_it_chooses():
+    rng = random.Random(5)
+    licence, footer = prose(rng, 50), prose(rng, 50)
+    texts = [f"{licence} {prose(rng, 20)} {footer}" for _ in range(3)]
+    expected = {}
+    for chosen in ((), (licence,), (footer,), (licence, footer)):
+        with docindex.open(":memory:") as index:
+            index.add_many([(f"{n}", text) for n, text in enumerate(texts)])
+            for template in chosen:
+                index.boilerplate.add(template)
+            expected[chosen] = answers(index, texts[:2])
+    everything = list(expected.values())
+    assert all(before != after for before, after in itertools.pairwise(everything))
+    with docindex.open(":memory:") as index:
+        index.add_many([(f"{n}", text) for n, text in enumerate(texts)])
+        index.boilerplate.add(licence, name="licence")
+        index.boilerplate.add(footer, name="footer")
+        for choice, ignored in [
+            (True, (licence, footer)),
+            (False, ()),
+            ([], ()),
+            (("licence",), (licence,)),
+            (["footer", "footer"], (footer,)),
+            (["footer", "licence"], (licence, footer)),
+        ]:
+            assert answers(index, texts[:2], boilerplate=choice) == expected[ignored], choice
+        with pytest.raises(KeyError, match="'strange'"):
+            index.search(texts[0], boilerplate=["licence", "strange"])
+        with pytest.raises(KeyError):
+            index.pairs(min_resemblance=0.5, boilerplate=["\ud800"])
+        for wrong in ("licence", 1, None, [b"licence"]):
+            with pytest.raises(
+                TypeError, match="boilerplate must be True, False or a list of template names"
+            ):
+                index.similar(texts[0], boilerplate=wrong)
