@@ -7,6 +7,7 @@ it back only if a change of docindex failed half-way.
 """
 
 import contextlib
+import re
 import weakref
 from collections.abc import Iterator
 from typing import Any, cast
@@ -116,6 +117,19 @@ class AttachedDatabase:
         """Run a statement on the attached database."""
         return self._db.execute(self._redirected(statement), bindings)
 
+    def cursor(self) -> apsw.Cursor:
+        """A cursor for statements on the attached database that contain a caller's condition."""
+        return _AttachedCursor(self._db, self._prefix)
+
+    @property
+    def authorizer(self) -> Any:
+        """The authorizer of the host's connection."""
+        return self._db.authorizer
+
+    @authorizer.setter
+    def authorizer(self, authorizer: Any) -> None:
+        self._db.authorizer = authorizer
+
     def executemany(self, statement: str, bindings: Any) -> apsw.Cursor:
         """Run a statement on the attached database, once for each tuple of bindings."""
         return self._db.executemany(self._redirected(statement), bindings)
@@ -126,3 +140,19 @@ class AttachedDatabase:
 
     def _redirected(self, statement: str) -> str:
         return statement.replace("main.", self._prefix)
+
+
+class _AttachedCursor(apsw.Cursor):
+    """A cursor on which `main` is the attached database, except inside the strings of a condition."""
+
+    def __init__(self, db: apsw.Connection, prefix: str) -> None:
+        super().__init__(db)
+        self._prefix = prefix
+
+    def execute(self, statements: str, bindings: Any = None, **options: Any) -> apsw.Cursor:
+        """Run a statement on the attached database."""
+        redirected = _MAIN.sub(lambda found: self._prefix if found[1] else found[0], statements)
+        return super().execute(redirected, bindings, **options)
+
+
+_MAIN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(main\.)""")

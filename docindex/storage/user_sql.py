@@ -18,6 +18,17 @@ UserBindings = Sequence[Any] | Mapping[str, Any]
 Where = str | tuple[str, Sequence[Any]]
 """An SQL condition on the columns of `document`, or a pair of a condition and its bindings."""
 
+
+class HarmlessCondition(str):
+    """A condition that may use only the columns of `document`, and functions that SQLite calls innocuous.
+
+    A condition that a statement passes to a table function has to be harmless: a view in a file from others
+    may have written it. It must not read other tables, and not call the functions of the host.
+    """
+
+    __slots__ = ()
+
+
 # Pragmas that only report. Some take an argument.
 _PRAGMAS = {
     "application_id",
@@ -151,7 +162,7 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     """A condition on `document`, and its bindings; `ValueError` unless it is a single SQL expression.
 
     Our own statements put the condition in brackets. The check makes sure that the condition cannot close
-    them.
+    them. A `HarmlessCondition` is also checked for the names that it uses, before any of it runs.
     """
     condition, bindings = (where, ()) if isinstance(where, str) else _parts(where)
     depth = 0
@@ -162,6 +173,8 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     try:
         if depth or ";" in _BRACKETS.findall(condition):
             raise apsw.SQLError("it is not one expression")
+        if isinstance(condition, HarmlessCondition):
+            _refuse_harm(db, condition)
         with only_reading(db) as cursor:
             cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
     except SLIPS as error:
@@ -170,6 +183,37 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
             "expected SQL on the columns of document, or (SQL, bindings)"
         ) from error
     return condition, bindings
+
+
+def _refuse_harm(db: apsw.Connection, condition: HarmlessCondition) -> None:
+    """`SQLError` for a condition that uses another table, or a function that is not harmless."""
+    harmful = {name for (name,) in db.execute(_HARMFUL_FUNCTIONS)}
+    selects = 0
+
+    def authorize(
+        action: int, first: str | None, second: str | None, _schema: str | None, _by: str | None
+    ) -> int:
+        nonlocal selects
+        selects += action == apsw.SQLITE_SELECT
+        allowed = (
+            (action == apsw.SQLITE_SELECT and selects == 1)
+            or (action == apsw.SQLITE_READ and first == "document")
+            or (action == apsw.SQLITE_FUNCTION and second not in harmful)
+        )
+        return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
+
+    before, cursor = db.authorizer, db.cursor()
+    db.authorizer = authorize
+    try:
+        # EXPLAIN, because `limit 0` does not keep SQLite from computing constant parts of the condition.
+        cursor.execute(f"explain select 1 from main.document where ({condition}\n)").fetchall()
+    except apsw.AuthError as error:
+        raise apsw.SQLError(
+            "in SQL it may use only the columns of document, and functions that SQLite calls innocuous"
+        ) from error
+    finally:
+        cursor.close(True)
+        db.authorizer = before
 
 
 def _check_sql(sql: object) -> None:
@@ -210,6 +254,8 @@ def _reason(error: BaseException) -> str:
 def _several(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
+
+_HARMFUL_FUNCTIONS = f"select name from pragma_function_list where not flags & {apsw.SQLITE_INNOCUOUS}"
 
 # The brackets and semicolons of SQL, and the strings, quoted names and comments that may contain these
 # characters.
