@@ -65,6 +65,7 @@ INSIDE = {
     ],
     "sql": [
         {"sources", "sql_values"},
+        {"parameters", "thresholds"},
         {"scalars", "table_functions"},
         {"virtual_tables"},
         {"editable_table", "fingerprint_list"},

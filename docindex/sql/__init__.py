@@ -64,11 +64,15 @@ Scalar functions
 ================
 doc_resemblance(a, b) [schema]
     The shingles that a and b share, as a share of all shingles of a and b, without boilerplate.
-    The number is exact. But if a or b is a document whose text is not stored, it is an estimate
-    from the slots.
+    The number is exact. But if a or b is a document whose text is not stored, it is an estimate:
+    see doc_basis.
 doc_containment(a, b) [schema]
     The shingles that a and b share, as a share of the shingles of a. Boilerplate and estimates are
     treated as in doc_resemblance.
+doc_basis(a, b) [schema]
+    How doc_resemblance and doc_containment obtain their numbers for a and b: "shingles" if the
+    numbers are exact. Otherwise, they are estimates from the part of the sketches that is named,
+    such as "slots".
 doc_simhash(query) [schema]
     The simhash: 64 bits, as a signed INTEGER. Similar texts differ in few bits.
 doc_distance(x, y)
@@ -113,33 +117,49 @@ doc_sketch_union(sketch)
 
 Table functions
 ===============
-Parameters marked with * are required. The others are optional; the default follows "=". Each
-parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
-`select key from doc_search(?)`.
+Each table function asks the method of `docindex.Index` that its entry names. The parameters have
+the names, the order, the meaning and, if the entry does not say otherwise, the defaults of the
+Python method. Only `distance` of `Index.near` is `max_distance` here, because `distance` is a
+column. Parameters marked with * are required. The others are optional; the default follows "=".
 
-doc_search(query*, window=NULL, budget=NULL, min_containment=0, max_rows=NULL)
-    key, id, score, containment, reverse_containment, resemblance, shared
+Each parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
+`select key from doc_search(?)`. So parameters can be given by name. In SQL, `where` and `limit`
+are keywords: write "where" and "limit" in quotes.
 
-    The documents that share fingerprints with the query, best first. `shared` is the number of
-    shared fingerprints. `containment` is their share of the query's fingerprints,
-    `reverse_containment` their share of the document's fingerprints, and `resemblance` their share
-    of all fingerprints of both. `score` adds 1/n for each shared fingerprint that n texts have. A
-    `window` larger than that of the index, or a `budget` (the number of fingerprints to look up),
-    makes the search faster, but it may miss small copies. `max_rows` limits the number of
-    documents. See `Index.search`.
+    >>> sql = 'select key from doc_search(?) where "where" = ? and min_containment = 0.9'
+    >>> index.execute(sql, [opening, "key < 'b'"])
+    [('a.txt',)]
 
-doc_similar(query*, min_resemblance=0.8)
-    key, id, resemblance, containment, reverse_containment, shared, basis, resemblance_error
+where
+    A condition on the columns `key`, `id`, `meta` ... of the table `document`, as TEXT. Only
+    documents that fulfil it are compared. To put a value into it, use SQLite's function format:
+    `format('key like %Q', ?)`. It cannot use other tables, or functions that SQLite does not call
+    innocuous; put such a condition into the statement itself.
+boilerplate
+    1 ignores all boilerplate of the index, 0 ignores nothing. A JSON array of names ignores the
+    templates with these names.
+[measures]
+    The columns containment, reverse_containment, resemblance, shared, basis, containment_error,
+    reverse_containment_error and resemblance_error, as in `docindex.Measures`. `basis` is the unit
+    in which the numbers are counted; the errors are standard errors, and 0 if a number is exact.
 
-    The documents that resemble the query, most similar first. If `basis` is "shingles", the
-    numbers count shingles and are exact. If it is "slots", they are estimates, and
-    `resemblance_error` is the standard error of `resemblance`. See `Index.similar`.
+doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_shared=1, min_resemblance=0,
+           limit=NULL, where=NULL, rank='rarity', ignore_above=NULL, boilerplate=1)
+    key, id, score, [measures]
 
-doc_near(query*, within=3)
+    The documents that share fingerprints with the query, best first. Unlike in Python, `limit` has
+    no default. See `Index.search`.
+
+doc_similar(query*, min_resemblance=0.8, where=NULL, boilerplate=1)
+    key, id, [measures]
+
+    The documents that resemble the query, most similar first. See `Index.similar`.
+
+doc_near(query*, max_distance=3, where=NULL)
     key, id, distance
 
-    The documents whose simhash differs from that of the query in at most `within` bits (0 to 63),
-    nearest first. See `Index.near`.
+    The documents whose simhash differs from that of the query in at most `max_distance` bits (0 to
+    63), nearest first. See `Index.near`.
 
 doc_passages(a*, b*)
     query_start, query_end, start, end, length, query_line, line, text
@@ -147,32 +167,38 @@ doc_passages(a*, b*)
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
-    in a. The texts of documents must be stored.
+    in a. The texts of documents must be stored. See `Index.compare`.
 
-doc_pairs(min_resemblance=NULL, min_containment=NULL, ignore_above=NULL)
-    a, b, resemblance, containment, reverse_containment, shared
+doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
+          method='fingerprints', boilerplate=1)
+    a, b, [measures]
 
-    The pairs of documents that share text; `a` and `b` are their keys. The numbers count
-    fingerprints; `containment` is the share of a that is in b. Give `min_resemblance` or
-    `min_containment`, but not both; without them, `min_resemblance` is 0.5. Fingerprints that more
-    than `ignore_above` texts have are ignored. See `Index.pairs`.
+    The pairs of documents that share text; `a` and `b` are their keys. Give `min_resemblance` or
+    `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
 
-doc_clusters(min_resemblance=0.8, linkage='connected')
+doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='fingerprints',
+                 boilerplate=1)
+    a, b, [measures]
+
+    The pairs of documents in which b contains this share of a. See `Index.containments`.
+
+doc_clusters(min_resemblance=0.8, linkage='connected', where=NULL, ignore_above=NULL,
+             method='fingerprints', boilerplate=1)
     cluster, key, why, like, resemblance
 
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in
     the cluster: "first", "exact copy", "same words" or "near". `like` is the key of an earlier
     member that the document resembles, or NULL for the first member. `resemblance` is the
-    resemblance to `like`, counted in fingerprints. With the `linkage` 'connected', a chain of
-    similar documents links any two members; with 'greedy', each member is similar to the first;
-    with 'complete', any two members are similar. See `Index.clusters`.
+    resemblance to `like`. With the `linkage` 'connected', a chain of similar documents links any
+    two members; with 'greedy', each member is similar to the first; with 'complete', any two
+    members are similar. See `Index.clusters`.
 
 doc_fingerprints(query*)
     hash, position, offset, line, column
 
     The fingerprints that winnowing selects from a text. `position` counts symbols, and `offset`
     counts characters; `line` and `column` begin at 1. `hash` is the same number as in
-    `fingerprint_list`. The text of a document must be stored.
+    `fingerprint_list`. The text of a document must be stored. See `docindex.fingerprints`.
 
     >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar('a.txt', 0.5)")
     [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
@@ -181,15 +207,53 @@ doc_fingerprints(query*)
     [(10, 0, 'it is a truth, universally acknowledged, that a single MAN')]
 
 Tables can be joined in any order, and arguments can come from other tables: `from note,
-doc_search(note.body) as s`. These conditions make a question cheaper:
+doc_search(note.body) as s`. With `limit 5`, `doc_search` looks for five documents only, if the
+statement has `order by score desc` or no order, and no other conditions.
 
-- `containment >= 0.3` in `doc_search`
-- `resemblance >= 0.9` in `doc_similar`
-- `distance <= 2` in `doc_near`
-- `limit 5` in `doc_search`, with `order by score desc` or no order, and without other conditions
 
-Conditions narrow a question. They never widen it beyond an argument or its default: to get
-distances up to 10, write `doc_near(?, 10)`.
+Thresholds
+==========
+A condition on a result column is the threshold of the question. The rules, first to last:
+
+1. An argument is the threshold. Conditions select from the rows that it gives.
+2. Without it, the limit in a condition is the threshold, whether it is above or below the default:
+   `resemblance >= 0.3`, `> 0.3`, `= 0.3` and `between 0.3 and 0.5` all ask for a resemblance of 0.3
+   or more, and `distance <= 20` asks for distances up to 20. The strictest limit counts. A limit of
+   0 or below asks for all documents that have anything in common.
+3. Without a limit, any other comparison with a number that says how much is shared asks for all
+   documents that have anything in common: `resemblance < 0.5`, `shared > 20`, `distance <> 0`.
+   These numbers are containment, reverse_containment, resemblance, shared and distance.
+4. Without such a comparison, the default is the threshold.
+
+    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt')")
+    [('a.txt', 1.0)]
+    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt') where resemblance > 0.3")
+    [('a.txt', 1.0), ('b.txt', 0.53)]
+
+These conditions set these parameters:
+
+    doc_search          containment, resemblance, shared >= ...     min_...
+    doc_similar         resemblance >= ...                          min_resemblance
+    doc_near            distance <= ...                             max_distance
+    doc_pairs           resemblance >= ...                          min_resemblance
+                        containment, reverse_containment >= ...     min_containment
+    doc_containments    containment >= ...                          min_containment
+    doc_clusters        resemblance >= ...                          min_resemblance
+
+In `doc_clusters` another threshold makes other clusters. So only the second and the fourth rule
+hold there, and `resemblance < 0.9` selects from the clusters of the default.
+
+The limit can come from another table: `from wish, doc_pairs as p where p.resemblance >= wish.least`.
+
+The parts of an OR are questions of their own: in `resemblance >= 0.3 or a = 'x'`, the default holds
+for the second part. SQLite hides some conditions from a table, and there the default holds too:
+
+- conditions on an expression, such as `round(resemblance, 1) >= 0.3`
+- an OR with such a part; an OR beside other conditions, if one of its parts compares no number
+- comparisons with a table to the right of a `cross join` or a `left join`
+- conditions outside a materialized subquery
+
+In these cases give the argument as well: `doc_pairs(0.1) where round(resemblance, 1) >= 0.3`.
 
 
 Tables
@@ -270,9 +334,11 @@ delete are like those above.
 JSON
 ====
 Each table function also exists as a function with the ending `_json`: `doc_search_json`,
-`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_pairs_json`, `doc_clusters_json`,
-`doc_fingerprints_json`. It takes the same parameters, then [schema]. It returns a JSON array with
-one object for each row; the names in the object are the columns. Without rows it returns "[]".
+`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_pairs_json`,
+`doc_containments_json`, `doc_clusters_json`, `doc_fingerprints_json`. It takes the same parameters,
+then [schema]; or the required ones, then a JSON object with the others. It returns a JSON array
+with one object for each row; the names in the object are the columns. Without rows it returns
+"[]". Conditions on the rows are no thresholds here.
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(f"{folder.name}/notes.db")
@@ -281,6 +347,12 @@ one object for each row; the names in the object are the columns. Without rows i
     ...     select value ->> 'key', value ->> 'distance'
     ...     from json_each(doc_near_json('to be, or not to be'))''').fetchall()
     [('note/1', 0)]
+    >>> options = '{"max_distance": 64}'
+    >>> connection.execute("select doc_near_json('to be', ?)", (options,)).fetchone()
+    Traceback (most recent call last):
+    sqlite3.OperationalError: user-defined function raised exception
+    >>> connection.execute("select doc_error()").fetchone()
+    ('doc_near_json: max_distance must be a whole number from 0 to 63, not 64',)
 
 
 What a connection sees

@@ -78,7 +78,7 @@ class FingerprintList:
         rows = max(1, fingerprints // max(1, documents)) if _LOOKED_UP & set(names) else fingerprints
         return min(rows, 4) if "hash" in names else rows
 
-    def _rows(self, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
+    def _rows(self, _number: int, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
         """The fingerprints for the values that `BestIndexObject` chose, each with its schema."""
         given = decoded(plan, values)
         schema = given.pop("schema", None)

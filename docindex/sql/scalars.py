@@ -39,6 +39,7 @@ class Scalars:
         return {
             "doc_resemblance": (self.resemblance, (2, 3)),
             "doc_containment": (self.containment, (2, 3)),
+            "doc_basis": (self.basis, (2, 3)),
             "doc_simhash": (self.simhash, (1, 2)),
             "doc_distance": (simhash_distance, (2,)),
             "doc_sketch": (self.sketch, (1, 2)),
@@ -52,11 +53,15 @@ class Scalars:
 
     def resemblance(self, a: Value, b: Value, schema: Value = None) -> Value:
         """The shingles that two texts share, as a share of all their shingles."""
-        return self._shares(a, b, schema, 0)
+        return self._measure("resemblance", a, b, schema)
 
     def containment(self, a: Value, b: Value, schema: Value = None) -> Value:
         """The shingles that two texts share, as a share of the shingles of the first text."""
-        return self._shares(a, b, schema, 1)
+        return self._measure("containment", a, b, schema)
+
+    def basis(self, a: Value, b: Value, schema: Value = None) -> Value:
+        """How the resemblance and the containment of two texts are obtained."""
+        return self._measure("basis", a, b, schema)
 
     def simhash(self, what: Value, schema: Value = None) -> Value:
         """The simhash of a text or a document: 64 bits, read as a signed integer."""
@@ -102,20 +107,27 @@ class Scalars:
             found = scope.shingles_of(kept_text(scope.db, resolved))
             return found, b"" if len(found) else resolved.words_hash(scope)
 
-    def _shares(self, a: Value, b: Value, schema: Value, which: int) -> Value:
+    def _measure(self, name: str, a: Value, b: Value, schema: Value) -> Value:
+        """One of the measures of two texts or documents; None if one of them is NULL."""
         if a is None or b is None:
             return None
         query_a, query_b = text_or_id(a), text_or_id(b)
-        name = schema_name(schema)
+        place = schema_name(schema)
         if (
-            name is None
+            place is None
             and isinstance(query_a, Text)
             and isinstance(query_b, Text)
             and not self._source.has_index()
         ):
-            return shares(query_a, query_b)[which]
-        found = self._source.reader(name).measures(query_a, query_b)
-        return (found.resemblance, found.containment)[which]
+            resemblance, containment, _ = shares(query_a, query_b)
+            known: dict[str, Value] = {
+                "resemblance": resemblance,
+                "containment": containment,
+                "basis": "shingles",
+            }
+            return known[name]
+        measure: Value = getattr(self._source.reader(place).measures(query_a, query_b), name)
+        return measure
 
     def _recipe(self, schema: str | None) -> Recipe:
         """The recipe of the index; without an index, the default recipe."""

@@ -5,6 +5,7 @@ the type. Must never read an index.
 """
 
 from docindex.query.resolve import Id, Text
+from docindex.storage.templates import UnknownTemplate
 
 Value = None | int | float | str | bytes
 """A value that SQLite can pass to a function, or get from a function."""
@@ -28,7 +29,8 @@ class errors_from:  # noqa: N801 - it is used like a function; a class is entere
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyError):
-            raise ValueError(f"{self._name}: there is no document {error}") from error
+            kind = "template" if isinstance(error, UnknownTemplate) else "document"
+            raise ValueError(f"{self._name}: there is no {kind} {error}") from error
         if type(error) in (TypeError, ValueError) and not str(error).startswith("doc_"):
             raise type(error)(f"{self._name}: {error}") from error  # type: ignore[misc]
 

@@ -6,27 +6,20 @@ functions into virtual tables, and `register` turns them into functions that ret
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
-from docindex.query import argument_checks
 from docindex.query.fingerprint_positions import SHIFT
 from docindex.query.resolve import Id
+from docindex.sql.parameters import options_in_json, python_arguments
 from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, schema_name, text_or_id
+from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
 
 Row = tuple[Any, ...]
-
-
-class Bound(NamedTuple):
-    """A result column whose values a parameter limits: a condition on the column narrows the question."""
-
-    column: str
-    parameter: str
-    default: float
-    """The limit if the argument is not given."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,16 +29,18 @@ class TableFunction:
     name: str
     columns: tuple[str, ...]
     parameters: tuple[str, ...]
+    """The parameters, with the names and the order of the Python method `asks`."""
     required: int
     """The number of parameters, from the first, that must be given."""
     answer: Callable[..., Iterable[Row]]
-    """Gives the rows; takes an index, and the arguments by their names."""
+    """Gives the rows; takes an index, the required arguments, and the others by their names in Python."""
+    asks: Callable[..., Any]
+    """The method or function of Python that answers the question."""
     order: tuple[tuple[str, bool], ...]
     """The columns that order the rows, with True for descending. No TEXT: databases sort it differently."""
-    least: Bound | None = None
-    """The column whose lower limit is a parameter."""
-    most: Bound | None = None
-    """The column whose upper limit is a parameter."""
+    defaults: Mapping[str, Value] = dataclasses.field(default_factory=dict)
+    """The parameters whose defaults are not those of Python."""
+    thresholds: Thresholds = NO_THRESHOLDS
     limit: str | None = None
     """The parameter that limits the number of rows."""
     cost: float = 0.0
@@ -60,23 +55,44 @@ class TableFunction:
         """The hidden columns of the virtual table: all parameters."""
         return (*self.parameters, "schema")
 
-    def rows_for(self, source: IndexSource, arguments: dict[str, Value]) -> Iterable[Row]:
+    def rows_for(self, source: IndexSource, arguments: Mapping[str, Any]) -> Iterable[Row]:
         """The rows for some arguments; no rows if a required argument is NULL or missing."""
         given = {name: value for name, value in arguments.items() if value is not None}
         schema = schema_name(given.pop("schema", None))
         if any(name not in given for name in self.parameters[: self.required]):
             return []
-        return self.answer(source.reader(schema), **given)
+        return self.answer(source.reader(schema), **python_arguments(given))
 
     def as_json(self, source: IndexSource, *values: Value) -> Value:
         """The rows as a JSON array of objects."""
+        rows = self.rows_for(source, self._arguments(values))
+        return json.dumps([dict(zip(self.columns, row, strict=True)) for row in rows])
+
+    def _arguments(self, values: tuple[Value, ...]) -> dict[str, Any]:
+        """The arguments of a call with values in their order, or with a JSON object of options."""
         names = self.hidden
         if len(values) > len(names) or len(values) < self.required:
             raise TypeError(
                 f"expected {self.required} to {len(names)} arguments ({', '.join(names)}), not {len(values)}"
             )
-        rows = self.rows_for(source, dict(zip(names, values, strict=False)))
-        return json.dumps([dict(zip(self.columns, row, strict=True)) for row in rows])
+        if len(values) == self.required + 1:
+            options = options_in_json(values[-1], names[self.required :])
+            if options is not None:
+                return dict(zip(names, values[:-1], strict=False)) | options
+        return dict(zip(names, values, strict=False))
+
+
+MEASURES = (
+    *("containment", "reverse_containment", "resemblance", "shared", "basis"),
+    *("containment_error", "reverse_containment_error", "resemblance_error"),
+)
+"""The columns of every table that shows how much two texts share, as in `docindex.Measures`."""
+_NUMBERS = MEASURES[:4]
+
+_of_match = operator.attrgetter("key", "id", "score", *MEASURES)
+_of_similar = operator.attrgetter("key", "id", *MEASURES)
+_of_neighbour = operator.attrgetter("key", "id", "distance")
+_of_pair = operator.attrgetter("a", "b", *MEASURES)
 
 
 def _key_or_text(value: Value) -> str | Id:
@@ -84,38 +100,16 @@ def _key_or_text(value: Value) -> str | Id:
     return value if isinstance(value, str) else text_or_id(value)
 
 
-def _search(
-    reader: IndexReader,
-    query: Value,
-    window: Any = None,
-    budget: Any = None,
-    min_containment: Any = 0.0,
-    max_rows: Any = None,
-) -> Iterable[Row]:
-    if max_rows is not None:
-        argument_checks.whole_number("max_rows", max_rows)
-    found = reader.search(
-        text_or_id(query), window=window, budget=budget, min_containment=min_containment, limit=max_rows
-    )
-    for match in found:
-        yield (
-            *(match.key, match.id, match.score, match.containment),
-            *(match.reverse_containment, match.resemblance, match.shared),
-        )
+def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+    return map(_of_match, reader.search(text_or_id(query), **{"limit": None, **options}))
 
 
-def _similar(reader: IndexReader, query: Value, min_resemblance: Any = 0.8) -> Iterable[Row]:
-    for match in reader.similar(_key_or_text(query), min_resemblance):
-        yield (
-            *(match.key, match.id, match.resemblance, match.containment),
-            *(match.reverse_containment, match.shared, match.basis, match.resemblance_error),
-        )
+def _similar(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+    return map(_of_similar, reader.similar(_key_or_text(query), **options))
 
 
-def _near(reader: IndexReader, query: Value, within: Any = 3) -> Iterable[Row]:
-    argument_checks.whole_number("within", within, least=0, most=63)
-    for found in reader.near(_key_or_text(query), within):
-        yield found.key, found.id, found.distance
+def _near(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+    return map(_of_neighbour, reader.near(_key_or_text(query), **options))
 
 
 def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
@@ -129,20 +123,18 @@ def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
         )
 
 
-def _pairs(
-    reader: IndexReader, min_resemblance: Any = None, min_containment: Any = None, ignore_above: Any = None
-) -> Iterable[Row]:
-    if min_resemblance is None and min_containment is None:
-        min_resemblance = 0.5
-    found = reader.pairs(
-        min_resemblance=min_resemblance, min_containment=min_containment, ignore_above=ignore_above
-    )
-    for pair in found:
-        yield pair.a, pair.b, pair.resemblance, pair.containment, pair.reverse_containment, pair.shared
+def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
+    if "min_containment" not in options:
+        options.setdefault("min_resemblance", 0.5)
+    return map(_of_pair, reader.pairs(**options))
 
 
-def _clusters(reader: IndexReader, min_resemblance: Any = 0.8, linkage: Any = "connected") -> Iterable[Row]:
-    for number, cluster in enumerate(reader.clusters(min_resemblance, linkage=linkage), 1):
+def _containments(reader: IndexReader, **options: Any) -> Iterable[Row]:
+    return map(_of_pair, reader.containments(**options))
+
+
+def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
+    for number, cluster in enumerate(reader.clusters(**options), 1):
         for member in cluster.members:
             yield number, member.key, member.why, member.like, member.resemblance
 
@@ -167,44 +159,48 @@ def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
 TABLES = (
     TableFunction(
         name="doc_search",
-        columns=("key", "id", "score", "containment", "reverse_containment", "resemblance", "shared"),
-        parameters=("query", "window", "budget", "min_containment", "max_rows"),
+        columns=("key", "id", "score", *MEASURES),
+        parameters=(
+            *("query", "window", "budget", "min_containment", "min_shared", "min_resemblance"),
+            *("limit", "where", "rank", "ignore_above", "boilerplate"),
+        ),
         required=1,
         answer=_search,
+        asks=IndexReader.search,
         order=(("score", True),),
-        least=Bound("containment", "min_containment", 0.0),
-        limit="max_rows",
+        defaults={"limit": None},
+        thresholds=Thresholds(
+            (
+                Bound("containment", "min_containment", 0.0),
+                Bound("resemblance", "min_resemblance", 0.0),
+                Bound("shared", "min_shared", 0, 1 << 62),
+            )
+        ),
+        limit="limit",
         cost=8_000,
         rows=50,
     ),
     TableFunction(
         name="doc_similar",
-        columns=(
-            "key",
-            "id",
-            "resemblance",
-            "containment",
-            "reverse_containment",
-            "shared",
-            "basis",
-            "resemblance_error",
-        ),
-        parameters=("query", "min_resemblance"),
+        columns=("key", "id", *MEASURES),
+        parameters=("query", "min_resemblance", "where", "boilerplate"),
         required=1,
         answer=_similar,
+        asks=IndexReader.similar,
         order=(("resemblance", True),),
-        least=Bound("resemblance", "min_resemblance", 0.8),
+        thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), _NUMBERS),
         cost=5_000,
         rows=5,
     ),
     TableFunction(
         name="doc_near",
         columns=("key", "id", "distance"),
-        parameters=("query", "within"),
+        parameters=("query", "max_distance", "where"),
         required=1,
         answer=_near,
+        asks=IndexReader.near,
         order=(("distance", False),),
-        most=Bound("distance", "within", 3),
+        thresholds=Thresholds((Bound("distance", "max_distance", 63, 0),), ("distance",)),
         cost=250,
         rows=5,
     ),
@@ -214,17 +210,41 @@ TABLES = (
         parameters=("a", "b"),
         required=2,
         answer=_passages,
+        asks=IndexReader.compare,
         order=(("query_start", False), ("start", False)),
         cost=10_000,
         rows=5,
     ),
     TableFunction(
         name="doc_pairs",
-        columns=("a", "b", "resemblance", "containment", "reverse_containment", "shared"),
-        parameters=("min_resemblance", "min_containment", "ignore_above"),
+        columns=("a", "b", *MEASURES),
+        parameters=("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_pairs,
+        asks=IndexReader.pairs,
         order=(),
+        thresholds=Thresholds(
+            (
+                Bound("resemblance", "min_resemblance", ANY_SHARE),
+                Bound("containment", "min_containment", ANY_SHARE),
+                Bound("reverse_containment", "min_containment", ANY_SHARE),
+            ),
+            _NUMBERS,
+            only_one=True,
+        ),
+        cost=10_000,
+        cost_per_document=60,
+        rows=10_000,
+    ),
+    TableFunction(
+        name="doc_containments",
+        columns=("a", "b", *MEASURES),
+        parameters=("min_containment", "where", "ignore_above", "method", "boilerplate"),
+        required=0,
+        answer=_containments,
+        asks=IndexReader.containments,
+        order=(("containment", True),),
+        thresholds=Thresholds((Bound("containment", "min_containment", ANY_SHARE),), _NUMBERS),
         cost=10_000,
         cost_per_document=60,
         rows=10_000,
@@ -232,10 +252,13 @@ TABLES = (
     TableFunction(
         name="doc_clusters",
         columns=("cluster", "key", "why", "like", "resemblance"),
-        parameters=("min_resemblance", "linkage"),
+        parameters=("min_resemblance", "linkage", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_clusters,
+        asks=IndexReader.clusters,
         order=(("cluster", False),),
+        # Other thresholds make other clusters: a condition must not change those that the caller asked for.
+        thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), narrow=False),
         cost=10_000,
         cost_per_document=60,
         rows=10_000,
@@ -246,6 +269,7 @@ TABLES = (
         parameters=("query",),
         required=1,
         answer=_fingerprints,
+        asks=fingerprints,
         order=(("position", False),),
         cost=1_000,
         rows=500,

@@ -14,16 +14,32 @@ import xxhash
 from docindex.sql.sources import IndexSource, document_count
 from docindex.sql.sql_values import Value, errors_from, schema_name
 from docindex.sql.table_functions import Row, TableFunction
+from docindex.sql.thresholds import Bound
 from docindex.storage.values import signed
 
 EQUAL = apsw.SQLITE_INDEX_CONSTRAINT_EQ
-_AT_LEAST = {apsw.SQLITE_INDEX_CONSTRAINT_GE, apsw.SQLITE_INDEX_CONSTRAINT_GT}
-_AT_MOST = {apsw.SQLITE_INDEX_CONSTRAINT_LE, apsw.SQLITE_INDEX_CONSTRAINT_LT}
+_AT_LEAST = {EQUAL, apsw.SQLITE_INDEX_CONSTRAINT_GE, apsw.SQLITE_INDEX_CONSTRAINT_GT}
+_AT_MOST = {EQUAL, apsw.SQLITE_INDEX_CONSTRAINT_LE, apsw.SQLITE_INDEX_CONSTRAINT_LT}
 _LIMIT = apsw.SQLITE_INDEX_CONSTRAINT_LIMIT
+_COMPARING = (
+    _AT_LEAST
+    | _AT_MOST
+    | {apsw.SQLITE_INDEX_CONSTRAINT_NE}
+    | {apsw.SQLITE_INDEX_CONSTRAINT_IS, apsw.SQLITE_INDEX_CONSTRAINT_ISNOT}
+)
 
-# The names of the values that are not parameters: the bounds of conditions, and LIMIT.
-_LEAST, _MOST, _MOST_ROWS = ">=", "<=", "limit"
-_GREATEST_DISTANCE = 63
+# The names of values that are not arguments: for a limit in a condition, the column with one of two ends (and
+# plus signs, if the column has more limits); for the value of LIMIT, and for a value that nobody needs.
+_LEAST, _MOST, _MORE, _MOST_ROWS, _NOT_NEEDED = ">=", "<=", "+", "LIMIT", "-"
+
+# How expensive a call is rated, compared with its estimate. SQLite must answer `resemblance >= 0.3 or
+# shared > 9` part by part: otherwise it does not tell the table about the parts. So a call without any
+# condition is rated higher than its parts together: seven or more that compare numbers, and three others. If
+# it were rated still higher, SQLite would ask again for each row of another table, only to have a condition.
+_WITHOUT_CONDITIONS = 4.0
+_WITH_COMPARISON = 0.1
+_WITH_THRESHOLD = 0.01
+_WITHOUT_ARGUMENTS = 0.5
 
 
 class Condition(NamedTuple):
@@ -87,14 +103,14 @@ def declaration(name: str, columns: Iterable[str], hidden: Iterable[str]) -> str
 class RowCursor:
     """A cursor of a virtual table, over the rows that an answer gives."""
 
-    def __init__(self, answer: Callable[[str, tuple[Value, ...]], Iterable[Row]]) -> None:
+    def __init__(self, answer: Callable[[int, str, tuple[Value, ...]], Iterable[Row]]) -> None:
         self._answer = answer
         self._rows: Iterator[Row] = iter(())
         self._row: Row | None = None
 
-    def Filter(self, _number: int, plan: str | None, values: tuple[Value, ...]) -> None:
+    def Filter(self, number: int, plan: str | None, values: tuple[Value, ...]) -> None:
         """Go to the first row."""
-        self._rows = iter(self._answer(plan or "", values))
+        self._rows = iter(self._answer(number, plan or "", values))
         self.Next()
 
     def Next(self) -> None:
@@ -144,16 +160,14 @@ class TableModule:
     def BestIndexObject(self, info: apsw.IndexInfo) -> bool:
         """Choose the values that `Filter` gets, and estimate the cost; False if an argument is unknown."""
         conditions = conditions_of(info)
-        if any(self._is_argument(condition) and not condition.is_known for condition in conditions):
+        if any(self._is_needed(condition) and not condition.is_known for condition in conditions):
             return False
-        taken = TakenValues(info)
-        done = [self._take(taken, condition) for condition in conditions if condition.operator != _LIMIT]
-        info.orderByConsumed = is_ordered = self._is_ordered(info)
-        # Where SQLite still has to check, skip or sort rows, it needs all of them.
-        if self._table.limit and all(done) and (is_ordered or not info.nOrderBy):
-            _take_limit(taken, conditions)
+        info.orderByConsumed = self._is_ordered(info)
+        taken = self._taken(info, conditions)
+        # It does not matter whether the other value is known: if not, the threshold is the widest.
+        info.idxNum = int(any(self._compares(condition) for condition in conditions))
         info.idxStr = taken.encoded()
-        info.estimatedCost = self._cost() if not self._missing(taken.names) else 1e15
+        info.estimatedCost = self._cost(taken.names, conditions)
         info.estimatedRows = self._table.rows
         return True
 
@@ -166,25 +180,52 @@ class TableModule:
 
     Destroy = Disconnect
 
+    def _taken(self, info: apsw.IndexInfo, conditions: list[Condition]) -> TakenValues:
+        """The values that `Filter` gets."""
+        taken = TakenValues(info)
+        done = [self._take(taken, condition) for condition in conditions if condition.operator != _LIMIT]
+        # Where SQLite still has to check, skip or sort rows, it needs all of them.
+        if self._table.limit and all(done) and (info.orderByConsumed or not info.nOrderBy):
+            _take_limit(taken, conditions)
+        if self._table.thresholds.bounds and not taken.names:
+            _take_any(taken, conditions, info)
+        return taken
+
     def _is_argument(self, condition: Condition) -> bool:
         return condition.operator == EQUAL and condition.column >= len(self._table.columns)
+
+    def _is_needed(self, condition: Condition) -> bool:
+        """Whether the value of a condition decides which rows there are."""
+        is_limit = not self._table.thresholds.narrow and self._bound_of(condition) is not None
+        return self._is_argument(condition) or is_limit
 
     def _take(self, taken: TakenValues, condition: Condition) -> bool:
         """Take the value of a condition if it helps; False if SQLite still has to check the condition."""
         if self._is_argument(condition):
             return taken.take(condition, self._names[condition.column], omit=True)
-        if condition.is_known and (bound := self._bound_name(condition)):
-            taken.take(condition, bound, omit=False)
+        if condition.is_known and (bound := self._bound_of(condition)):
+            name = bound.column + (_MOST if bound.is_upper else _LEAST)
+            while name in taken.names:
+                name += _MORE
+            taken.take(condition, name, omit=False)
         return False
 
-    def _bound_name(self, condition: Condition) -> str | None:
-        """The name for the value of a condition that narrows a parameter, or None."""
-        table = self._table
-        column = self._names[condition.column] if condition.column >= 0 else ""
-        for name, operators, bound in ((_LEAST, _AT_LEAST, table.least), (_MOST, _AT_MOST, table.most)):
-            if bound is not None and bound.column == column and condition.operator in operators:
-                return name
+    def _bound_of(self, condition: Condition) -> Bound | None:
+        """The bound that a condition can set, or None."""
+        column = self._column(condition)
+        for operators, is_upper in ((_AT_LEAST, False), (_AT_MOST, True)):
+            bound = self._table.thresholds.bound_of(column, is_upper=is_upper)
+            if bound is not None and condition.operator in operators:
+                return bound
         return None
+
+    def _compares(self, condition: Condition) -> bool:
+        """Whether a condition compares one of the numbers."""
+        column = self._column(condition)
+        return condition.operator in _COMPARING and column in self._table.thresholds.numbers
+
+    def _column(self, condition: Condition) -> str:
+        return self._names[condition.column] if condition.column >= 0 else ""
 
     def _is_ordered(self, info: apsw.IndexInfo) -> bool:
         """Whether the rows come in the order that the statement asks for."""
@@ -198,10 +239,25 @@ class TableModule:
     def _missing(self, given: Iterable[str]) -> list[str]:
         return [name for name in self._table.parameters[: self._table.required] if name not in given]
 
-    def _cost(self) -> float:
-        return self._table.cost + self._table.cost_per_document * self._documents
+    def _cost(self, names: list[str], conditions: list[Condition]) -> float:
+        conditions = [condition for condition in conditions if not self._is_argument(condition)]
+        has_comparison = any(self._compares(condition) for condition in conditions)
+        cost = self._table.cost + self._table.cost_per_document * self._documents
+        if self._missing(names):
+            # In a part of an OR, SQLite offers the arguments only after it has chosen the plan.
+            return cost * _WITHOUT_ARGUMENTS if has_comparison else 1e15
+        if any(self._is_threshold(name) for name in names):
+            return cost * _WITH_THRESHOLD
+        if has_comparison:
+            return cost * _WITH_COMPARISON
+        return cost if conditions or not self._table.thresholds.bounds else cost * _WITHOUT_CONDITIONS
 
-    def _rows(self, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
+    def _is_threshold(self, name: str) -> bool:
+        """Whether a value with this name is a threshold."""
+        is_argument = any(bound.parameter == name for bound in self._table.thresholds.bounds)
+        return is_argument or name.rstrip(_MORE).endswith((_LEAST, _MOST))
+
+    def _rows(self, number: int, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
         """The rows for the values that `BestIndexObject` chose; the arguments follow the columns."""
         table = self._table
         given = decoded(plan, values)
@@ -212,39 +268,47 @@ class TableModule:
         if table.cost_per_document and self._source.has_index():
             self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
         hidden = tuple(given.get(name) for name in table.hidden)
+        limits = _limits(given)
+        if any(None in values for values in limits.values()):
+            return  # no number is at least NULL
+        arguments = {name: given[name] for name in table.hidden if name in given}
+        arguments |= table.thresholds.set_by(arguments, limits, compared=bool(number))
+        if table.limit:
+            arguments[table.limit] = _fewest(arguments.get(table.limit), given.get(_MOST_ROWS))
         with errors_from(table.name):
-            for row in table.rows_for(self._source, self._arguments(given)):
+            for row in table.rows_for(self._source, arguments):
                 yield row + hidden
 
-    def _arguments(self, given: dict[str, Value]) -> dict[str, Value]:
-        """The arguments of the function, narrowed by the conditions on its columns and by LIMIT."""
-        table = self._table
-        arguments = {name: given[name] for name in table.hidden if name in given}
-        least, most, most_rows = given.get(_LEAST), given.get(_MOST), given.get(_MOST_ROWS)
-        if table.least and isinstance(least, (int, float)):
-            _narrow(arguments, table.least.parameter, table.least.default, min(least, 1.0), max)
-        if table.most and isinstance(most, (int, float)):
-            distance = int(min(max(most, 0), _GREATEST_DISTANCE))
-            _narrow(arguments, table.most.parameter, table.most.default, distance, min)
-        if table.limit and isinstance(most_rows, int) and most_rows > 0:
-            _narrow(arguments, table.limit, most_rows, most_rows, min)
-        return arguments
+
+def _fewest(own: Value, most_rows: Value) -> Value:
+    """The argument that limits the rows, given the caller's own one and the value of LIMIT."""
+    if not (isinstance(most_rows, int) and most_rows > 0):
+        return own
+    return min(own, most_rows) if isinstance(own, int) else own or most_rows
+
+
+def _limits(given: dict[str, Value]) -> dict[str, list[Value]]:
+    """The limits in conditions for each column."""
+    found: dict[str, list[Value]] = {}
+    for name, value in given.items():
+        column = name.rstrip(_MORE)
+        if column.endswith((_LEAST, _MOST)):
+            found.setdefault(column[: -len(_LEAST)], []).append(value)
+    return found
+
+
+def _take_any(taken: TakenValues, conditions: Iterable[Condition], info: apsw.IndexInfo) -> None:
+    """Take a value that nobody needs: SQLite answers an OR part by part only if each part passes a value."""
+    for condition in conditions:
+        if condition.is_known and condition.operator in _COMPARING:
+            if info.get_aConstraintUsage_in(condition.number):
+                # One call for all values of an IN, not a call for each of them.
+                info.set_aConstraintUsage_in(condition.number, True)
+            taken.take(condition, _NOT_NEEDED, omit=False)
+            return
 
 
 def _take_limit(taken: TakenValues, conditions: Iterable[Condition]) -> None:
     for condition in conditions:
         if condition.operator == _LIMIT and condition.is_known:
             taken.take(condition, _MOST_ROWS, omit=False)
-
-
-def _narrow(
-    arguments: dict[str, Value],
-    name: str,
-    default: float,
-    value: float,
-    narrower: Callable[[float, float], float],
-) -> None:
-    """Narrow an argument, or its default, to a value; a condition never widens it."""
-    own = arguments.get(name)
-    if own is None or isinstance(own, (int, float)):
-        arguments[name] = narrower(default if own is None else own, value)

@@ -51,6 +51,10 @@ class Ignored:
         return shingles[~np.isin(shingles, self.shingles)] if len(self.shingles) else shingles
 
 
+class UnknownTemplate(KeyError):
+    """There is no template with this name."""
+
+
 def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> None:
     """Store a template with its k-gram hashes and shingles. Replaces templates with its name or text."""
     hash_ = text_hash(template.text)
@@ -95,12 +99,12 @@ def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
 
 
 def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
-    """The hashes to ignore because of some templates; `KeyError` for a name that no template has."""
+    """The hashes to ignore because of some templates; `UnknownTemplate` for a name that none has."""
     found: list[tuple[Any, ...]] = []
     for name in dict.fromkeys(names):
         own = rows(db, f"{BOILERPLATE.select} where name = ?", (name,)) if can_be_stored(name) else []
         if not own:
-            raise KeyError(name)
+            raise UnknownTemplate(name)
         found += own
     return _ignored(db, found)
 

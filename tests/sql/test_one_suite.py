@@ -10,7 +10,7 @@ import pytest
 import docindex
 from docindex import Id, Text
 from docindex.index.reader import open_scope
-from docindex.sql.table_functions import TABLES
+from docindex.sql.table_functions import MEASURES, TABLES
 from tests.query.corpus import RECIPE, corpus
 
 TEXTS = corpus(5)
@@ -80,6 +80,10 @@ def ways(request, tmp_path_factory):
         by_sqlite3.close()
 
 
+def measures(found):
+    return {name: getattr(found, name) for name in MEASURES}
+
+
 def kept(ways):
     return ways.index.text("000") is not None
 
@@ -93,6 +97,7 @@ def test_resemblance_and_containment_of_texts_and_documents(ways):
             pair = (ways.id(a), ways.id(b))
             assert ways.scalar("select doc_resemblance(?, ?)", *pair) == found.resemblance
             assert ways.scalar("select doc_containment(?, ?)", *pair) == found.containment
+            assert ways.scalar("select doc_basis(?, ?)", *pair) == found.basis
         for query in QUERIES:
             found = ways.index.compare(Text(query), a)
             assert ways.scalar("select doc_containment(?, ?)", query, ways.id(a)) == found.containment
@@ -127,18 +132,14 @@ def test_search(ways):
             ((12,), {"window": 12}),
             ((None, 3), {"budget": 3}),
             ((None, None, 0.3), {"min_containment": 0.3}),
-            ((12, None, None, 4), {"window": 12, "limit": 4}),
-        ]:
+            ((12, None, None, None, None, 4), {"window": 12, "limit": 4}),
+            ((None, None, None, 2, 0.05, 9, "key < '03'"),
+             {"min_shared": 2, "min_resemblance": 0.05, "limit": 9, "where": "key < '03'"}),
+            ((None, None, None, None, None, None, None, "count", 2, 0),
+             {"rank": "count", "ignore_above": 2, "boilerplate": False}),
+        ]:  # fmt: skip
             expected = [
-                {
-                    "key": match.key,
-                    "id": match.id,
-                    "score": match.score,
-                    "containment": match.containment,
-                    "reverse_containment": match.reverse_containment,
-                    "resemblance": match.resemblance,
-                    "shared": match.shared,
-                }
+                {"key": match.key, "id": match.id, "score": match.score, **measures(match)}
                 for match in ways.index.search(Text(query), **{"limit": None, **options})
             ]
             assert ways.rows("doc_search", query, *arguments) == expected
@@ -151,11 +152,38 @@ def test_similar(ways):
         for least in (0.8, 0.2):
             found = ways.rows("doc_similar", query, least)
             expected = ways.index.similar(query, least)
-            assert [
-                (row["key"], row["resemblance"], row["basis"], row["resemblance_error"]) for row in found
-            ] == [(match.key, match.resemblance, match.basis, match.resemblance_error) for match in expected]
+            assert found == [{"key": match.key, "id": match.id, **measures(match)} for match in expected]
             assert found == ways.rows("doc_similar", query) or least != 0.8
     assert ways.rows("doc_similar", ways.id("007")) == ways.rows("doc_similar", "007")
+
+
+def test_options_in_json(ways):
+    options = {"min_resemblance": 0.2, "where": "key like 'main.%' or key < '02'", "boilerplate": False}
+    expected = [match.key for match in ways.index.similar("007", **options)]
+    assert len(expected) > 1
+    found = json.loads(ways.scalar("select doc_similar_json('007', ?)", json.dumps(options)))
+    assert [row["key"] for row in found] == expected
+    by_name = "select key from doc_similar('007', 0.2) where \"where\" = ? and boilerplate = 0"
+    assert [key for (key,) in ways.by_apsw.execute(by_name, (options["where"],))] == expected
+    found = json.loads(ways.scalar("select doc_pairs_json(?)", '{"min_containment": 0.4, "method": "slots"}'))
+    expected = ways.index.pairs(min_containment=0.4, method="slots")
+    assert [(row["a"], row["b"], row["basis"]) for row in found] == [(p.a, p.b, p.basis) for p in expected]
+
+
+def test_every_question_takes_a_condition(ways):
+    where = "key < '03' and meta is null"
+    for name, expected, arguments in [
+        ("doc_near", ways.index.near("007", 30, where=where), ("007", 30, where)),
+        ("doc_pairs", ways.index.pairs(min_resemblance=0.1, where=where), (0.1, None, where)),
+        ("doc_containments", ways.index.containments(0.3, where=where), (0.3, where)),
+    ]:
+        first = COLUMNS[name][0]
+        found = [row[first] for row in ways.rows(name, *arguments)]
+        assert found == [getattr(row, first) for row in expected]
+        assert found
+    clusters = ways.index.clusters(0.3, where=where, ignore_above=20, boilerplate=False)
+    found = ways.rows("doc_clusters", 0.3, None, where, 20, None, 0)
+    assert [row["key"] for row in found] == [key for cluster in clusters for key in cluster.keys]
 
 
 def test_near(ways):
@@ -188,13 +216,13 @@ def test_passages(ways):
 def test_pairs_and_clusters(ways):
     for least in (0.3, 0.8):
         expected = ways.index.pairs(min_resemblance=least)
-        assert [tuple(row.values()) for row in ways.rows("doc_pairs", least)] == [
-            (p.a, p.b, p.resemblance, p.containment, p.reverse_containment, p.shared) for p in expected
-        ]
+        assert ways.rows("doc_pairs", least) == [{"a": p.a, "b": p.b, **measures(p)} for p in expected]
         expected = ways.index.pairs(min_containment=least)
         assert [(row["a"], row["b"]) for row in ways.rows("doc_pairs", None, least)] == [
             (p.a, p.b) for p in expected
         ]
+        expected = ways.index.containments(least)
+        assert ways.rows("doc_containments", least) == [{"a": p.a, "b": p.b, **measures(p)} for p in expected]
         clusters = ways.index.clusters(least)
         assert [tuple(row.values()) for row in ways.rows("doc_clusters", least)] == [
             (number, member.key, member.why, member.like, member.resemblance)

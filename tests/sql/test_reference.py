@@ -1,6 +1,7 @@
 """The SQL reference in the docstring of `docindex.sql` names every function, table, column and parameter."""
 
 import ast
+import dataclasses
 import inspect
 import re
 import sqlite3
@@ -10,27 +11,34 @@ import pytest
 
 import docindex
 import docindex.sql
+from docindex.sql.parameters import PYTHON_NAMES
 from docindex.sql.table_functions import TABLES
 
 REFERENCE = docindex.sql.__doc__
 
 # The parameters of a table function are hidden columns of its table.
+MEASURES = " ".join(field.name for field in dataclasses.fields(docindex.Measures))
 TABLE_COLUMNS = {
     "doc_search": (
-        "key id score containment reverse_containment resemblance shared",
-        "query window budget min_containment max_rows schema",
+        f"key id score {MEASURES}",
+        "query window budget min_containment min_shared min_resemblance limit where rank ignore_above "
+        "boilerplate schema",
     ),
-    "doc_similar": (
-        "key id resemblance containment reverse_containment shared basis resemblance_error",
-        "query min_resemblance schema",
-    ),
-    "doc_near": ("key id distance", "query within schema"),
+    "doc_similar": (f"key id {MEASURES}", "query min_resemblance where boilerplate schema"),
+    "doc_near": ("key id distance", "query max_distance where schema"),
     "doc_passages": ("query_start query_end start end length query_line line text", "a b schema"),
     "doc_pairs": (
-        "a b resemblance containment reverse_containment shared",
-        "min_resemblance min_containment ignore_above schema",
+        f"a b {MEASURES}",
+        "min_resemblance min_containment where ignore_above method boilerplate schema",
     ),
-    "doc_clusters": ("cluster key why like resemblance", "min_resemblance linkage schema"),
+    "doc_containments": (
+        f"a b {MEASURES}",
+        "min_containment where ignore_above method boilerplate schema",
+    ),
+    "doc_clusters": (
+        "cluster key why like resemblance",
+        "min_resemblance linkage where ignore_above method boilerplate schema",
+    ),
     "doc_fingerprints": ("hash position offset line column", "query schema"),
     "fingerprint_list": ("document position hash", "schema"),
     "doc_index": ("key text meta id", ""),
@@ -38,6 +46,7 @@ TABLE_COLUMNS = {
 SCALARS = {
     "doc_resemblance": "(a, b) [schema]",
     "doc_containment": "(a, b) [schema]",
+    "doc_basis": "(a, b) [schema]",
     "doc_simhash": "(query) [schema]",
     "doc_distance": "(x, y)",
     "doc_sketch": "(query) [schema]",
@@ -63,9 +72,9 @@ def db(tmp_path):
 
 
 def entries(section):
-    """The entries in a section of the reference: the first line, and the line after it."""
+    """The entries in a section of the reference: a name, its parameters, and the line after them."""
     text = re.split(r"\n\n\n", REFERENCE.partition(f"\n{section}\n=")[2])[0]
-    return re.findall(r"^(\w+)(\(.*\).*|)\n    (.*)", text, re.MULTILINE)
+    return re.findall(r"^(\w+)(\([^()]*\).*|)\n    (.*)", text, re.MULTILINE)
 
 
 def test_each_table_has_these_columns_and_hidden_columns(db):
@@ -79,22 +88,43 @@ def test_each_table_has_these_columns_and_hidden_columns(db):
 
 def test_the_reference_has_every_table_with_its_columns():
     found = {
-        name: columns for section in ("Table functions", "Tables") for name, _, columns in entries(section)
+        name: columns.replace("[measures]", MEASURES.replace(" ", ", "))
+        for section in ("Table functions", "Tables")
+        for name, _, columns in entries(section)
+        if name in TABLE_COLUMNS
     }
     assert found == {table: columns.replace(" ", ", ") for table, (columns, _) in TABLE_COLUMNS.items()}
 
 
+def signature(table):
+    """The parameters of the Python method that a table function asks, with their names in SQL."""
+    names = {python: sql for sql, python in PYTHON_NAMES.items()}
+    found = inspect.signature(table.asks).parameters
+    return {names.get(name, name): parameter for name, parameter in found.items() if name != "self"}
+
+
+def test_a_table_function_has_the_parameters_of_the_python_method_in_their_order():
+    for table in TABLES:
+        left_out = {
+            "doc_passages": {"boilerplate"},  # it does not change passages
+            "doc_fingerprints": {"recipe"},
+        }.get(table.name, set())
+        names = [{"text": "query"}.get(name, name) for name in signature(table) if name not in left_out]
+        assert list(table.parameters) == names
+
+
 def test_the_reference_has_the_parameters_of_every_table_function_with_their_defaults():
-    found = {name: call for name, call, _ in entries("Table functions")}
+    found = {name: call for name, call, _ in entries("Table functions") if name in TABLE_COLUMNS}
     assert found.keys() == {table.name for table in TABLES}
     for table in TABLES:
-        for parameter, written in zip(table.parameters, found[table.name][1:-1].split(", "), strict=True):
-            default = inspect.signature(table.answer).parameters[parameter].default
-            if default is inspect.Parameter.empty:
+        parts = re.split(r",\s+", found[table.name][1:-1])
+        for number, (parameter, written) in enumerate(zip(table.parameters, parts, strict=True)):
+            if number < table.required:
                 assert written == f"{parameter}*"
             else:
                 name, _, value = written.partition("=")
                 assert name == parameter
+                default = table.defaults.get(name, signature(table)[name].default)
                 assert (None if value == "NULL" else ast.literal_eval(value)) == default
 
 

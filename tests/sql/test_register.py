@@ -126,7 +126,8 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ("doc_density('x')", "expected a window as INTEGER, not TEXT"),
         (
             "doc_search_json()",
-            "expected 1 to 6 arguments (query, window, budget, min_containment, max_rows, schema), not 0",
+            "expected 1 to 12 arguments (query, window, budget, min_containment, min_shared, "
+            "min_resemblance, limit, where, rank, ignore_above, boilerplate, schema), not 0",
         ),
         (
             "doc_search_json('x', 3)",
@@ -135,13 +136,30 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ),
         ("doc_search_json('x', 'y')", "window must be a whole number, not 'y'"),
         ("doc_similar_json('x', 2)", "min_resemblance must be a share above 0 and up to 1, not 2"),
-        ("doc_near_json('x', 64)", "within must be a whole number from 0 to 63, not 64"),
+        ("doc_near_json('x', 64)", "max_distance must be a whole number from 0 to 63, not 64"),
         (
             "doc_pairs_json(0.5, 0.5)",
             "give either min_resemblance or min_containment, not min_resemblance=0.5 and min_containment=0.5",
         ),
         ("doc_clusters_json(0.5, 'x')", "linkage must be one of connected, greedy, complete, not 'x'"),
         ("doc_passages_json(1, 99)", "there is no document 99"),
+        ("doc_near_json('x', 1, 2)", "where must be a condition as TEXT, not INTEGER"),
+        (
+            "doc_similar_json('x', 0.5, null, 'footer')",
+            "boilerplate must be 1, 0 or a JSON array of template names, not 'footer'",
+        ),
+        (
+            "doc_similar_json('x', 0.5, null, 2)",
+            "boilerplate must be 1, 0 or a JSON array of template names, not 2",
+        ),
+        (
+            """doc_similar_json('x', 0.5, null, '["footer", 1]')""",
+            """boilerplate must be 1, 0 or a JSON array of template names, not '["footer", 1]'""",
+        ),
+        (
+            """doc_similar_json('x', 0.5, null, '["footer"]')""",
+            "there is no template 'footer'",
+        ),
     ],
 )
 def test_an_error_names_the_function_and_what_was_found(kind, path, call, message, caplog):
@@ -153,6 +171,16 @@ def test_an_error_names_the_function_and_what_was_found(kind, path, call, messag
         elif name.endswith("_json") and "()" not in call:
             table = name.removesuffix("_json")
             assert failure(db, f"select * from {call.replace(name, table)}") == f"{table}: {message}"
+
+
+def test_wrong_options_in_json_are_named(kind, path):
+    with opened(kind, path) as db:
+        assert failure(db, """select doc_near_json('x', '{"distance": 1}')""") == (
+            "doc_near_json: there is no parameter 'distance'; the parameters are max_distance, where, schema"
+        )
+        assert failure(db, "select doc_near_json('x', '{')").startswith(
+            "doc_near_json: expected a JSON object of parameters, not '{' (Expecting property name"
+        )
 
 
 def test_a_schema_that_is_not_an_index_is_named(kind, path):
@@ -168,7 +196,8 @@ def test_a_schema_that_is_not_an_index_is_named(kind, path):
     [
         (
             "doc_search",
-            "doc_search needs query: doc_search(query, window, budget, min_containment, max_rows)",
+            "doc_search needs query: doc_search(query, window, budget, min_containment, min_shared, "
+            "min_resemblance, limit, where, rank, ignore_above, boilerplate)",
         ),
         ("doc_passages", "doc_passages needs a and b: doc_passages(a, b)"),
         ("doc_passages(1)", "doc_passages needs b: doc_passages(a, b)"),
@@ -238,9 +267,7 @@ def test_an_attached_index_is_found_by_the_name_of_its_schema(kind, path, tmp_pa
     assert one(db, "select doc_canonical(1)") == "to be or not to be that is the question"
     assert one(db, "select doc_canonical(1, 'second')") == "to be or not to be"
     assert one(db, "select doc_resemblance(1, 1, 'second')") == 1.0
-    found = json.loads(
-        one(db, "select doc_search_json('to be or not to be', null, null, null, null, 'second')")
-    )
+    found = json.loads(one(db, """select doc_search_json('to be or not to be', '{"schema": "second"}')"""))
     assert [row["key"] for row in found] == ["c"]
     found = json.loads(one(db, "select doc_search_json('to be or not to be')"))
     assert [row["key"] for row in found] == ["b"]

@@ -1,0 +1,195 @@
+"""A condition on a result column is the threshold: statements give the rows that a plain table would give.
+
+The plain tables hold the answers of Python with the widest thresholds.
+"""
+
+import random
+
+import apsw
+import pytest
+
+import docindex
+from docindex import Text
+from docindex.sql.table_functions import MEASURES
+from docindex.sql.thresholds import ANY_SHARE, Bound, Thresholds
+from tests.query.corpus import RECIPE, corpus
+
+TEXTS = corpus(11)
+QUERY = TEXTS["003"] + " " + TEXTS["007"]
+NUMBERS = {
+    "doc_search": ("containment", "reverse_containment", "resemblance", "shared"),
+    "doc_similar": ("containment", "reverse_containment", "resemblance", "shared"),
+    "doc_near": ("distance",),
+    "doc_pairs": ("containment", "reverse_containment", "resemblance", "shared"),
+    "doc_containments": ("containment", "reverse_containment", "resemblance", "shared"),
+}
+ARGUMENTS = {"doc_search": "(?1)", "doc_similar": "(?1)", "doc_near": "(?1)"}
+DEFAULTS = {
+    "doc_search": "1",
+    "doc_similar": "resemblance >= 0.8",
+    "doc_near": "distance <= 3",
+    "doc_pairs": "resemblance >= 0.5",
+    "doc_containments": "containment >= 0.8",
+}
+
+
+@pytest.fixture(scope="module", params=["kept", "not kept"])
+def db(request):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(list(TEXTS.items()), workers=1, store_text=request.param == "kept")
+        connection = apsw.Connection(":memory:")
+        docindex.register(connection, index)
+        for table, rows in {
+            "doc_search": index.search(Text(QUERY), limit=None),
+            "doc_similar": index.similar(Text(QUERY), ANY_SHARE),
+            "doc_near": index.near(Text(QUERY), 63),
+            "doc_pairs": index.pairs(min_resemblance=ANY_SHARE),
+            "doc_containments": index.containments(ANY_SHARE),
+        }.items():
+            columns = names_of(table)
+            connection.execute(f"create table plain_{table} ({', '.join(columns)})")
+            marks = ", ".join("?" * len(columns))
+            values = [[getattr(row, name) for name in columns] for row in rows]
+            connection.executemany(f"insert into plain_{table} values ({marks})", values)
+        connection.execute("create table wish (least)")
+        connection.execute("insert into wish values (0.3), (0.62), (null), ('0.4'), (-1), (7), (x'30')")
+        yield connection
+        connection.close()
+
+
+def names_of(table):
+    first = ("a", "b") if table in ("doc_pairs", "doc_containments") else ("key", "id")
+    if table == "doc_near":
+        return (*first, "distance")
+    return (*first, "score", *MEASURES) if table == "doc_search" else (*first, *MEASURES)
+
+
+def answers(db, table, rest, before="", rows="t.*"):
+    """The rows of a statement about a table function, and of the same statement about the plain table."""
+    found = []
+    for of in (table + ARGUMENTS.get(table, ""), f"plain_{table}"):
+        sql = f"select {rows} from {before} {of} as t {rest}"
+        found.append(sorted(db.execute(sql, (QUERY,) if "?1" in sql else ()), key=repr))
+    return found
+
+
+def comparison(rng, db, table):
+    """A random condition that compares one of the numbers."""
+    column = rng.choice(NUMBERS[table])
+    ((known,),) = db.execute(f"select {column} from plain_{table} order by random() limit 1")
+    some = [known, known, round(rng.random(), 2), rng.randint(0, 30), -1, 0, 0.0, 2, 1e300, -1e300]
+    value = rng.choice([*map(repr, some), "'0.5'", "null", "x'30'", f"{known!r} + 0"])
+    other = rng.choice(some[:3])
+    return rng.choice(
+        [
+            *(f"{column} {sign} {value}" for sign in (">=", ">", "<=", "<", "=", "<>", "is")),
+            f"{value} <= {column}",
+            f"{column} between {value} and {other!r}",
+            f"{column} in ({value}, {other!r})",
+            f"{column} >= {value} and {column} > {other!r}",
+            f"{column} > (select {value})",
+        ]
+    )
+
+
+@pytest.mark.parametrize("table", NUMBERS)
+@pytest.mark.parametrize("seed", range(60))
+def test_a_statement_with_a_comparison_gives_the_rows_of_a_plain_table(db, table, seed):
+    rng = random.Random(f"{table} {seed}")
+    glue = rng.choice([" and ", " and ", " or "])
+    conditions = [comparison(rng, db, table) for _ in range(rng.randint(1, 3))]
+    if glue == " and " and rng.random() < 0.3:
+        conditions.append(f"{names_of(table)[0]} > '00{rng.randint(0, 9)}'")
+    tail = rng.choice(["", "", "order by 1, 2", f"order by t.{NUMBERS[table][0]} desc, 1, 2 limit 5"])
+    found, expected = answers(db, table, f"where {glue.join(conditions)} {tail}")
+    assert found == expected, conditions
+
+
+@pytest.mark.parametrize("table", NUMBERS)
+def test_a_limit_can_come_from_another_table_in_any_order_of_the_join(db, table):
+    sign = "<=" if table == "doc_near" else ">="
+    for column in NUMBERS[table]:
+        for rest in [
+            f"where t.{column} {sign} wish.least",
+            f"where t.{column} = wish.least or t.{column} {sign} wish.least * 20",
+            f"where t.{column} > (select min(least) from wish)",
+        ]:
+            for before in ("wish,", "wish cross join"):
+                found, expected = answers(db, table, rest, before, "*")
+                assert found == expected, (rest, before)
+        rest = f"left join wish on t.{column} = least where t.{column} {sign} 0.3"
+        found, expected = answers(db, table, rest)
+        assert found == expected
+        found, expected = answers(db, table, f"on t.{column} {sign} wish.least", "wish left join", "*")
+        assert found == expected
+
+
+@pytest.mark.parametrize("table", NUMBERS)
+def test_without_a_comparison_the_default_is_the_threshold(db, table):
+    first = names_of(table)[0]
+    default = DEFAULTS[table]
+    ((everything,),) = db.execute(f"select count(*) from plain_{table}")
+    for condition in ["1", f"{first} > '005'", f"{first} <> 'x' and {NUMBERS[table][0]} is not null"]:
+        found = answers(db, table, f"where {condition}")[0]
+        assert found == answers(db, table, f"where {condition} and {default}")[1]
+        assert len(found) < everything or table == "doc_search"
+
+
+@pytest.mark.parametrize("table", ["doc_pairs", "doc_containments"])
+def test_each_part_of_an_or_is_a_question_of_its_own(db, table):
+    for part in ["resemblance >= 0.2", "containment > 0.3", "resemblance < 0.3"]:
+        found, _ = answers(db, table, f"where {part} or a = '003'")
+        assert found == answers(db, table, f"where {part} or a = '003' and {DEFAULTS[table]}")[1]
+
+
+def test_an_argument_is_the_threshold_and_conditions_select_from_its_rows(db):
+    for call, condition, plain in [
+        ("doc_similar(?1, 0.5)", "resemblance >= 0.2", "resemblance >= 0.5"),
+        ("doc_similar(?1, 0.2)", "resemblance >= 0.5", "resemblance >= 0.5"),
+        ("doc_similar(?1, 0.5)", "containment < 0.9", "resemblance >= 0.5 and containment < 0.9"),
+        ("doc_near(?1, 20)", "distance <= 25", "distance <= 20"),
+        ("doc_near(?1, 30)", "distance < 25.5", "distance <= 25"),
+        ("doc_near(?1, 30)", "distance < 0", "0"),
+        ("doc_search(?1, null, null, 0.3)", "containment >= 0.1", "containment >= 0.3"),
+        ("doc_pairs(0.4)", "resemblance >= 0.2 and a < '02'", "resemblance >= 0.4 and a < '02'"),
+        ("doc_pairs(0.4)", "containment >= 0.9", "resemblance >= 0.4 and containment >= 0.9"),
+        (
+            "doc_pairs(null, 0.4)",
+            "resemblance >= 0.1",
+            "max(containment, reverse_containment) >= 0.4 and resemblance >= 0.1",
+        ),
+        ("doc_containments(0.4)", "containment > 0.2", "containment >= 0.4"),
+    ]:
+        table = call.partition("(")[0]
+        bindings = (QUERY,) if "?1" in call else ()
+        found = db.execute(f"select * from {call} where {condition}", bindings).fetchall()
+        expected = db.execute(f"select * from plain_{table} where {plain}").fetchall()
+        assert sorted(found, key=repr) == sorted(expected, key=repr), call
+
+
+def test_clusters_are_those_of_the_argument_the_limit_or_the_default(db):
+    of_call = "select * from doc_clusters({}) where {}"
+
+    def clusters(threshold, condition="1"):
+        return db.execute(of_call.format(threshold, condition)).fetchall()
+
+    different = [clusters(threshold) for threshold in (0.2, 0.5, 0.8)]
+    assert len({str(rows) for rows in different}) == 3
+    assert clusters("", "resemblance >= 0.2") == clusters(0.2)
+    assert clusters("", "resemblance > 0.2 and resemblance >= 0.5") == clusters(0.5)
+    assert clusters("", "resemblance < 0.9") == [row for row in clusters(0.8) if row[4] < 0.9]
+    assert clusters(0.2, "resemblance >= 0.5") == [row for row in clusters(0.2) if row[4] >= 0.5]
+    joined = "select t.* from doc_clusters t join (values (0.2)) v on t.resemblance >= v.column1"
+    assert db.execute(joined).fetchall() == clusters(0.2)
+
+
+def test_pairs_are_joined_by_the_measure_that_has_the_limit():
+    pairs = Thresholds(
+        (Bound("resemblance", "r", ANY_SHARE), Bound("containment", "c", ANY_SHARE)), only_one=True
+    )
+    assert pairs.set_by({}, {"containment": [0.5]}, compared=True) == {"c": 0.5}
+    assert pairs.set_by({}, {"containment": [0.5], "resemblance": [0.3]}, compared=True) == {"r": 0.3}
+    assert pairs.set_by({}, {"containment": [0.5], "resemblance": [0]}, compared=True) == {"c": 0.5}
+    assert pairs.set_by({"c": 0.2}, {"resemblance": [0.3]}, compared=True) == {}
+    assert pairs.set_by({"c": 0.2}, {"containment": [0.3]}, compared=True) == {"c": 0.3}
+    assert pairs.set_by({"c": "x"}, {"containment": [0.3]}, compared=True) == {}
