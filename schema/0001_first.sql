@@ -145,7 +145,8 @@ create table file (
                                     -- leave it the same
     device integer not null,        -- 64 bits stored as a signed integer
     inode integer not null,         -- 64 bits stored as a signed integer
-    kind text not null,             -- 'text': the file has a document; 'binary': it has none
+    kind text not null,             -- 'text': the file has a document; 'undetected': it is text, but its encoding was
+                                    -- not detected, and it has no document; 'binary': any other file
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;

@@ -40,6 +40,11 @@ INSIDE = {
     "kernels.study": [
         {"compressed", "group_sizes", "sample_estimators", "selections", "weighted_simhash"},
     ],
+    "frontends": [
+        {"letter_pairs"},
+        {"detection"},
+        {"text"},
+    ],
     "reading": [
         {"protocol", "slicing", "code_points", "english"},
         {"canonical_text"},

@@ -62,7 +62,7 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 @encoding_option
 @index_option
 @form_options
-@verbose_option("List the files that could not be read, and guessed encodings.")
+@verbose_option("List the files that could not be read, and guessed or unknown encodings.")
 def dups_command(
     paths: tuple[str, ...],
     kinds: tuple[str, ...],

@@ -28,7 +28,7 @@ from docindex.opening import open as open_index
 @selection_options
 @encoding_option
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
-@verbose_option("List the files that could not be read, and guessed encodings.")
+@verbose_option("List the files that could not be read, and guessed or unknown encodings.")
 @index_option
 @form_options
 def scan_command(

@@ -8,7 +8,7 @@ from typing import Any
 
 from docindex import folders
 from docindex.cli.output import progress, remark
-from docindex.cli.text_input import remark_on_guess
+from docindex.cli.text_input import remark_on_guess, remark_on_undetected
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
 from docindex.index.writer import Index
@@ -26,7 +26,7 @@ def scan_with_progress(
     verbose: bool,
     reread: bool = True,
 ) -> folders.Scan:
-    """Scan some roots; with `verbose`, guessed encodings are named on stderr.
+    """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr.
 
     With an encoding, `reread` says whether unchanged texts are read again.
     """
@@ -37,6 +37,8 @@ def scan_with_progress(
     if verbose:
         for key, guessed in result.guessed.items():
             remark_on_guess(display_path(key), guessed)
+        for key in result.undetected:
+            remark_on_undetected(display_path(key))
     return result
 
 
@@ -55,6 +57,7 @@ def scan_record(result: folders.Scan) -> dict[str, Any]:
     return {
         **{name: getattr(result, name) for name in _COUNTS},
         "skipped": dict(sorted(result.skipped.items())),
+        "undetected": list(result.undetected),
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
@@ -70,6 +73,11 @@ def scan_text(result: folders.Scan, *, verbose: bool) -> str:
     if result.skipped:
         skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(result.skipped.items()))
         lines.append(f"left out: {skipped}")
+    if result.undetected:
+        lines.append(
+            f"of the other, {several(len(result.undetected), 'text')} in an encoding that is not known; "
+            f"--encoding reads them{'' if verbose else ', --verbose lists them'}"
+        )
     if verbose:
         lines += [f"  {display_path(file.key)}: {file.reason}" for file in result.failed]
     elif result.failed:

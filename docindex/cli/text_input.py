@@ -31,6 +31,10 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
     if content.text is None:
         if content.status.st_size > LARGEST_TEXT:
             raise UnreadableFile(f"{name} is too large; a text file has at most {size(LARGEST_TEXT)}", name)
+        if content.is_undetected:
+            raise UnreadableFile(
+                f"{name} is not UTF-8, and no other encoding is certain enough; give its --encoding", name
+            )
         raise UnreadableFile(f"{name} is not text; name a text file, or give its --encoding", name)
     if verbose and content.guessed:
         remark_on_guess(name, content.encoding)
@@ -50,6 +54,11 @@ def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:
     if verbose and decoded.guessed:
         remark_on_guess("standard input", decoded.encoding)
     return decoded.text
+
+
+def remark_on_undetected(name: str) -> None:
+    """Say on stderr that the encoding of a file was not detected."""
+    remark(f"docindex: the encoding of {one_line(name)} is not known, so it has no text; --encoding sets it")
 
 
 def remark_on_guess(name: str, encoding: str | None) -> None:

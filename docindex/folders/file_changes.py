@@ -6,7 +6,7 @@ unchanged if its time is too recent to trust.
 
 from docindex.folders.file_reader import FileContent, NotReadable, digest_of
 from docindex.folders.walk import WalkedFile
-from docindex.storage.file_rows import BINARY, TEXT, Tracked
+from docindex.storage.file_rows import BINARY, TEXT, UNDETECTED, Tracked
 
 # A file that is changed twice within two seconds may keep its size and time, because some file systems store
 # times in steps of two seconds. The next scan reads such a file again.
@@ -25,9 +25,15 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
         mtime_ns=status.st_mtime_ns if began_ns - status.st_mtime_ns > _SETTLED_NS else -1,
         device=status.st_dev,
         inode=status.st_ino,
-        kind=BINARY if content.text is None else TEXT,
+        kind=_kind(content),
         digest=content.digest,
     )
+
+
+def _kind(content: FileContent) -> str:
+    if content.is_undetected:
+        return UNDETECTED
+    return BINARY if content.text is None else TEXT
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import xxhash
 
 from docindex.folders.system import NO_FOLLOW, READ_FLAGS, open_file
-from docindex.frontends.text import decode, looks_binary
+from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
 
 _HEAD = 1 << 14
 """Bytes that are read to find out whether a file is binary."""
@@ -41,13 +41,15 @@ class FileContent:
 
     status: os.stat_result
     text: str | None
-    """None for a binary file."""
+    """None for a binary file, and for text in an encoding that is not detected."""
     digest: bytes | None
     """The xxh3-128 of its bytes; None if only its first bytes were read."""
     encoding: str | None = None
-    """The encoding of the text; None for a binary file."""
+    """The encoding of the text; None if there is no text."""
     guessed: bool = False
     """Whether the encoding is uncertain: nothing in the file confirms it, and the caller did not force it."""
+    is_undetected: bool = False
+    """Whether the file seems to be text, but its encoding is not detected."""
 
 
 def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | None = None) -> FileContent:
@@ -70,6 +72,8 @@ def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | Non
     digest = xxhash.xxh3_128_digest(data)
     try:
         decoded = decode(data, encoding)
+    except UndetectedEncoding:
+        return FileContent(before, None, digest, is_undetected=True)
     except ValueError as error:
         raise NotReadable(str(error)) from error
     if decoded is None:

@@ -21,7 +21,7 @@ from docindex.folders.path_keys import key_of
 from docindex.folders.walk import FolderProgress, Skipped, WalkedFile, WalkOptions, walk_files
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.file_rows import TEXT, Tracked
+from docindex.storage.file_rows import BINARY, TEXT, UNDETECTED, Tracked
 
 T = TypeVar("T")
 
@@ -59,15 +59,18 @@ class ScanTally:
     bytes_read: int = 0
     skipped: Skipped = dataclasses.field(default_factory=Skipped)
     guessed: dict[str, str] = dataclasses.field(default_factory=dict)
+    undetected: list[str] = dataclasses.field(default_factory=list)
     seen: set[str] = dataclasses.field(default_factory=set)
 
-    def count(self, kind: str, size: int) -> None:
+    def count(self, file: Tracked) -> None:
         """Count a file that exists."""
-        self.bytes += size
-        if kind == TEXT:
+        self.bytes += file.size
+        if file.kind == TEXT:
             self.texts += 1
         else:
             self.binaries += 1
+        if file.kind == UNDETECTED:
+            self.undetected.append(file.key)
 
 
 class RootScan:
@@ -125,7 +128,7 @@ class RootScan:
             self._tally.seen.add(key)
             if known is not None and is_unchanged(known, found) and not self._rereads(known):
                 self._tally.unchanged += 1
-                self._tally.count(known.kind, known.size)
+                self._tally.count(known)
             else:
                 new.append(found)
             self._check_cancelled()
@@ -156,11 +159,13 @@ class RootScan:
         done: set[str] = set()
         for batch in _batches_of(list(moves.values())):
             done |= self._index.files.move(batch)
-        for old in done:
-            self._tally.moved += 1
-            file = gone.pop(old)
-            self._tally.count(file.kind, file.size)
         renamed = {key: file for key, (old, file) in moves.items() if old in done}
+        for old in done:
+            gone.pop(old)
+        for file in renamed.values():
+            self._tally.moved += 1
+            if not self._rereads(file):
+                self._tally.count(file)
         self._moved.update(renamed)
         self._known.update(renamed)
         keyed = ((found, renamed.get(key_of(found.path))) for found in new)
@@ -183,7 +188,7 @@ class RootScan:
                 and is_same_file(before[-1], found)
             ):
                 file = before.pop()
-                digest = file.digest if file.kind == TEXT else None
+                digest = None if file.kind == BINARY else file.digest
                 moves[key] = file.key, file._replace(key=key, digest=digest)
         return moves
 
@@ -226,7 +231,7 @@ class RootScan:
                 self._tally.changed += 1
             else:
                 self._tally.unchanged += 1
-            self._tally.count(file.kind, file.size)
+        self._tally.count(file)
         self._tally.bytes_read += file.size if content.digest else 0
         if content.guessed and content.encoding is not None:
             self._tally.guessed[file.key] = content.encoding
@@ -286,8 +291,8 @@ class RootScan:
             self._tally.removed += len(batch)
 
     def _rereads(self, file: Tracked) -> bool:
-        """Whether a known file is read even if it is unchanged."""
-        return self._reading.rereads and file.kind == TEXT
+        """Whether a known file is read even if it is unchanged: text, if an encoding is forced."""
+        return self._reading.rereads and file.kind in (TEXT, UNDETECTED)
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

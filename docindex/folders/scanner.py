@@ -41,6 +41,9 @@ class Scan:
     """The files and folders that could not be read; the next scan tries them again."""
     guessed: Mapping[str, str]
     """The encoding of each text that this scan read with a guessed encoding, by key."""
+    undetected: tuple[str, ...]
+    """The files that seem to be text, but in an encoding that was not detected, by key. They are recorded as
+    other files are, and have no document. A scan with `encoding` reads them."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -123,5 +126,6 @@ def _result(tally: ScanTally) -> Scan:
         skipped=dict(tally.skipped.counts),
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
+        undetected=tuple(sorted(tally.undetected)),
         seen=tally.seen,
     )

@@ -1,25 +1,43 @@
-"""Decode the bytes of a plain text file: UTF-8, UTF-16, Windows-1252, or an encoding that the caller forces.
+"""Decode the bytes of a plain text file: UTF-8, UTF-16, the encodings of many scripts, or one that is forced.
 
 In: the bytes of a file or a pipe. Out: the text, the name of its encoding, and whether that encoding is
 only a guess; or None for bytes that are not text. Every command reads text through this module, so that
-all of them give the same text for the same file. Must never open a file.
+all of them give the same text for the same file. Must never open a file, nor give a text in an encoding that
+is only one of several that fit.
 """
 
 import codecs
 import dataclasses
+import re
+
+from docindex.frontends.detection import detect, read_strictly
 
 _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: ("utf-8-sig", "utf-8"),
+    codecs.BOM_UTF32_LE: ("utf-32", "utf-32"),  # begins with the mark of UTF-16
+    codecs.BOM_UTF32_BE: ("utf-32", "utf-32"),
     codecs.BOM_UTF16_LE: ("utf-16", "utf-16"),
     codecs.BOM_UTF16_BE: ("utf-16", "utf-16"),
 }
 """For each byte order mark: the codec that removes the mark, and the name of the encoding."""
 
-# Control bytes that text files do not contain. Tabs, line ends, form feeds and escape sequences do occur
+# Control characters that text files do not contain. Tabs, line ends, form feeds and escape sequences do occur
 # in old text files.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_CONTROL = re.compile(f"[{re.escape(_CONTROLS.decode())}]")
 
-_GUESS = "windows-1252"
+_JAPANESE_ESCAPES = (b"\x1b$B", b"\x1b$@")
+"""The sequences that begin Japanese in ISO-2022-JP, all of whose bytes are ASCII."""
+
+_NOT_ASCII = bytes(range(128, 256))
+
+_FEW_ERRORS = 20
+"""A text is UTF-8 with errors if it has so many characters outside ASCII for each error: for example a change
+log with one line in another encoding, or a file that was cut off inside a character."""
+
+
+class UndetectedEncoding(ValueError):
+    """The bytes seem to be text, but its encoding cannot be detected."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,9 +54,9 @@ class Decoded:
 def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
     """The text of some bytes, or None if they are not text.
 
-    Without `encoding`: UTF-8 with or without a byte order mark, UTF-16 with one, otherwise Windows-1252
-    as a guess. Without a byte order mark, bytes with control characters that text files do not contain are
-    not text.
+    Without `encoding`: UTF-8 with or without a byte order mark, UTF-16 and UTF-32 with one, otherwise the
+    encoding that `docindex.frontends.detection` finds, as a guess. Bytes with control characters that text
+    files do not contain are not text. `UndetectedEncoding` if no encoding is likely enough.
 
     With `encoding`: that encoding, strictly, without a leading byte order mark. Bytes that decode to a NUL
     are not text: a scan with a forced encoding must still skip images and programs. `ValueError` if Python
@@ -50,6 +68,9 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
     Decoded(text='Größe', encoding='windows-1252', guessed=True)
     >>> decode("Größe".encode("cp850"), "cp850").text
     'Größe'
+    >>> decode("Größe".encode("cp850"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    docindex.frontends.text.UndetectedEncoding: the bytes are not UTF-8, ...
     >>> decode(b"PNG" + bytes(9)) is None
     True
     """
@@ -58,16 +79,17 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
     for mark, (codec, name) in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
             try:
-                return Decoded(data.decode(codec), name, guessed=False)
+                text = data.decode(codec)
             except UnicodeDecodeError:
-                break
+                continue
+            return None if _CONTROL.search(text) else Decoded(text, name, guessed=False)
     if len(data.translate(None, _CONTROLS)) < len(data):
         return None
     try:
-        return Decoded(data.decode("utf-8"), "utf-8", guessed=False)
+        text = data.decode("utf-8")
     except UnicodeDecodeError:
-        # Windows-1252 leaves five bytes undefined: they become U+FFFD.
-        return Decoded(data.decode(_GUESS, "replace"), _GUESS, guessed=True)
+        return _decode_detected(data)
+    return _decode_escaped(data) or Decoded(text, "utf-8", guessed=False)
 
 
 def looks_binary(head: bytes, encoding: str | None = None) -> bool:
@@ -116,3 +138,29 @@ def _decode_forced(data: bytes, encoding: str) -> Decoded | None:
             "give the encoding that they were written in, or give no encoding to detect it"
         ) from error
     return None if "\0" in text else Decoded(text.removeprefix("\ufeff"), name, guessed=False)
+
+
+def _decode_escaped(data: bytes) -> Decoded | None:
+    """Japanese in ISO-2022-JP; None for any other text."""
+    if not any(escape in data for escape in _JAPANESE_ESCAPES):
+        return None
+    try:
+        return Decoded(data.decode("iso2022_jp"), "iso2022_jp", guessed=True)
+    except UnicodeDecodeError:  # the escape sequences of a terminal
+        return None
+
+
+def _decode_detected(data: bytes) -> Decoded:
+    """Text that is not UTF-8, or is UTF-8 with few errors."""
+    text = data.decode("utf-8", "replace")
+    errors = text.count("\ufffd")
+    if _FEW_ERRORS * errors <= len(text) - len(data.translate(None, _NOT_ASCII)) - errors:
+        return Decoded(text, "utf-8", guessed=True)
+    found = detect(data)
+    read = None if found is None else read_strictly(data, found)
+    if found is None or read is None:
+        raise UndetectedEncoding(
+            "the bytes are not UTF-8, and no other encoding is certain enough; "
+            "give the encoding that they were written in"
+        )
+    return Decoded(read, found, guessed=True)

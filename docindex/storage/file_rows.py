@@ -17,7 +17,7 @@ _UNDER = f"{FILE.select} where key = ?1 or (key >= ?2 and key < ?3) order by key
 _BITS = (1 << 64) - 1
 
 
-TEXT, BINARY = "text", "binary"
+TEXT, BINARY, UNDETECTED = "text", "binary", "undetected"
 
 
 class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
@@ -31,7 +31,8 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     device: int
     inode: int
     kind: str
-    """"text" for a file that has a document, "binary" for any other."""
+    """"text" for a file that has a document, "undetected" for text in an encoding that was not detected, and
+    "binary" for any other file."""
     digest: bytes | None
     """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""
 

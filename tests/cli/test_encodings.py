@@ -32,6 +32,7 @@ ENCODINGS = {
     "utf-8": (TEXT.encode(), None),
     "utf-8 with a mark": (TEXT.encode("utf-8-sig"), None),
     "utf-16": (TEXT.encode("utf-16"), None),
+    "utf-32": (TEXT.encode("utf-32"), None),
     "latin-1": (TEXT.encode("latin-1"), "windows-1252"),
 }
 """The bytes of a file, and the encoding that is guessed."""
@@ -101,7 +102,8 @@ def test_a_forced_encoding_is_used_and_is_no_guess(capsys, name):
 def test_a_forced_encoding_replaces_a_guess_even_if_the_file_is_unchanged(capsys, name):
     Path("file").write_bytes(TEXT.encode("cp850"))
     os.utime("file", ns=(10**18, 10**18))
-    assert "file was read as windows-1252, which is a guess" in run(capsys, name, "-v", "file")[2]
+    assert "file was read as cp850, which is a guess" in run(capsys, name, "-v", "file")[2]
+    run(capsys, name, "--encoding", "latin-1", "file")
     _, out, err = run(capsys, name, "--encoding", "cp850", "file")
     assert "0 new, 1 changed, 0 moved, 0 gone, 0 unchanged\n" in out + err
     assert text_that_was_read(name, out) == TEXT
@@ -115,6 +117,31 @@ def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
         "",
         "docindex: file is not text; name a text file, or give its --encoding\n",
     )
+
+
+@pytest.mark.parametrize("name", READ_BY_NAME)
+def test_a_file_in_an_unknown_encoding_is_refused_in_one_sentence(capsys, name):
+    Path("file").write_bytes(b"\xe4\xf6\n")
+    assert run(capsys, *COMMANDS[name], "file") == (
+        3,
+        "",
+        "docindex: file is not UTF-8, and no other encoding is certain enough; give its --encoding\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["scan", "dups"])
+def test_a_scan_counts_the_files_in_an_unknown_encoding_and_names_them_with_verbose(capsys, name):
+    Path("file").write_bytes(b"\xe4\xf6\n")
+    count = "of the other, 1 text in an encoding that is not known; --encoding reads them"
+    line = "docindex: the encoding of file is not known, so it has no text; --encoding sets it\n"
+    _, out, err = run(capsys, name, "file")
+    assert count + ", --verbose lists them\n" in out + err
+    assert line not in err
+    _, out, err = run(capsys, name, "--verbose", "file")
+    assert count + "\n" in out + err
+    assert err.count(line) == 1
+    if name == "scan":
+        assert json.loads(run(capsys, name, "--json", "file")[1])["undetected"] == [str(Path.cwd() / "file")]
 
 
 @pytest.mark.parametrize("name", ["scan", "dups"])
@@ -160,6 +187,10 @@ def test_a_pipe_is_read_as_files_are(capsys, monkeypatch, name):
         _, out, err = run(capsys, name, "--json", "-v", "-")
         assert text_that_was_read(name, out) == TEXT
         assert ("standard input was read as windows-1252, which is a guess" in err) == bool(guess)
+    piped(b"\xe4\xf6")
+    code, _, err = run(capsys, name, "-")
+    assert (code, err.count("\n")) == (3, 1)
+    assert err.startswith("docindex: standard input cannot be read: the bytes are not UTF-8, and no other")
     piped(b"\x89PNG\0")
     assert run(capsys, name, "-") == (
         3, "", "docindex: standard input is not text; pipe text into the command\n",

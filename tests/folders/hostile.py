@@ -17,7 +17,7 @@ def make(root):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
             file.write(TEXT.encode() + name if data is None else data)
-        wanted[path] = "binary" if data is not None and data.startswith(b"\x7fELF") else "text"
+        wanted[path] = {b"\x7fELF": "binary", b"\xe4\xf6": "undetected"}.get((data or b"")[:4], "text")
         return path
 
     def skip(reason, count=1):
@@ -25,7 +25,8 @@ def make(root):
 
     put(b"plain.txt")
     put(b"empty.txt", b"")
-    put(b"not \xff\xfe utf-8 \x80")
+    put(b"not \xff\xfe utf-8 \x80", TEXT.encode())
+    put(b"cyrillic or thai", b"\xe4\xf6")
     put(rb"looks \x41 escaped")
     put(b"new\nline and 'quotes\" and \xe2\x80\xae turned")
     put(b"n" * 255)

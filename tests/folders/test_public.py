@@ -115,22 +115,51 @@ def test_a_forced_encoding_is_used_for_all_texts(index, home):
 
 def test_a_forced_encoding_is_used_for_unchanged_and_moved_texts_too(index, home):
     file, moved = home / "latin.txt", home / "moved.txt"
-    file.write_bytes("Größe".encode("cp1251", "replace") + b"\xe4\xf6")
+    file.write_bytes("größer ".encode("cp1251", "replace") + b"f\xfcr H\xf6he und L\xe4nge, \xfcber")
     os.utime(file, ns=(OLD_NS, OLD_NS))
     assert folders.scan(index, [home]).guessed == {str(file): "windows-1252"}
-    assert index.text(str(file)).endswith("äö")
+    assert index.text(str(file)).endswith("für Höhe und Länge, über")
     (home / "wide.txt").unlink()
     seen = folders.scan(index, [home], encoding="cp1251", reread=False)
     assert (seen.changes, seen.bytes_read) == (1, 0)
     seen = folders.scan(index, [home], encoding="cp1251")
     assert (seen.changed, seen.unchanged, seen.files) == (1, 7, 8)
-    assert index.text(str(file)).endswith("дц")
+    assert index.text(str(file)).endswith("Lдnge, ьber")
     assert folders.scan(index, [home]).unchanged == 8
     file.rename(moved)
     index.add(str(home / "part.txt"), index.text(str(home / "part.txt")), meta="kept")
     seen = folders.scan(index, [home], encoding="latin-1")
     assert (seen.moved, seen.added, seen.removed, seen.changed, seen.files) == (1, 0, 0, 0, 8)
-    assert (index.text(str(moved))[-2:], index.meta(str(home / "part.txt"))) == ("äö", "kept")
+    assert (index.text(str(moved))[-4:], index.meta(str(home / "part.txt"))) == ("über", "kept")
+
+
+def test_text_in_an_unknown_encoding_is_named_and_compared_as_bytes_until_it_is_forced(index, tmp_path):
+    files = [tmp_path / name for name in ("a", "b", "moved")]
+    for file in files[:2]:
+        file.write_bytes("ÄÖÜ ä ö ü".encode("cp850"))
+        os.utime(file, ns=(OLD_NS, OLD_NS))
+    for scanned in range(2):
+        seen = folders.scan(index, [tmp_path])
+        assert seen.undetected == (str(files[0]), str(files[1]))
+        assert (seen.texts, seen.binaries, seen.unchanged, len(index)) == (0, 2, 2 * scanned, 0)
+    (group,) = folders.find(index, [tmp_path], scan=seen).groups
+    assert (group.kind, names(group)) == ("exact", ["a", "b"])
+    files[1].rename(files[2])
+    seen = folders.scan(index, [tmp_path])
+    assert (seen.moved, seen.undetected) == (1, (str(files[0]), str(files[2])))
+    seen = folders.scan(index, [tmp_path], encoding="cp850")
+    assert (seen.changed, seen.texts, seen.undetected) == (2, 2, ())
+    assert index.text(str(files[2])) == "ÄÖÜ ä ö ü"
+    assert folders.scan(index, [tmp_path]).undetected == ()
+
+
+def test_a_moved_text_is_counted_once_when_an_encoding_is_forced(index, tmp_path):
+    (tmp_path / "a").write_bytes(b"\xe4\xf6")
+    os.utime(tmp_path / "a", ns=(OLD_NS, OLD_NS))
+    assert folders.scan(index, [tmp_path]).undetected == (str(tmp_path / "a"),)
+    (tmp_path / "a").rename(tmp_path / "b")
+    seen = folders.scan(index, [tmp_path], encoding="latin-1")
+    assert (seen.moved, seen.texts, seen.binaries, seen.undetected) == (1, 1, 0, ())
 
 
 def test_the_progress_of_a_scan_counts_files(index, home):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.frontends.text import Decoded, check_encoding, decode, looks_binary
+from docindex.frontends.text import Decoded, UndetectedEncoding, check_encoding, decode, looks_binary
 
 TEXT = "Größe: 25 µm"
 
@@ -19,12 +19,38 @@ TEXT = "Größe: 25 µm"
         (TEXT.encode("cp1252"), "windows-1252", True),
     ],
 )
-def test_the_encoding_of_a_text_is_detected_and_only_windows_1252_is_a_guess(data, encoding, guessed):
+def test_the_encoding_of_a_text_is_detected_and_is_a_guess_unless_the_bytes_confirm_it(
+    data, encoding, guessed
+):
     assert decode(data) == Decoded(TEXT, encoding, guessed)
 
 
-def test_bytes_that_windows_1252_leaves_undefined_become_replacement_characters():
-    assert decode(b"\xe9\x81").text == "é\ufffd"
+def test_text_that_is_utf_8_but_for_few_errors_is_read_as_utf_8_which_is_a_guess():
+    text = "Größe und Länge, Höhe und Tiefe: " * 11
+    assert decode(text.encode() + "ä".encode()[:1]) == Decoded(text + "\ufffd", "utf-8", guessed=True)
+    assert decode(text.encode() + b" Gr\xf6\xdfe").text == text + " Gr\ufffd\ufffde"
+    with pytest.raises(UndetectedEncoding):
+        decode("Größe".encode() * 9 + "für".encode("latin-1") * 9)
+
+
+def test_text_in_an_encoding_that_is_not_certain_is_refused():
+    for data in (b"\xe4\xf6", b"\xe9\x81", bytes(range(128, 256)), "ÄÖÜ ä ö ü".encode("cp850")):
+        with pytest.raises(UndetectedEncoding, match="give the encoding that they were written in"):
+            decode(data)
+
+
+def test_japanese_in_escape_sequences_is_read_and_the_sequences_of_a_terminal_stay_as_they_are():
+    text = "これは日本語の文章です。"
+    assert decode(text.encode("iso2022_jp")) == Decoded(text, "iso2022_jp", guessed=True)
+    assert decode(b"\x1b$Bplain text\n") == Decoded("\x1b$Bplain text\n", "utf-8", guessed=False)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_bytes_with_control_characters_after_a_byte_order_mark_are_not_text(encoding):
+    assert decode("plain\n".encode(encoding)).text == "plain\n"
+    for control in "\0\1\b\x1f":
+        assert decode(f"PNG{control}".encode(encoding)) is None
+    assert decode(codecs.BOM_UTF16_LE + bytes(10)) is None
 
 
 @pytest.mark.parametrize("data", [b"PNG\0", b"\x01abc", b"\xff\xfea\0b", b"\x7fELF\x02"])
