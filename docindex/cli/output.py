@@ -90,8 +90,12 @@ def progress(label: str, *, of_bytes: bool = False) -> Iterator[Callable[[int, i
 
 def _bytes_of(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
-    piece = error.object[error.start : error.end].encode("utf-8", "surrogateescape")
-    return "".join(f"\\x{byte:02x}" for byte in piece), error.end
+    piece = error.object[error.start : error.end]
+    try:
+        coded = piece.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # a lone surrogate that stands for no byte of a file name
+        coded = piece.encode("utf-8", "surrogatepass")
+    return "".join(f"\\x{byte:02x}" for byte in coded), error.end
 
 
 _AS_BYTES = "docindex.bytes"

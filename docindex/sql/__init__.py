@@ -270,9 +270,10 @@ doc_index
 
     The documents of the main database. You can insert, update and delete them. The columns to set
     are `key`, `text` and the optional `meta`, which is JSON; the index chooses `id`. `text` is
-    NULL if the text is not stored. `insert or replace` and the other conflict clauses work as
-    usual; `returning` and upsert do not work. Changes belong to the transaction of the connection.
-    Only on apsw, and only if no index was given to `register`.
+    NULL if the text is not stored. It shows a lone surrogate, which SQLite cannot pass on, as
+    U+FFFD; an update with `text = text` keeps the surrogate. `insert or replace` and the other
+    conflict clauses work as usual; `returning` and upsert do not work. Changes belong to the
+    transaction of the connection. Only on apsw, and only if no index was given to `register`.
 
     >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
     [(1,)]

@@ -19,7 +19,7 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
-from docindex.sql.sql_values import Value, as_integer, errors_from, type_name
+from docindex.sql.sql_values import Value, as_integer, errors_from, type_name, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import content_writer, contents, host_connection, migrations
 from docindex.storage.content_writer import Incoming
@@ -127,7 +127,7 @@ class DocIndexTable:
             taken = key != before.key and id_of(db, key) is not None
         if taken and self._ignores_taken(key):
             return
-        changed = fields[_TEXT] is not apsw.no_change
+        changed = fields[_TEXT] is not apsw.no_change and not self._is_shown(row, fields[_TEXT])
         document = _changed_document(before, key, fields)
         with place.transactions.writing() as db:
             if taken:
@@ -135,6 +135,19 @@ class DocIndexTable:
             content_writer.relabel(db, row, key, document.meta)
             if changed:
                 _put(db, place, document)
+
+    def _is_shown(self, row: int, text: Value) -> bool:
+        """Whether a text is what this table shows for a stored text with lone surrogates.
+
+        Then the stored text stays: an update that does not mean to change it must not lose the surrogates.
+        """
+        if not isinstance(text, str) or "\ufffd" not in text:
+            return False
+        try:
+            stored = full_text(self.located.reader, Id(row))
+        except TextNotKept:
+            return False
+        return stored != text and writable(stored) == text
 
     def UpdateDeleteRow(self, row: int) -> None:
         """Remove a document."""
@@ -193,7 +206,7 @@ class _Cursor:
         if number != _TEXT:
             return self._row.id
         try:
-            return full_text(self._table.located.reader, Id(self._row.id))
+            return writable(full_text(self._table.located.reader, Id(self._row.id)))
         except TextNotKept:
             return None
 

@@ -4,6 +4,8 @@ TEXT is a text; an INTEGER is the id of a document. Anything else is a `TypeErro
 the type. Must never read an index.
 """
 
+import re
+
 from docindex.query.resolve import Id, Text
 from docindex.storage.templates import UnknownTemplate
 
@@ -11,6 +13,18 @@ Value = None | int | float | str | bytes
 """A value that SQLite can pass to a function, or get from a function."""
 
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB", type(None): "NULL"}
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def writable(text: str) -> str:
+    r"""A text that SQLite can pass on: each lone surrogate becomes U+FFFD, so that all offsets stay the same.
+
+    >>> writable("a\ud800b") == "a\ufffdb"
+    True
+    """
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def type_name(value: Value) -> str:

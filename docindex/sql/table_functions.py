@@ -16,7 +16,7 @@ from docindex.query.fingerprint_positions import SHIFT
 from docindex.query.resolve import Id
 from docindex.sql.parameters import options_in_json, python_arguments
 from docindex.sql.sources import IndexSource, full_text
-from docindex.sql.sql_values import Value, schema_name, text_or_id
+from docindex.sql.sql_values import Value, schema_name, text_or_id, writable
 from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
 
 Row = tuple[Any, ...]
@@ -119,7 +119,7 @@ def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
     for p in reader.compare(query_a, query_b).passages:
         yield (
             *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
-            text[p.query_start : p.query_end],
+            writable(text[p.query_start : p.query_end]),
         )
 
 

@@ -21,6 +21,7 @@ from docindex.sketching.text_parts import source_of
 from docindex.storage.batch_rows import PART_BITS, gap_type
 from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import DOCUMENT, DocumentRow
+from docindex.storage.values import encodes
 
 PARTS = "id between ? and ?"
 """The condition that a row of `fingerprint` or `text` belongs to a content; `part_ids` gives its bindings."""
@@ -176,7 +177,12 @@ def words_hash_of(db: apsw.Connection, content: int) -> bytes:
 
 def to_json(meta: Any) -> str | None:
     """The JSON of a document's meta; `TypeError` or `ValueError` for a value that JSON cannot express."""
-    return None if meta is None else json.dumps(meta, allow_nan=False, separators=(",", ":"))
+    if meta is None:
+        return None
+    written = json.dumps(meta, allow_nan=False, separators=(",", ":"))
+    if "\\ud" in written and not encodes(json.dumps(meta, ensure_ascii=False)):
+        raise ValueError("it has a lone surrogate, which SQL cannot read; replace or escape it")
+    return written
 
 
 def from_json(meta: str | None) -> Any:

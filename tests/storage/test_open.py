@@ -479,7 +479,7 @@ def test_meta_that_json_cannot_express_is_refused_with_the_key(meta, error, made
 
 
 def test_meta_is_read_back_unchanged(path):
-    metas = [None, 0, False, "", [], {}, {"ü": [1.5, None, "漢\ud800\0"]}, "x" * 100_000, 2**70]
+    metas = [None, 0, False, "", [], {}, {"ü": [1.5, None, "漢\0"]}, "x" * 100_000, 2**70]
     with docindex.open(path) as index:
         index.add_many([(str(n), "text", meta) for n, meta in enumerate(metas)])
         assert [index.meta(str(n)) for n in range(len(metas))] == metas
