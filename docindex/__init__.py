@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from docindex.query.search import Match
     from docindex.recipe import Recipe
     from docindex.sketching.sketches import Sketch
+    from docindex.sketching.word_weights import WordWeights
     from docindex.sql.register import register
     from docindex.storage.contents import Document
     from docindex.storage.maintenance import Stats
@@ -71,6 +72,7 @@ _HOMES = {
     "docindex.query.search": ("Match",),
     "docindex.recipe": ("Recipe",),
     "docindex.sketching.sketches": ("Sketch",),
+    "docindex.sketching.word_weights": ("WordWeights",),
     "docindex.sql.register": ("register",),
     "docindex.storage.contents": ("Document",),
     "docindex.storage.maintenance": ("Stats",),
@@ -115,6 +117,7 @@ __all__ = [
     "TextNotKept",
     "UnreadableFile",
     "UnsupportedPlatform",
+    "WordWeights",
     "__version__",
     "containment",
     "distance",

@@ -37,7 +37,8 @@ create table content (
     shingles integer not null,      -- number of different shingles; an estimate above 2^20
     fingerprints integer not null,  -- number of fingerprints; a hash that occurs twice counts twice
     hashes integer not null,        -- number of different hashes of these fingerprints
-    simhash integer not null,       -- 64 bits stored as a signed integer: < and > mean nothing
+    simhash integer not null,       -- Charikar's simhash of the words and the pairs of neighbouring words, weighted by
+                                    -- how often they occur: 64 bits stored as a signed integer: < and > mean nothing
     slots blob not null,            -- the min-hash sketch: 4 bytes for each slot
     parts integer not null,         -- number of rows of the content in `text`; 0 if the text is not kept
     sum integer not null,

@@ -38,7 +38,7 @@ INSIDE = {
         {"study"},
     ],
     "kernels.study": [
-        {"compressed", "group_sizes", "sample_estimators", "selections", "weighted_simhash"},
+        {"compressed", "group_sizes", "sample_estimators", "selections"},
     ],
     "frontends": [
         {"letter_pairs"},
@@ -52,8 +52,8 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts"},
-        {"incremental", "worker_protocol"},
+        {"sketches", "tokens", "text_parts", "word_weights"},
+        {"incremental", "word_counts", "worker_protocol"},
         {"single_text", "sketcher"},
         {"workers"},
     ],
@@ -104,7 +104,7 @@ INSIDE = {
     ],
     "query": [
         {"argument_checks", "passages", "measures", "scope"},
-        {"resolve", "fingerprint_positions", "candidates", "search_options"},
+        {"resolve", "fingerprint_positions", "candidates", "search_options", "rarity"},
         {"search", "near", "compare", "overlap", "joined_pairs"},
         {"similar", "pair_join"},
         {"pairs", "clusters"},

@@ -14,15 +14,17 @@ from docindex.query.clusters import Cluster, Linkage, check_linkage, find_cluste
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
-from docindex.query.near import Neighbour, find_near
+from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
 from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
 from docindex.query.passages import Passage, align
+from docindex.query.rarity import weigh_words
 from docindex.query.resolve import Id, Query, kept_text, resolve
 from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions
 from docindex.query.similar import find_similar
 from docindex.recipe import Recipe
+from docindex.sketching.word_weights import WordWeights
 from docindex.storage import templates, user_sql
 from docindex.storage.connection import Connection, Transactions
 from docindex.storage.templates import Ignored
@@ -118,7 +120,9 @@ class IndexReader:
             asked = resolve(scope.db, query)
             return find_similar(scope, asked, min_resemblance, self._passage_finder(asked))
 
-    def near(self, query: str | int, distance: int = 3, *, where: Where | None = None) -> list[Neighbour]:
+    def near(
+        self, query: str | int, distance: int = DEFAULT_DISTANCE, *, where: Where | None = None
+    ) -> list[Neighbour]:
         """All documents whose simhash differs in at most `distance` bits, the nearest first.
 
         `query` is a text, a key, a `docindex.Id`, or a simhash value.
@@ -132,7 +136,7 @@ class IndexReader:
         return self.near_many([query], distance, where=where)[0]
 
     def near_many(
-        self, queries: Iterable[str | int], distance: int = 3, *, where: Where | None = None
+        self, queries: Iterable[str | int], distance: int = DEFAULT_DISTANCE, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
         """The result of `near` for each of many queries, much faster than query by query."""
         argument_checks.whole_number("distance", distance, least=0, most=63)
@@ -142,6 +146,25 @@ class IndexReader:
         asked = list(queries)
         with open_scope(self, where, boilerplate=False) as scope:
             return find_near(scope, asked, distance)
+
+    def word_weights(self, *, where: Where | None = None) -> WordWeights:
+        """How rare each word is among the texts of the index, for ``docindex.simhash(text, idf=...)``.
+
+        Counts the texts that are kept, each once, however many documents have it. Reads all of them, which
+        takes half a minute for each gigabyte. The simhash values in the index do not change.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     for name in ("cat", "ls", "tac"):
+        ...         index.add(name, f"NAME: {name}; see the user commands for more")
+        ...     weights = index.word_weights()
+        >>> texts = [f"NAME: {name}; see the user commands for more" for name in ("cat", "tac")]
+        >>> apart = docindex.distance(*(docindex.simhash(text) for text in texts))
+        >>> docindex.distance(*(docindex.simhash(text, idf=weights) for text in texts)) > apart
+        True
+        """
+        with open_scope(self, where, boilerplate=False) as scope:
+            return weigh_words(scope)
 
     def pairs(
         self,

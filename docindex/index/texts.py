@@ -4,19 +4,26 @@ Takes strings and an optional `Recipe`. Resemblance and containment are exact. M
 """
 
 import dataclasses
+import numbers
 import operator
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
+import xxhash
 
 from docindex.kernels import hamming
 from docindex.kernels.arrays import I64, U64
+from docindex.kernels.simhash_bits import simhash_of_features
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
-from docindex.sketching.single_text import shingle_set, text_fingerprints
+from docindex.sketching.single_text import shingle_set, simhash_of_text, text_fingerprints
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.sketches import Sketch
+from docindex.sketching.word_weights import WordWeights
+
+_GREATEST_WEIGHT = 1e100  # a sum of such weights is finite
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -109,14 +116,60 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
     return shared / (len(of_a) + len(of_b) - shared), shared / len(of_a), shared / len(of_b)
 
 
-def simhash(text: str, recipe: Recipe | None = None) -> int:
+def simhash(
+    text: str | None = None,
+    recipe: Recipe | None = None,
+    *,
+    features: Mapping[str, float] | None = None,
+    idf: WordWeights | None = None,
+) -> int:
     """The simhash of a text, a number of 64 bits. The simhash values of similar texts differ in few bits.
+
+    Its features are the words and the pairs of neighbouring words. A feature that occurs n times weighs
+    1 + ln n, and a pair one and a half times as much as a word.
+
+    With `idf`, which is the result of `Index.word_weights`, rare words weigh more. That tells texts apart
+    that share a template; similar texts then differ in up to 11 bits. Compare such a value only with others
+    of the same weights: the values in an index have none.
+
+    Instead of a text, you can give your own `features`, each with its weight above 0. Bit i of the simhash is
+    1 if the features that have bit i weigh more than the others, where a feature has the bits of the xxh3-64
+    of its UTF-8 (with seed 0). The sums are exact, so the order of the features makes no difference.
 
     >>> one, other = simhash("the quick brown fox jumps"), simhash("the quick brown fox jumped")
     >>> distance(one, other) < distance(one, simhash("something else altogether"))
     True
+    >>> simhash(features={"fox": 2.5, "quick": 1, "brown": 1}) == simhash(features={"fox": 1})
+    True
     """
-    return sketch(text, recipe).simhash
+    if features is not None:
+        if not (text is None and recipe is None and idf is None):
+            raise TypeError("simhash takes either features, or a text with its recipe and idf")
+        return _simhash_of_features(features)
+    if text is None:
+        raise TypeError("simhash needs features or a text; a text must be str, not NoneType")
+    if idf is None:
+        return simhash_of_text(_text(text), _recipe(recipe))
+    if not isinstance(idf, WordWeights):
+        raise TypeError(f"idf must be the result of Index.word_weights, not {idf!r}")
+    if recipe not in (None, idf.recipe):
+        raise ValueError("the recipe must be that of idf; leave it out")
+    return simhash_of_text(_text(text), idf.recipe, idf)
+
+
+def _simhash_of_features(features: Mapping[str, float]) -> int:
+    hashes: list[int] = []
+    weights: list[float] = []
+    for feature, weight in features.items():
+        if not isinstance(feature, str):
+            raise TypeError(f"a feature must be str, not {feature!r}")
+        if not (isinstance(weight, numbers.Real) and 0 < float(weight) <= _GREATEST_WEIGHT):
+            raise ValueError(
+                f"the weight of {feature!r} must be a number above 0, up to 1e100, not {weight!r}"
+            )
+        hashes.append(xxhash.xxh3_64_intdigest(feature.encode("utf-8", "surrogatepass")))
+        weights.append(float(weight))
+    return simhash_of_features(np.array(hashes, np.uint64), np.array(weights, np.float64))
 
 
 def distance(x: int, y: int) -> int:

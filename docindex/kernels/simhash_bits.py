@@ -1,51 +1,88 @@
 """Compute Charikar's simhash of documents: 64 bits for each. Near-duplicates differ in few of them.
 
-In: the mixed hashes of each document's features. Out: bit counts, and the simhash they give. Bit i is 1 if
-more features have bit i than lack it; a document without features has the simhash 0. Must never build a
-matrix of features x 64.
+In: the mixed hashes of each document's features, and a weight for each. Out: sums of weights for each bit,
+and the simhash they give. Bit i is 1 if the features that have bit i weigh more than the features that lack
+it; a document without features has the simhash 0. All sums are exact, so the order of the features makes no
+difference. Must never build a matrix of features x 64.
 """
+
+import math
 
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U8, U64, ranges, starts_of
 
 _BITS = 64
-# One mask takes bit j of every byte at once: eight counters of eight bits in one number. They cannot overflow
-# while at most 255 features are added. This costs 5 ns for each feature; `bincount` of the bytes costs 10 ns,
-# and unpacking a feature into 64 numbers costs 30 ns.
-_LANES = np.uint64(0x0101010101010101)
-_BLOCK = 255
+# One mask takes bit j of every pair of bytes at once: four sums of 16 bits in one number. Blocks of 512
+# weights below 128 cannot overflow them. This costs 10 ns for each feature. Sums of 8 bits, which only equal
+# weights allow, cost 5 ns; 64 sums of whole numbers cost 60 ns.
+_LANES = np.uint64(0x0001000100010001)
+_BLOCK = 512
+_DIGIT = 7
 
 
-def bit_counts(hashes: U64, starts: I64) -> I64:
-    """For each document and each bit, lowest first, the number of its hashes that have the bit.
+def bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
+    """For each document and each bit, lowest first, the sum of the weights of its hashes that have the bit.
 
-    An array of documents x 64. For a document that comes in parts, add the counts of its parts.
+    An array of documents x 64. Each sum must be below 2^63. Weights below 128 are the fastest.
 
-    >>> bit_counts(np.array([5, 4], np.uint64), np.array([0, 2]))[0, :4].tolist()
-    [1, 0, 2, 0]
+    >>> bit_sums(np.array([5, 4], np.uint64), np.array([0, 2]), np.array([10, 1], np.uint64))[0, :4].tolist()
+    [10, 0, 11, 0]
     """
+    low = weights & np.uint64((1 << _DIGIT) - 1)
+    total = _bit_sums(hashes, starts, low)
+    if weights.max(initial=0) >> np.uint64(_DIGIT):
+        total += bit_sums(hashes, starts, weights >> np.uint64(_DIGIT)) << _DIGIT
+    return total
+
+
+def _bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
+    """The same for weights below 128."""
     sizes = np.diff(starts)
     blocks = -(-sizes // _BLOCK)
     total = np.zeros((len(sizes), _BITS), np.int64)
     if not len(hashes):
         return total
     begins = np.repeat(starts[:-1], blocks) + _BLOCK * ranges(np.zeros_like(blocks), blocks)
-    lanes = np.empty((len(begins), 8), "<u8")
-    for bit in range(8):
-        lanes[:, bit] = np.add.reduceat((hashes >> np.uint64(bit)) & _LANES, begins)
-    # Byte b of lane `bit` counts bit 8 * b + `bit`; the transposition puts the bits in ascending order.
-    counts = lanes.view(np.uint8).reshape(-1, 8, 8).transpose(0, 2, 1).reshape(-1, _BITS)
+    lanes, having = np.empty((len(begins), 16), "<u8"), np.empty_like(hashes)
+    for bit in range(16):
+        np.right_shift(hashes, np.uint64(bit), out=having)
+        having &= _LANES
+        having *= weights
+        lanes[:, bit] = np.add.reduceat(having, begins)
+    # Pair p of bytes of lane `bit` is about bit 16 * p + `bit`; the transposition puts the bits in order.
+    sums = lanes.view("<u2").reshape(-1, 16, 4).transpose(0, 2, 1).reshape(-1, _BITS)
     filled = blocks > 0
-    total[filled] = np.add.reduceat(counts, starts_of(blocks)[:-1][filled], axis=0, dtype=np.int64)
+    total[filled] = np.add.reduceat(sums, starts_of(blocks)[:-1][filled], axis=0, dtype=np.int64)
     return total
 
 
-def simhashes_of(balance: I64 | F64) -> U64:
-    """The simhash of each document: bit i is 1 where column i is above zero.
+def simhashes_of(hashes: U64, starts: I64, weights: U64) -> U64:
+    """The simhash of each document, from the mixed hashes of its features and their weights.
 
-    >>> simhashes_of(np.array([[1] + 62 * [0] + [3]])).tolist() == [2**63 + 1]
-    True
+    >>> hashes, weights = np.array([5, 4, 2], np.uint64), np.array([1, 1, 3], np.uint64)
+    >>> simhashes_of(hashes, np.array([0, 3]), weights).tolist()
+    [2]
     """
+    sums = starts_of(weights.astype(np.int64))
+    balance = 2 * bit_sums(hashes, starts, weights) - np.diff(sums[starts])[:, None]
     bits: U8 = np.packbits(balance > 0, axis=1, bitorder="little")
     return bits.view("<u8").astype(np.uint64).reshape(-1)
+
+
+def simhash_of_features(hashes: U64, weights: F64) -> int:
+    """The simhash of one document whose weights are any finite numbers, also negative ones.
+
+    Takes 5 us for each feature, 50 times as long as `simhashes_of`.
+
+    >>> simhash_of_features(np.array([5, 4, 2], np.uint64), np.array([0.1, 0.1, 0.3]))
+    2
+    """
+    simhash = 0
+    for bit in range(_BITS):
+        has = (hashes >> np.uint64(bit)) & np.uint64(1)
+        # `fsum` is exact: the sum of three 0.1 and -0.3 has a sign, whatever the order. So ten equal copies
+        # of a list of features in ten orders give one simhash, which `np.sum` does not promise.
+        balance = math.fsum(np.where(has, weights, -weights).tolist())
+        simhash |= (balance > 0) << bit
+    return simhash

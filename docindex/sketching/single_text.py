@@ -1,11 +1,11 @@
-"""Compute one part of the sketch of one text: its shingle set, its fingerprints, or the hash of its symbols.
+"""Compute one part of the sketch of one text: shingle set, fingerprints, hash of the symbols, or simhash.
 
 In: a text of any length and a recipe. Out: arrays or bytes. Queries use these functions because each is
 cheaper than a whole sketch. Long texts are read in slices; the result must never depend on the slices.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xxhash
@@ -17,6 +17,9 @@ from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.incremental import GrowingArray, Winnower, shingle_hashes
+from docindex.sketching.tokens import simhash_words, words_of
+from docindex.sketching.word_counts import WordCounter
+from docindex.sketching.word_weights import WordWeights
 
 
 def shingle_set(text: str, recipe: Recipe) -> U64:
@@ -73,3 +76,25 @@ def words_hash(text: str, recipe: Recipe) -> bytes:
     for piece in slicing.slices(text):
         hasher.update(reader.read([piece]).symbols.data)
     return hasher.digest()
+
+
+def word_hashes(text: str, recipe: Recipe) -> Iterator[U64]:
+    """The hashes of the words that simhash uses, in the order of the text: one array for each slice.
+
+    >>> [len(hashes) for hashes in word_hashes("one two one", Recipe())]
+    [3]
+    """
+    for reading in symbol_reader(recipe.reading).readings(text):
+        yield simhash_words(reading, recipe, words_of(reading, recipe))[0]
+
+
+def simhash_of_text(text: str, recipe: Recipe, idf: WordWeights | None = None) -> int:
+    """The simhash of one text; with `idf`, rare words weigh more, and the result is not that of a sketch.
+
+    >>> simhash_of_text("one, two", Recipe()) == simhash_of_text("One Two", Recipe())
+    True
+    """
+    counter = WordCounter(idf)
+    for hashes in word_hashes(text, recipe):
+        counter.add(hashes)
+    return int(counter.simhash[0])

@@ -16,14 +16,14 @@ from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.simhash_bits import simhashes_of
 from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnower, shingle_hashes
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
-from docindex.sketching.tokens import shingle_tokens, simhash_balance, simhash_words, words_of
+from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
+from docindex.sketching.word_counts import WordCounter, simhashes_of_words
 
 _Item = TypeVar("_Item")
 
@@ -94,7 +94,7 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
         shingles=distinct_counts(found, found_starts),
         slots=slots,
         features=features(slots, *recipe.features[:2]),
-        simhashes=simhashes_of(simhash_balance(*simhash_words(reading, recipe, words), before=empty[0])),
+        simhashes=simhashes_of_words(*simhash_words(reading, recipe, words)),
         words_hashes=[
             xxhash.xxh3_128_digest(reading.symbols[begin:end].data)
             for begin, end in itertools.pairwise(reading.starts.tolist())
@@ -122,14 +122,12 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     """The sketch of one long text, slice by slice: the same as a batch of this text would give."""
     winnower = Winnower(recipe)
     symbols, hasher = 0, xxhash.xxh3_128()
-    balance, last_word = np.zeros((1, 64), np.int64), np.empty(0, np.uint64)
+    word_counter = WordCounter()
     for reading in symbol_reader(recipe.reading).readings(text):
         symbols += len(reading.symbols)
         hasher.update(reading.symbols.data)
         winnower.add(reading.symbols)
-        words, _ = simhash_words(reading, recipe, words_of(reading, recipe))
-        balance += simhash_balance(words, starts_of(np.array([len(words)])), last_word)
-        last_word = words[-1:] if len(words) else last_word
+        word_counter.add(simhash_words(reading, recipe, words_of(reading, recipe))[0])
 
     # The text is read a second time for its shingles, because they may consist of lines.
     counter = ShingleCounter(recipe)
@@ -147,7 +145,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         shingles=np.array([counter.size]),
         slots=slots,
         features=features(slots, *recipe.features[:2]),
-        simhashes=simhashes_of(balance),
+        simhashes=word_counter.simhash,
         words_hashes=[hasher.digest()],
         min_s=_batch_of_one(counter.min_s),
         mod_m=_batch_of_one(counter.mod_m),

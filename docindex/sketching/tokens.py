@@ -12,10 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, U64, mix
-from docindex.kernels.kgrams import grams
+from docindex.kernels.arrays import I64, U8, U64
 from docindex.kernels.shingling import token_hashes, token_spans
-from docindex.kernels.simhash_bits import bit_counts
 from docindex.reading.english import STOP_WORDS, stemmed
 from docindex.reading.protocol import Reading
 from docindex.reading.registry import symbol_reader
@@ -61,17 +59,3 @@ def simhash_words(reading: Reading, recipe: Recipe, words: WordSpans) -> tuple[U
 @lru_cache(maxsize=4)
 def _stop_word_hashes(recipe: Recipe) -> U64:
     return words_of(symbol_reader(recipe.reading).read([" ".join(STOP_WORDS)]), recipe)[2]
-
-
-def simhash_balance(words: U64, starts: I64, before: U64) -> I64:
-    """For each text and bit, the number of features with the bit minus the number without it.
-
-    The features are the words and the pairs of neighbouring words, each counted as often as it occurs.
-    `before` is the last word of the slice before, if the first text continues a slice; otherwise it is empty.
-    """
-    paired_starts = np.append(0, starts[1:] + len(before))
-    pairs, pair_starts = grams(np.concatenate([before, words]), paired_starts, 2)
-    counts: I64 = np.diff(starts) + np.diff(pair_starts)
-    having: I64 = bit_counts(words, starts) + bit_counts(mix(pairs), pair_starts)
-    balance: I64 = 2 * having - counts[:, None]
-    return balance

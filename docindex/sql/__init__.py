@@ -155,7 +155,7 @@ doc_similar(query*, min_resemblance=0.8, where=NULL, boilerplate=1)
 
     The documents that resemble the query, most similar first. See `Index.similar`.
 
-doc_near(query*, max_distance=3, where=NULL)
+doc_near(query*, max_distance=5, where=NULL)
     key, id, distance
 
     The documents whose simhash differs from that of the query in at most `max_distance` bits (0 to

@@ -10,6 +10,7 @@ from docindex import Recipe
 from docindex.kernels.arrays import mix
 from docindex.kernels.kgrams import grams
 from docindex.reading.registry import symbol_reader
+from docindex.sketching.word_weights import count_weights, word_weights
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and
 leaves. Größe, 漢字."""
@@ -50,11 +51,11 @@ def test_sketches_with_long_tokens_stop_words_and_stems_do_not_change():
         sketch = docindex.sketch(text, recipe)
         expected[name] = digest(sketch.slots), digest(np.uint64(sketch.simhash)), digest(sketch.hashes)
     assert expected == {
-        "word": ("7d5a2d5b98eb0ea2", "ca176ee3e3ac5fbd", "5bcf56f96f16bac5"),
-        "line": ("430badbeb2a952b8", "74f196dda8facd24", "5bcf56f96f16bac5"),
-        "letter": ("b3afbc5da643d4c2", "74f196dda8facd24", "5bcf56f96f16bac5"),
-        "bag": ("78fb821864700449", "74f196dda8facd24", "5bcf56f96f16bac5"),
-        "long k": ("a2fbe6d9fe53ce3d", "74f196dda8facd24", "672654c0b1c9a26f"),
+        "word": ("7d5a2d5b98eb0ea2", "882247fe56643fde", "5bcf56f96f16bac5"),
+        "line": ("430badbeb2a952b8", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "letter": ("b3afbc5da643d4c2", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "bag": ("78fb821864700449", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "long k": ("a2fbe6d9fe53ce3d", "29811b20bbfcc18a", "672654c0b1c9a26f"),
     }
 
 
@@ -75,8 +76,18 @@ def test_the_parts_of_a_sketch_do_not_change():
         "positions": "034134881eddd06e",
         "slots": "5dfebcbfd6dae3ac",
         "features": "b70479a16e3cab5a",
-        "simhash": "0413a7d13370bf09",
+        "simhash": "c946698a55860d57",
         "min_s": "1e7603c8bcb69a86",
         "mod_m": "ba9ab8b1ae0458fa",
         "level": "de6d4acd9238bc6e",
     }
+
+
+def test_the_simhash_of_features_and_the_weights_do_not_change():
+    assert docindex.simhash(features={"fox": 2.5, "brown": 0.1, "größe": 3}) == 0xA6D7BBEA01D4872C
+    counts = np.array([1, 2, 3, 5, 10, 100, 4096])
+    assert count_weights(counts, np.zeros_like(counts)).tolist() == [8, 13, 16, 20, 26, 44, 74]
+    assert count_weights(counts, np.ones_like(counts)).tolist() == [12, 20, 24, 30, 39, 66, 111]
+    words = np.arange(3, dtype=np.uint64) << np.uint64(60)
+    weights = word_weights([[words[: number % 3 + 1]] for number in range(1000)], Recipe())
+    assert weights.of(words).tolist() == [1, 7, 18]

@@ -10,8 +10,26 @@ import numpy as np
 import pytest
 
 from docindex.kernels.arrays import I64, U64
+from docindex.kernels.simhash_bits import simhash_of_features, simhashes_of
 from docindex.kernels.study.compressed import compress
 from docindex.kernels.table_design import TableDesign, fewest_tables, useful_designs
+
+
+def test_a_simhash_is_computed_from_weighted_features_as_in_section_2():
+    # "We maintain an f-dimensional vector V, each of whose dimensions is initialized to zero. A feature is
+    # hashed into an f-bit hash value. These f bits increment/decrement the f components of the vector by the
+    # weight of that feature. When all features have been processed, the signs of components determine the
+    # corresponding bits of the final fingerprint."
+    random = np.random.default_rng(1)
+    hashes, weights = random.integers(0, 2**64, 50, np.uint64), random.integers(1, 100, 50).astype(np.uint64)
+    vector = [0] * 64
+    for hash_, weight in zip(hashes.tolist(), weights.tolist(), strict=True):
+        for i in range(64):
+            vector[i] += weight if hash_ >> i & 1 else -weight
+    fingerprint = sum((component > 0) << i for i, component in enumerate(vector))
+    assert simhashes_of(hashes, np.array([0, 50]), weights).tolist() == [fingerprint]
+    assert simhash_of_features(hashes, weights.astype(np.float64)) == fingerprint
+
 
 # Example 3.1: blocks, tables, shortest and longest prefix, candidates among 2^34 fingerprints.
 EXAMPLES = [

@@ -1,5 +1,4 @@
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -8,12 +7,9 @@ from hypothesis import strategies as st
 
 import docindex
 from docindex import Recipe
-from docindex.kernels.arrays import mix
 from docindex.reading import slicing
-from docindex.reading.registry import symbol_reader
 from docindex.sketching import sketcher
 from docindex.sketching.single_text import shingle_set
-from docindex.sketching.tokens import words_of
 from tests import plain
 
 WORDS = ["a", "rose", "is", "a", "rose", "which", "flower", "die", "Größe", "薔薇", "ばら", "don't", "42"]
@@ -85,24 +81,6 @@ def test_a_sketch_counts_the_shingles_of_the_text_and_samples_them(text, recipe)
 def test_a_shingle_set_is_as_large_as_the_definition_says(tokens, q, bag):
     expected = plain.shingles(tokens, q, bag=bag)
     assert len(shingle_set(" ".join(tokens), Recipe(shingle=q, bag=bag))) == len(expected)
-
-
-def test_simhash_is_the_simhash_of_all_words_and_pairs_of_neighbouring_words():
-    hashes = {}
-
-    def hash_of(text):
-        recipe = Recipe(shingle=len(text.split()))
-        return hashes.setdefault(text, int(shingle_set(text, recipe)[0]))
-
-    # The hash of a word as a shingle is mixed once more, so the hashes of words come from their simhashes.
-    one_word = docindex.simhash("rose")
-    reading = symbol_reader("text/1").read(["rose"])
-    assert one_word == int(words_of(reading, Recipe())[2][0])
-    assert int(mix(np.array([0], np.uint64))[0]) == 0
-    tokens = ["a", "rose", "is", "a", "rose"]
-    singles = [docindex.simhash(token) for token in tokens]
-    pairs = [hash_of(f"{a} {b}") for a, b in itertools.pairwise(tokens)]
-    assert docindex.simhash(" ".join(tokens)) == plain.simhash(singles + pairs, [1] * 9)
 
 
 def test_simhash_ignores_stop_words_and_plural_endings_if_the_recipe_says_so():
