@@ -31,7 +31,11 @@ create table content (
     id integer primary key autoincrement, -- ascending; an id is never used again
     hash blob not null,             -- xxh3-128 of the text in UTF-8
     reading text not null,          -- the name and version of the reading that made the symbols
-    words_hash blob not null,       -- xxh3-128 of the symbols: equal for texts that differ only in formatting
+    words_hash blob not null,       -- equal if and only if the texts have the same words; 16 bytes: xxh3-128 of three
+                                    -- xxh3-128 end to end: of the symbols; of the number of symbols of each word; of the
+                                    -- code points of the folded letters that are not ASCII, in order. Numbers have 32
+                                    -- bits, little-endian. A text without words has no symbols and no lengths; in place
+                                    -- of the letters stand its code points that are neither white space nor invisible
     characters integer not null,    -- length of the text, in code points
     symbols integer not null,       -- number of symbols that the text was reduced to
     shingles integer not null,      -- number of different shingles; an estimate above 2^20

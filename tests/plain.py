@@ -1,10 +1,14 @@
 """The definitions of the kernels in plain Python. Tests compare each kernel with its definition."""
 
 import itertools
-import unicodedata
 from collections import Counter
 
 import numpy as np
+
+from tests import unicode_tables
+
+SHIFTS = {0x01: 15, 0x04: 66, 0x06: 77, 0x0F: 1}
+SEED = 47
 
 
 def batch(documents, dtype=np.uint64):
@@ -57,16 +61,57 @@ def safe_mod_p(hashes, p, window):
     ]
 
 
-def symbols(text):
-    """The symbols of a text, one character at a time, and the offset of each symbol's character."""
-    found = []
+def _letter_symbols(kind):
+    """The symbols of a letter with its flags."""
+    code = kind & unicode_tables.LETTER
+    if code < 128:
+        return [code]
+    if not kind & unicode_tables.WIDE:
+        number = mix((code >> 8) + SEED)
+        shifted = code + SHIFTS.get(code >> 8, 25) * (code >> 7 & 1)
+        return [128 | ((number | 1) * shifted + (number >> 8)) & 127]
+    number, mixed = mix((code >> 14) + SEED), code & 16383
+    for shift in (0, 20):
+        mixed = (mixed * (number >> shift & 16383 | 1) + (number >> shift + 4)) & 16383
+        mixed ^= mixed >> 7
+    return [128 | mixed & 127, 128 | mixed >> 7]
+
+
+def tokens(text):
+    """The symbols of a text with the offsets of their characters, and None where a word ends."""
+    found, ends = [], False
     for offset, char in enumerate(text):
-        for letter in unicodedata.normalize("NFKD", char).casefold():
-            if unicodedata.category(letter)[0] in "LN":
-                code = ord(letter)
-                found.append((code if code < 128 else 128 | code & 127, offset))
-                if unicodedata.name(letter, "").startswith("CJK UNIFIED"):
-                    found.append((128 | code >> 7 & 127, offset))
+        for kind in unicode_tables.folded(ord(char)):
+            if kind in (unicode_tables.VOICED, unicode_tables.HALF_VOICED):
+                # It belongs to the word of the kana before.
+                mark = 0x3099 if kind == unicode_tables.VOICED else 0x309A
+                found[len(found) - ends : len(found) - ends] = [(_letter_symbols(mark)[0], offset)]
+                continue
+            if kind in (unicode_tables.LEFT_OUT, unicode_tables.INVISIBLE):
+                continue
+            if kind < 0 or kind & unicode_tables.STARTS:
+                found.append(None)
+            ends = kind >= 0 and bool(kind & unicode_tables.ENDS)
+            if kind >= 0:
+                found += [(symbol, offset) for symbol in _letter_symbols(kind)]
+            if ends:
+                found.append(None)
+    return found
+
+
+def symbols(text):
+    """The symbols of a text, and the offset of each symbol's character."""
+    return [token for token in tokens(text) if token]
+
+
+def word_starts(text):
+    """The numbers of the symbols at which words begin."""
+    found, number, before = [], 0, None
+    for token in tokens(text):
+        if token and not before:
+            found.append(number)
+        number += token is not None
+        before = token
     return found
 
 

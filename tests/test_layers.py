@@ -46,14 +46,15 @@ INSIDE = {
         {"text"},
     ],
     "reading": [
-        {"protocol", "slicing", "code_points", "english"},
-        {"canonical_text"},
+        {"protocol", "slicing", "symbol_bytes", "unicode_table", "english"},
+        {"code_points"},
+        {"byte_stream", "canonical_text"},
         {"plain_text"},
         {"registry"},
     ],
     "sketching": [
         {"sketches", "tokens", "text_parts", "word_weights"},
-        {"incremental", "word_counts", "worker_protocol"},
+        {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"workers"},
     ],

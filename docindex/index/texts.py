@@ -18,7 +18,7 @@ from docindex.kernels.simhash_bits import simhash_of_features
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
-from docindex.sketching.single_text import shingle_set, simhash_of_text, text_fingerprints
+from docindex.sketching.single_text import shingle_set, simhash_of_text, text_fingerprints, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.sketches import Sketch
 from docindex.sketching.word_weights import WordWeights
@@ -92,7 +92,7 @@ def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
 def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
     """The containment of `a` in `b`: the share of the shingles of `a` that `b` also has. Exact; 0 to 1.
 
-    A text without any shingle, such as "?!", is contained only in another such text.
+    A text without words, such as "?!", is contained only in a text of the same signs.
 
     >>> draft, final = "to be or not to be", "to be or not to be that is the question"
     >>> containment(draft, final), round(containment(final, draft), 2)
@@ -110,7 +110,7 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
     recipe = _recipe(recipe)
     of_a, of_b = shingle_set(_text(a), recipe), shingle_set(_text(b), recipe)
     if not (len(of_a) and len(of_b)):
-        alike = float(len(of_a) == len(of_b))
+        alike = float(words_hash(a, recipe) == words_hash(b, recipe))
         return alike, alike, alike
     shared = len(np.intersect1d(of_a, of_b, assume_unique=True))
     return shared / (len(of_a) + len(of_b) - shared), shared / len(of_a), shared / len(of_b)

@@ -2,7 +2,7 @@
 
 Takes a scope and a threshold; gives clusters, the largest first. Connected clusters are the fourth phase of
 Broder (1997); the other two linkages are stricter. Clusters consist of *units*: exact copies, and texts with
-the same symbols, are put together before anything is compared. The result depends only on the documents and
+the same words, are put together before anything is compared. The result depends only on the documents and
 their keys. It must never depend on the ids of contents, or on the order in which documents were added.
 """
 
@@ -36,7 +36,7 @@ class Member:
     key: str
     why: Why
     """The reason. "first": it is the first member. "exact copy": it has the text of the member `like`.
-    "same words": it has the same symbols as `like`. "near": it resembles `like`."""
+    "same words": it has the same words as `like`, in the same order. "near": it resembles `like`."""
     like: str | None
     """The key of an earlier member that it is like; None for the first member."""
     resemblance: float
@@ -117,7 +117,7 @@ def _keys_of_contents(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
 
 
 class _Units:
-    """Groups of documents with the same symbols, and which of these units are near each other.
+    """Groups of documents with the same words, and which of these units are near each other.
 
     Units are numbered in the order of their first keys.
     """

@@ -49,7 +49,7 @@ def compare_texts(scope: Scope, a: Query, b: Query) -> Comparison:
     else:
         alignment = align(text_a, text_b, scope.recipe)
         passages = alignment.passages
-        # Texts with the same symbols cover each other, even if they are too short for a passage.
+        # Texts with the same words cover each other, even if they are too short for a passage.
         coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)
     return Comparison(
         containment=measures.containment,
@@ -74,6 +74,6 @@ def _measured(scope: Scope, queries: tuple[Query, Query], texts: tuple[str | Non
         alike = of_a.words_hash == of_b.words_hash
         return by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
     of_texts = scope.shingles_of(text_a), scope.shingles_of(text_b)
-    # Whether the symbols are the same matters only if a text has no shingles that count.
+    # Whether the words are the same matters only if a text has no shingles that count.
     alike = not all(map(len, of_texts)) and a.words_hash(scope) == b.words_hash(scope)
     return by_shingles(*of_texts, alike=alike)

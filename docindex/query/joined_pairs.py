@@ -1,6 +1,6 @@
 """Hold the pairs of texts that reach a threshold, and compute the measures of each pair.
 
-A *node* is a content, or several contents with the same symbols, whose measures are 1 by every method. Pairs
+A *node* is a content, or several contents with the same words, whose measures are 1 by every method. Pairs
 of nodes are columns of numbers, 12 bytes for each pair. Must never know a key.
 """
 

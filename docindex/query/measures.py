@@ -55,7 +55,7 @@ class EstimatedContainments:
 def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
     """The exact measures of two sets of shingles.
 
-    If a set is empty, all measures are 1 or 0: `alike` says whether the two texts have the same symbols.
+    If a set is empty, all measures are 1 or 0: `alike` says whether the two texts have the same words.
     """
     if not (len(a) and len(b)):
         share = float(alike)
@@ -75,7 +75,7 @@ def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
 def by_slots(a: U32, b: U32, size_a: int, size_b: int, *, alike: bool) -> Measures:
     """Estimated measures of two sketches, given how many shingles each text has.
 
-    If a text has no shingles, all measures are 1 or 0: `alike` says whether the two have the same symbols.
+    If a text has no shingles, all measures are 1 or 0: `alike` says whether the two have the same words.
     """
     equal = int(np.count_nonzero(a == b))
     if not (size_a and size_b):

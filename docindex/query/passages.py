@@ -67,7 +67,7 @@ def passages(query: str, text: str, recipe: Recipe) -> list[Passage]:
 def align(query: str, text: str, recipe: Recipe) -> Alignment:
     """The passages of two texts, and how much of each text they cover.
 
-    A text without symbols is covered only by another text without symbols. Periodic texts have more passages
+    Nothing covers a text without symbols. Periodic texts have more passages
     than anybody can read; `kernels.alignment.maximal_runs` says which of them are returned.
 
     >>> alignment = align("To be, or not to be.", "or not to be", Recipe(k=5, window=4))
@@ -85,8 +85,8 @@ def align(query: str, text: str, recipe: Recipe) -> Alignment:
         i, j, length = i[kept], j[kept], length[kept]
     return Alignment(
         passages=_passages(query, text, (i, j, length), reader) if len(length) else [],
-        query_coverage=_share(i, length, query_size, size),
-        coverage=_share(j, length, size, query_size),
+        query_coverage=_share(i, length, query_size),
+        coverage=_share(j, length, size),
     )
 
 
@@ -144,9 +144,9 @@ def _in_any_order(where: Callable[[str, I64], I64], text: str, positions: I64) -
     return found
 
 
-def _share(begins: I64, lengths: I64, size: int, other_size: int) -> float:
-    """The share of the `size` symbols of a text that runs cover; `other_size` is that of the other text."""
+def _share(begins: I64, lengths: I64, size: int) -> float:
+    """The share of the `size` symbols of a text that runs cover."""
     if not size:
-        return float(not other_size)
+        return 0.0
     first, last = merged_ranges(begins, begins + lengths)
     return int((last - first).sum()) / size

@@ -116,7 +116,7 @@ class Query:
         return StoredSketch(-1, sketch.shingles, sketch.words_hash, sketch.simhash, sketch.slots)
 
     def words_hash(self, scope: Scope) -> bytes:
-        """The hash of the symbols. It is the same for texts that differ only in case or punctuation."""
+        """The hash of the words. Texts that differ only in case, accents or punctuation share it."""
         if self.content is None:
             return words_hash(self.given or "", scope.recipe)
         return contents.words_hash_of(scope.db, self.content)

@@ -112,7 +112,7 @@ def candidates_of(scope: Scope, query: Query) -> list[int]:
 def _same_words(
     scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
 ) -> list[Match]:
-    """The matches of a query without hashes that count: the documents that have exactly its symbols."""
+    """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
     whole = Measures(
         containment=1.0, reverse_containment=1.0, resemblance=1.0, shared=0, basis="fingerprints"

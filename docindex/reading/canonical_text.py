@@ -1,11 +1,10 @@
 """Write a text in its canonical form: only its words, without case, accents or punctuation.
 
 In: a text. Out: its words, separated by single spaces, for a person to read. A text and its canonical form
-must always have the same symbols and the same words. (Exceptions are 454 signs such as "㋀", which are part
-of a word but are spelled with ideographs: their canonical form has the same symbols, but other words.)
+must always have the same symbols and the same words.
 """
 
-from docindex.reading.code_points import letters, separates, stands_alone
+from docindex.reading.code_points import END, letters
 
 
 def canonical(text: str) -> str:
@@ -15,12 +14,7 @@ def canonical(text: str) -> str:
     'ada s eclair 2 fields'
     """
     # Even a long text has few different characters, so a table of them costs little.
-    table = {ord(char): _written(char) for char in set(text)}
-    return " ".join(text.translate(table).split())
-
-
-def _written(char: str) -> str:
-    kept = letters(char)
-    if not kept:
-        return " " if separates(char) else ""
-    return f" {kept} " if stands_alone(char) else kept
+    written = text.translate({ord(char): letters(char) for char in set(text)})
+    for mark in "\u3099\u309a":  # a voicing mark belongs to the kana before it
+        written = written.replace(f"{END}{mark}", f"{mark}{END}")
+    return " ".join(written.replace(END, " ").split())

@@ -1,152 +1,206 @@
-"""Look up the symbols of each Unicode code point, and whether it separates words.
+"""Look up how each code point is spelled in a byte stream, and the letters that it consists of.
 
-In: code points as arrays. Out: one 16-bit table entry for each, and the symbols that they are spelled with.
-The table is filled from Python's Unicode tables, in pages of 256 code points, when a text first needs them.
-An entry must never change after another thread may have read it.
+In: code points as arrays. Out: spellings as numbers of four bytes, counts of symbols, folded letters. The
+tables are filled from the Unicode table, 65,536 code points at a time, when a text first needs them. What
+another thread may have read must never change.
+
+A spelling is up to four bytes, the first one lowest; zeros among them mean nothing. Bytes from 0x30 are
+symbols; the others are the constants below. A code point whose spelling is longer has the number
+``LONG | number << 8``, and `long_spellings` has its bytes.
 """
 
+import functools
 import threading
-import unicodedata
 
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, ranges
+from docindex.kernels.arrays import I64, U8, U32, Bool, ranges, starts_of
+from docindex.reading import unicode_table as kinds
+from docindex.reading.symbol_bytes import narrow_symbols, wide_symbols
+from docindex.reading.unicode_table import I32, unicode_table
 
-# The bits of an entry.
-FIRST = 0x00FF  # the first symbol
-COUNT = 0x1F00  # the number of symbols; the greatest is 18, for U+FDFA
-SEPARATES = 0x2000  # words end here
-ALONE = 0x4000  # a word by itself
-_LOADED = 0x8000
-UNCOMMON = ALONE | COUNT & ~0x0100  # more than one symbol, or a word by itself
-_COUNT_SHIFT = 8
+Codes = NDArray[np.uint16] | U32
+
+LONG = 0x01
+VOICED, HALF_VOICED = 0x03, 0x04
+JOINT = 0x1E
+"""It separates two texts of a batch."""
+WORD_ENDS = 0x1F
+"""It follows a letter that is a word by itself."""
+END = chr(WORD_ENDS)
+SEPARATOR = 0x20
+_FIRST_SYMBOL = 0x30
+_KEPT_CONTROLS = (ord("\n"), ord("\r"), JOINT)
+_CONTROLS = {
+    kinds.VOICED: VOICED,
+    kinds.HALF_VOICED: HALF_VOICED,
+    kinds.SEPARATOR: SEPARATOR,
+    kinds.BLANK: SEPARATOR,
+}
+
 _CODES = 0x110000
-_entries = np.zeros(_CODES, np.uint16)  # zeros take no memory until they are written
-_spelling_starts = np.zeros(_CODES, np.int32)
-_spellings = bytearray()  # the symbols of every code point that has more than one
-_loading = threading.Lock()
-
-_IDEOGRAPHS = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0x20000, 0x34000))
-"""CJK. NFKD maps the compatibility ideographs into these ranges."""
-# Scripts that are written without spaces between words.
-_UNSPACED = (
-    *_IDEOGRAPHS,
-    range(0x0E00, 0x0F00),  # Thai, Lao
-    range(0x1000, 0x10A0),  # Myanmar
-    range(0x1780, 0x1800),  # Khmer
-    range(0x3040, 0x30A0),  # Hiragana. A run of Katakana is usually one word.
-    range(0xF900, 0xFB00),  # compatibility ideographs
-    range(0x2F800, 0x2FA20),
-)
-_ZERO_WIDTH_SPACE = "\u200b"
-"""Unicode calls it a format character, but people type it to separate words."""
+_PLANE = 1 << 16
+_spellings = np.zeros(_CODES, np.uint32)  # zeros take no memory until they are written
+_values = np.zeros(_CODES, np.int32)
+_counts = np.zeros(_CODES, np.uint8)
+_filled: set[int] = set()
+_filling = threading.Lock()
 
 
-def _members(page: int, blocks: tuple[range, ...]) -> list[bool]:
-    """For each code point of a page, whether it lies in one of the blocks."""
-    codes = np.arange(page << 8, (page + 1) << 8)
-    inside = [(codes >= block.start) & (codes < block.stop) for block in blocks]
-    return [bool(flag) for flag in np.any(inside, axis=0)]
+def spellings_of(codes: Codes) -> U32:
+    """The spelling of each code point.
+
+    >>> spellings = spellings_of(np.array([ord("É"), ord("-"), ord("ﬁ")], np.uint16))
+    >>> [hex(spelling) for spelling in spellings.tolist()]
+    ['0x65', '0x20', '0x6966']
+    """
+    _fill_for(codes)
+    return _spellings[codes]
+
+
+def counts_of(codes: Codes) -> U8:
+    """The number of symbols of each code point.
+
+    >>> counts_of(np.array([ord("A"), ord("-"), ord("ﬁ"), ord("漢")], np.uint16)).tolist()
+    [1, 0, 2, 2]
+    """
+    _fill_for(codes)
+    return _counts[codes]
+
+
+def is_solid(codes: Codes) -> Bool:
+    """True where a code point has symbols or separates words; False where it is left out.
+
+    >>> is_solid(np.array([ord("A"), ord("-"), 0x0301], np.uint16)).tolist()
+    [True, True, False]
+    """
+    solid: Bool = spellings_of(codes) != 0
+    return solid
+
+
+def is_sign(codes: Codes) -> Bool:
+    """True where a code point is neither white space nor invisible.
+
+    >>> is_sign(np.array([ord("-"), ord(" "), 0x200D, 0x0301], np.uint16)).tolist()
+    [True, False, False, True]
+    """
+    _fill_for(codes)
+    values = _values[codes]
+    signs: Bool = (values != kinds.BLANK) & (values != kinds.INVISIBLE)
+    return signs
+
+
+def folded_letters(codes: Codes) -> tuple[U32, I64]:
+    """The letters of code points, without those in ASCII, and where the letters of each code point begin.
+
+    >>> letters, starts = folded_letters(np.array([ord("Я"), ord("é"), ord("ж")], np.uint16))
+    >>> "".join(map(chr, letters)), starts.tolist()
+    ('яж', [0, 1, 1, 2])
+    """
+    _fill_for(codes)
+    values = _values[codes]
+    table = unicode_table()
+    long = np.flatnonzero(values <= kinds.SEQUENCE)
+    lengths = np.ones(len(values), np.int64)
+    numbers = kinds.SEQUENCE - values[long]
+    lengths[long] = np.diff(table.sequence_starts)[numbers]
+    found = np.repeat(values, lengths)
+    starts = starts_of(lengths)
+    found[ranges(starts[long], lengths[long])] = table.items[
+        ranges(table.sequence_starts[numbers], lengths[long])
+    ]
+    for value, letter in kinds.VOICING_LETTERS.items():
+        found[found == value] = letter
+    kept = (found >= 0) & (found & kinds.LETTER > 0x7F)
+    return (found[kept] & kinds.LETTER).astype("<u4"), starts_of(kept.astype(np.int64))[starts]
 
 
 def letters(char: str) -> str:
-    """The letters and digits that a code point consists of, without case and accents.
+    r"""The letters that a character consists of, with a space or `END` where words begin or end.
 
-    >>> letters("É"), letters("ﬁ"), letters("-")
-    ('e', 'fi', '')
+    >>> letters("É"), letters("ﬁ"), letters("漢"), letters("-"), letters("\u0301")
+    ('e', 'fi', ' 漢\x1f', ' ', '')
     """
-    folded = unicodedata.normalize("NFKD", char).casefold()
-    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LN")
+    code = ord(char)
+    _fill_for(np.array([code], np.uint32))
+    value, table = int(_values[code]), unicode_table()
+    items = [value]
+    if value <= kinds.SEQUENCE:
+        begin, end = table.sequence_starts[kinds.SEQUENCE - value :][:2].tolist()
+        items = table.items[begin:end].tolist()
+    return "".join(map(_written, items))
 
 
-def separates(char: str) -> bool:
-    r"""Whether words end at this code point, given that it has no letters.
-
-    Marks, joiners and direction signs do not end a word; the zero-width space does.
-
-    >>> separates("-"), separates("\N{SOFT HYPHEN}")
-    (True, False)
-    """
-    return unicodedata.category(char) not in {"Mn", "Mc", "Me", "Cf"} or char == _ZERO_WIDTH_SPACE
+def _written(item: int) -> str:
+    if item in kinds.VOICING_LETTERS:
+        return chr(kinds.VOICING_LETTERS[item])
+    if item < 0:
+        return " " if item in {kinds.SEPARATOR, kinds.BLANK} else ""
+    return " " * bool(item & kinds.STARTS) + chr(item & kinds.LETTER) + END * bool(item & kinds.ENDS)
 
 
-def stands_alone(char: str) -> bool:
-    """Whether a letter is a word by itself, as in scripts that are written without spaces.
-
-    >>> stands_alone("漢"), stands_alone("a")
-    (True, False)
-    """
-    return any(ord(char) in block for block in _UNSPACED)
+def long_spellings() -> list[bytes]:
+    """The spellings of more than four bytes."""
+    return _sequences()[2]
 
 
-def _spell(char: str) -> bytes:
-    """The symbols of one code point."""
-    symbols = bytearray()
-    for letter in letters(char):
-        code = ord(letter)
-        symbols.append(code if code < 0x80 else 0x80 | (code & 0x7F))
-        if code >= _IDEOGRAPHS[0].start and any(code in block for block in _IDEOGRAPHS):
-            symbols.append(0x80 | (code >> 7 & 0x7F))
-    return bytes(symbols)
+def _fill_for(codes: Codes) -> None:
+    """Fill in the planes of the code points that are still missing."""
+    planes = {0} if codes.dtype == np.uint16 else set(np.unique(codes >> 16).tolist())
+    for plane in planes - _filled:
+        with _filling:
+            if plane not in _filled:
+                _fill(plane)
+                _filled.add(plane)  # last, because other threads look here first
 
 
-def _load(page: int) -> None:
-    """Fill in the entries of 256 code points, except those that another thread has already filled in."""
-    with _loading:
-        alone = _members(page, _UNSPACED)
-        for code in range(page << 8, (page + 1) << 8):
-            if _entries[code]:
-                continue
-            char = chr(code)
-            symbols = _spell(char)
-            entry = _LOADED | len(symbols) << _COUNT_SHIFT
-            if symbols:
-                entry |= symbols[0]
-                entry |= ALONE * alone[code & 0xFF]
-            elif separates(char):
-                entry |= SEPARATES
-            if len(symbols) > 1:
-                _spelling_starts[code] = len(_spellings)
-                _spellings.extend(symbols)
-            _entries[code] = entry  # last, because a thread that sees the entry may use the spelling
+def _fill(plane: int) -> None:
+    values = unicode_table().plane(plane)
+    spelled = _spelled(values)
+    counts = np.count_nonzero(spelled >= _FIRST_SYMBOL, axis=1).astype(np.uint8)
+    counts[(values == kinds.VOICED) | (values == kinds.HALF_VOICED)] = 1
+    numbers = spelled.view("<u4").reshape(-1)
+    sequences = values <= kinds.SEQUENCE
+    packed, symbols, _ = _sequences()
+    numbers[sequences] = packed[kinds.SEQUENCE - values[sequences]]
+    counts[sequences] = symbols[kinds.SEQUENCE - values[sequences]]
+    if plane == 0:
+        numbers[list(_KEPT_CONTROLS)] = _KEPT_CONTROLS
+    own = slice(plane * _PLANE, (plane + 1) * _PLANE)
+    _values[own], _counts[own], _spellings[own] = values, counts, numbers
 
 
-def entries_of(codes: NDArray[np.uint32]) -> NDArray[np.uint16]:
-    """The table entry of each code point; fills in the pages that are missing.
-
-    >>> [hex(entry) for entry in entries_of(np.array([ord("A"), ord("-")], np.uint32)).tolist()]
-    ['0x8161', '0xa000']
-    """
-    entries = _entries[codes]
-    if not entries.all():
-        for page in np.unique(codes[entries == 0] >> 8).tolist():
-            _load(page)
-        entries = _entries[codes]
-    return entries
-
-
-def counts_of(entries: NDArray[np.uint16]) -> U8:
-    """The number of symbols of each entry.
-
-    >>> counts_of(entries_of(np.array([ord("A"), ord("-"), ord("ﬁ")], np.uint32))).tolist()
-    [1, 0, 2]
-    """
-    return ((entries & COUNT) >> _COUNT_SHIFT).astype(np.uint8)
+def _spelled(values: I32) -> U8:
+    """The four bytes of each value that is not a sequence."""
+    found = np.zeros((len(values), 4), np.uint8)
+    for kind, byte in _CONTROLS.items():
+        found[values == kind, 0] = byte
+    own = np.flatnonzero(values >= 0)
+    flags, codes = values[own], (values[own] & kinds.LETTER).astype(np.int64)
+    wide, starts, ends = (flags & flag > 0 for flag in (kinds.WIDE, kinds.STARTS, kinds.ENDS))
+    first, second = wide_symbols(codes)
+    first = np.where(wide, first, np.where(codes < 0x80, codes, narrow_symbols(codes))).astype(np.uint8)
+    columns = SEPARATOR * starts, first, second * wide, WORD_ENDS * ends
+    spelled = np.stack(columns, axis=1).astype(np.uint8)
+    spelled[~starts, :3], spelled[~starts, 3] = spelled[~starts, 1:], 0
+    found[own] = spelled
+    return found
 
 
-def spelled(codes: NDArray[np.uint32], entries: NDArray[np.uint16], counts: U8, begins: I64) -> U8:
-    """The symbols of code points, end to end.
-
-    `counts` and `begins` say how many symbols each code point has, and where they begin in the result.
-    """
-    first = entries.astype(np.uint8)
-    if counts.max(initial=0) <= 1:
-        return first[counts > 0]
-    symbols = np.repeat(first, counts)
-    many = np.flatnonzero(counts > 1)
-    lengths = counts[many].astype(np.int64)
-    spellings = np.frombuffer(bytes(_spellings), np.uint8)
-    spelled = spellings[ranges(_spelling_starts[codes[many]].astype(np.int64), lengths)]
-    symbols[ranges(begins[many], lengths)] = spelled
-    return symbols
+@functools.cache
+def _sequences() -> tuple[U32, U8, list[bytes]]:
+    """Of each sequence of the Unicode table, its number and its count of symbols; and the long spellings."""
+    table = unicode_table()
+    items = _spelled(table.items)
+    used = items != 0
+    flat, starts = items[used], starts_of(used.sum(1))[table.sequence_starts]
+    symbols = np.diff(starts_of((flat >= _FIRST_SYMBOL).astype(np.int64))[starts])
+    packed, lengths = np.zeros((len(symbols), 4), np.uint8), np.diff(starts)
+    for column in range(4):
+        having = lengths > column
+        packed[having, column] = flat[starts[:-1][having] + column]
+    numbers = packed.view("<u4").reshape(-1)
+    long = np.flatnonzero(lengths > 4)
+    numbers[long] = LONG | np.arange(len(long)) << 8
+    return numbers, symbols.astype(np.uint8), [flat[starts[n] : starts[n + 1]].tobytes() for n in long]

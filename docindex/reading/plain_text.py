@@ -1,42 +1,41 @@
-"""The reading "text/1": reduce plain text in any script to symbols, words and lines.
+"""The reading "text/2": reduce plain text in any script to symbols, words and lines.
 
 In: texts. Out: a `Reading`; for one text, also the offsets of symbols.
 
 A symbol is one byte. An ASCII letter becomes its lower-case letter, and an ASCII digit stays as it is. Every
-other code point is normalized (NFKD) and casefolded, and only letters and numbers of the result are kept:
-ASCII characters stay as they are, and any other character becomes ``0x80 | (code & 0x7f)``. An ideograph
-becomes two symbols, because it carries more information than a letter. So "É" reads as "e", and the composed
-and decomposed forms of a text read the same.
+other code point is normalized (NFKD) and casefolded, so "É" reads as "e", and the composed and decomposed
+forms of a text read the same. Of the result, these count:
 
-Words end at separators. Marks, joiners and direction signs are not separators: they do not split a word. In
-scripts that are written without spaces, each letter is a word by itself.
+- Letters and numbers.
+- Marks that carry meaning: vowel signs and viramas of Indic scripts, tones, the voicing that makes か が.
+  Accents of Latin, Greek and Cyrillic, and points of Hebrew and Arabic, do not count.
+- Pictures: emoji, Braille, stars, chess pieces, musical notation.
 
-Code points that Python's Unicode tables do not know are separators. A text in letters newer than these
-tables therefore reads differently under a newer Python.
+A letter that is not ASCII becomes one byte from 0x80 to 0xFF; a picture, or a letter of a script with more
+than 128 letters, becomes two (see `docindex.reading.symbol_bytes`).
+
+Words end at separators. Accents, joiners and direction signs are not separators: they do not split a word. In
+scripts that are written without spaces, each letter is a word by itself, and so is each picture.
+
+The tables are the library's own (see `docindex.reading.unicode_table`), so that a text reads the same under
+every Python. The order of marks that carry meaning matters: a text that is not in one of Unicode's normal
+forms may read differently from its normal form.
 
 Offsets take eight bytes for each symbol, so they must never be computed for more than one document at a
 time. They are needed only when a person wants to see a passage.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, Bool, starts_of
+from docindex.kernels.arrays import I64, U32, Bool, starts_of
 from docindex.reading import slicing
+from docindex.reading.byte_stream import byte_stream, codes_of_text, voiced
 from docindex.reading.canonical_text import canonical
-from docindex.reading.code_points import (
-    ALONE,
-    COUNT,
-    FIRST,
-    SEPARATES,
-    UNCOMMON,
-    counts_of,
-    entries_of,
-    spelled,
-)
+from docindex.reading.code_points import JOINT, counts_of, folded_letters, is_sign, is_solid
 from docindex.reading.protocol import Reading
 from docindex.reading.slicing import codes_of, is_line_end
 
@@ -45,15 +44,12 @@ _LONGEST_UNIT = 128
 _NO_POSITIONS = np.empty(0, np.int64)
 
 # ASCII texts are read separately from other texts if the groups have this many characters on average: the
-# byte-only path saves 7 ns per character, and each further call costs 60 microseconds.
-_WORTH_A_GROUP = 8192
-
-# `_context` searches this many characters first. The last letter of a slice is nearly always among them.
-_TAIL = 1024
+# byte-only path saves 2 ns per character, and each further call costs 60 microseconds.
+_WORTH_A_GROUP = 1 << 15
 
 
 class PlainText:
-    """The reading "text/1": letters and digits of any script."""
+    """The reading "text/2": letters and digits of any script."""
 
     longest_unit = _LONGEST_UNIT
 
@@ -82,27 +78,23 @@ class PlainText:
         >>> [(part.symbols.tobytes(), part.words.tolist()) for part in PlainText().readings("a short text")]
         [(b'ashorttext', [0, 1, 6])]
         """
-        before = ""
-        # The last word or line so far, which may go on in the next slice.
-        rest = Reading(np.empty(0, np.uint8), _NO_POSITIONS, _NO_POSITIONS, _NO_POSITIONS)
+        rest, continues = b"", False
         for begin in range(0, max(1, len(text)), slicing.PIECE_CHARACTERS):
-            piece = text[begin : begin + slicing.PIECE_CHARACTERS]
-            # Read the slice together with the end of the slice before, to see whether a word goes on.
-            known = len(self.read([before]).symbols)
-            new = self.read([before + piece], lines=lines)
-            symbols = np.concatenate([rest.symbols, new.symbols[known:]])
-            words = _continued(rest.words, new.words, known, len(rest.symbols), len(symbols))
-            line_begins = _continued(rest.lines, new.lines, known, len(rest.symbols), len(symbols) * lines)
-            before = _context(before + piece)
-
-            units = line_begins if lines else words
-            end = len(symbols)
-            if begin + slicing.PIECE_CHARACTERS < len(text) and end:
-                end = int(units[-1]) + (end - int(units[-1])) // _LONGEST_UNIT * _LONGEST_UNIT
-            last_word, last_line = np.searchsorted(words, end), np.searchsorted(line_begins, end)
-            yield Reading(symbols[:end], np.array([0, end]), words[:last_word], line_begins[:last_line])
-            words, line_begins = words[last_word:] - end, line_begins[last_line:] - end
-            rest = Reading(symbols[end:], _NO_POSITIONS, words, line_begins)
+            stream = voiced(rest + byte_stream(text[begin : begin + slicing.PIECE_CHARACTERS]))
+            found = _read_bytes(stream, np.array([0, len(stream)]), lines)
+            units, size = (found.lines if lines else found.words), len(found.symbols)
+            if begin + slicing.PIECE_CHARACTERS >= len(text):
+                yield dataclasses.replace(found, continues=continues)
+                return
+            # The last word or line may go on in the next slice.
+            last = int(units[-1]) if size else 0
+            end = last + max(0, size - last - 1) // _LONGEST_UNIT * _LONGEST_UNIT
+            rest = _from_symbol(stream, end) if size else b""
+            words, line_begins = (
+                array[: np.searchsorted(array, end)] for array in (found.words, found.lines)
+            )
+            yield Reading(found.symbols[:end], np.array([0, end]), words, line_begins, continues)
+            continues = end > last if end else continues
 
     def offsets(self, text: str, positions: I64) -> I64:
         """The offsets in the text at which the symbols at ascending positions begin.
@@ -135,13 +127,13 @@ class PlainText:
         found = np.empty(len(positions), np.int64)
         known = done = read_so_far = 0
         for begin in range(0, len(text), slicing.PIECE_CHARACTERS):
-            entries = entries_of(codes_of(text[begin : begin + slicing.PIECE_CHARACTERS]))
-            solid = np.flatnonzero(entries & (COUNT | SEPARATES))
+            codes = codes_of_text(text[begin : begin + slicing.PIECE_CHARACTERS])
+            solid = np.flatnonzero(is_solid(codes))
             if not len(solid):
                 continue
             # This slice may begin with marks that belong to the last symbol before it.
             found[known:done] = begin + solid[0]
-            before = read_so_far + starts_of(counts_of(entries[solid]).astype(np.int64))
+            before = read_so_far + starts_of(counts_of(codes[solid]).astype(np.int64))
             first, done = np.searchsorted(positions, before[[0, -1]])
             following = np.searchsorted(before[:-1], positions[first:done], "right")
             found[first:done] = begin + np.append(solid, 0)[following]
@@ -161,7 +153,7 @@ class PlainText:
         """
         found = []
         for piece in slicing.slices(text):
-            counts = counts_of(entries_of(codes_of(piece)))
+            counts = counts_of(codes_of_text(piece))
             begins = starts_of(counts[counts > 0].astype(np.int64))
             found.append(np.zeros(begins[-1], bool))
             found[-1][begins[:-1]] = True
@@ -170,6 +162,30 @@ class PlainText:
     def canonical(self, text: str) -> str:
         """The words of a text as they are compared, separated by single spaces."""
         return canonical(text)
+
+    def letters(self, texts: Sequence[str]) -> tuple[U32, I64]:
+        """The folded letters of texts that are not ASCII, and where the letters of each text begin.
+
+        >>> found, starts = PlainText().letters(["Ada", "Ж ﬁ é ж"])
+        >>> "".join(map(chr, found)), starts.tolist()
+        ('жж', [0, 0, 2])
+        """
+        found, sizes = [np.empty(0, np.uint32)], np.zeros(len(texts), np.int64)
+        for number, text in enumerate(texts):
+            if not text.isascii():
+                codes = codes_of_text(text)
+                found.append(folded_letters(codes[codes > 0x7F])[0])
+                sizes[number] = len(found[-1])
+        return np.concatenate(found), starts_of(sizes)
+
+    def signs(self, text: str) -> U32:
+        """The code points of a text that are neither white space nor invisible.
+
+        >>> "".join(map(chr, PlainText().signs(" -- *")))
+        '--*'
+        """
+        codes = codes_of(text)
+        return codes[is_sign(codes)]
 
 
 def _check_positions(positions: I64, size: int) -> None:
@@ -180,34 +196,14 @@ def _check_positions(positions: I64, size: int) -> None:
         )
 
 
-def _continued(rest: I64, new: I64, known: int, rest_size: int, size: int) -> I64:
-    """Where words or lines begin in the `rest_size` symbols left from the slice before and the new symbols.
-
-    The first `known` symbols that `new` counts were read before. If there is a symbol, a unit always begins
-    at 0.
-    """
-    begins = np.concatenate([rest, new[np.searchsorted(new, known) :] - known + rest_size])
-    return begins if not size or (len(begins) and begins[0] == 0) else np.append(0, begins)
-
-
-def _context(text: str) -> str:
-    """The last character with a symbol, and a separator or line feed if one followed it.
-
-    If the next slice is read after these, its words and lines begin where they do in the whole text.
-    """
-    near = text[-_TAIL:]
-    entries = entries_of(codes_of(near))
-    if not (entries & COUNT).any():
-        near = text
-        entries = entries_of(codes_of(near))
-    with_symbols = np.flatnonzero(entries & COUNT)
-    if not len(with_symbols):
-        return ""
-    last = int(with_symbols[-1])
-    following = near[last + 1 :]
-    if "\n" in following or "\r" in following:
-        return near[last] + "\n"
-    return near[last] + (" " if (entries[last + 1 :] & SEPARATES).any() else "")
+def _from_symbol(stream: bytes, first: int) -> bytes:
+    """The stream from a symbol on, with at most one byte after the last symbol."""
+    symbols = np.flatnonzero(np.frombuffer(stream.translate(_IS_KEPT), bool))
+    end = int(symbols[-1]) + 1
+    rest, after = stream[int(symbols[first]) : end], stream[end:]
+    if len(after) > 1:
+        after = b"\n" if b"\n" in after or b"\r" in after else b" "
+    return rest + after
 
 
 def _joined(readings: list[Reading]) -> Reading:
@@ -236,13 +232,24 @@ _IS_KEPT = bytes(code in _KEPT for code in range(256))
 
 
 def _read_ascii(texts: list[str], with_lines: bool) -> Reading:
-    return _read_bytes("\n".join(texts).encode("ascii"), texts, with_lines)
+    begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
+    return _read_bytes("\n".join(texts).encode("ascii"), begins, with_lines)
 
 
-def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
-    """The reading of texts if each character has become one byte: a letter, digit, symbol or separator.
+def _read_any(texts: list[str], with_lines: bool) -> Reading:
+    joint = chr(JOINT)
+    source = joint.join(texts)
+    if source.count(joint) >= len(texts):
+        source = joint.join(text.replace(joint, " ") for text in texts)
+    stream = voiced(byte_stream(source))
+    joints = np.flatnonzero(np.frombuffer(stream, np.uint8) == JOINT)
+    return _read_bytes(stream, np.concatenate([[0], joints + 1, [len(stream) + 1]]), with_lines)
 
-    `source` is the texts joined by a separator.
+
+def _read_bytes(source: bytes, text_begins: I64, with_lines: bool) -> Reading:
+    """The reading of a byte stream: the streams of texts, joined by a separator.
+
+    `text_begins` has the offset of each text, and one more at the end.
     """
     kept = np.zeros(len(source) + 2, bool)
     kept[1:-1] = np.frombuffer(source.translate(_IS_KEPT), bool)
@@ -255,50 +262,16 @@ def _read_bytes(source: bytes, texts: list[str], with_lines: bool) -> Reading:
         before: I64 = words[np.searchsorted(begins, offsets)]
         return before
 
-    text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
-    breaks = _breaks(np.frombuffer(source, np.uint8)) if with_lines else None
+    lines = words[:0]
+    if with_lines:
+        breaks = np.flatnonzero(is_line_end(np.frombuffer(source, np.uint8)))
+        lines = _line_starts(symbols_before(np.sort(np.concatenate([breaks, text_begins]))), words[-1])
     return Reading(
         symbols=np.frombuffer(source.translate(_LOWER, _DROPPED), np.uint8),
         starts=symbols_before(text_begins),
         words=words[:-1],
-        lines=words[:0] if breaks is None else _line_starts(symbols_before(np.append(0, breaks)), words[-1]),
+        lines=lines,
     )
-
-
-def _read_any(texts: list[str], with_lines: bool) -> Reading:
-    codes = codes_of("\n".join(texts))
-    entries = entries_of(codes)
-    kinds = int(np.bitwise_or.reduce(entries, initial=0))
-    if not (with_lines or kinds & UNCOMMON) and (entries & (COUNT | SEPARATES)).all():
-        # Each letter has one symbol and there are no marks, as in most European texts. This takes half as
-        # long as the general path below.
-        source = np.where(entries & SEPARATES, ord(" "), entries & FIRST).astype(np.uint8).tobytes()
-        return _read_bytes(source, texts, with_lines)
-    counts = counts_of(entries)
-    symbols_before = starts_of(counts.astype(np.int64))
-    text_begins = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
-    text_begins[-1] -= 1
-    breaks = _breaks(codes) if with_lines else None
-
-    # Marks, joiners and direction signs have no symbol and do not separate words: ignore them.
-    solid = np.flatnonzero(entries & (COUNT | SEPARATES))
-    spells = counts[solid] > 0
-    alone = (entries[solid] & ALONE) > 0
-    begins_word = spells.copy()
-    begins_word[1:] &= ~spells[:-1] | alone[1:] | alone[:-1]
-    return Reading(
-        symbols=spelled(codes, entries, counts, symbols_before),
-        starts=symbols_before[text_begins],
-        words=symbols_before[solid[begins_word]],
-        lines=symbols_before[:0]
-        if breaks is None
-        else _line_starts(symbols_before[np.append(0, breaks + 1)], symbols_before[-1]),
-    )
-
-
-def _breaks(codes: U8 | NDArray[np.uint32]) -> I64:
-    """The offsets of the characters that end a line."""
-    return np.flatnonzero(is_line_end(codes))
 
 
 def _line_starts(candidates: I64, size: np.int64) -> I64:
@@ -310,4 +283,4 @@ def _origins(text: str) -> I64:
     """For each symbol, the offset of its character."""
     if text.isascii():
         return np.flatnonzero(np.frombuffer(text.encode("ascii").translate(_IS_KEPT), bool))
-    return np.repeat(np.arange(len(text)), counts_of(entries_of(codes_of(text))))
+    return np.repeat(np.arange(len(text)), counts_of(codes_of_text(text)))

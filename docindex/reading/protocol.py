@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from docindex.kernels.arrays import I64, U8, Bool
+from docindex.kernels.arrays import I64, U8, U32, Bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +23,8 @@ class Reading:
     """Where words begin in `symbols`, ascending."""
     lines: I64
     """Where lines that contain a symbol begin in `symbols`, ascending; empty unless lines were asked for."""
+    continues: bool = False
+    """Whether the first word (or line) goes on from the slice before."""
 
 
 class SymbolReader(Protocol):
@@ -55,3 +57,13 @@ class SymbolReader(Protocol):
 
     def canonical(self, text: str) -> str:
         """The words of a text as they are compared, separated by single spaces."""
+
+    def letters(self, texts: Sequence[str]) -> tuple[U32, I64]:
+        """The folded letters of texts that are not ASCII, and where the letters of each text begin.
+
+        Together with the symbols and the lengths of the words they tell any two texts with different words
+        apart: two letters may share a symbol.
+        """
+
+    def signs(self, text: str) -> U32:
+        """The code points of a text that are neither white space nor invisible."""

@@ -1,15 +1,15 @@
-"""Look up a reading by the name that a recipe gives it: `symbol_reader("text/1")`."""
+"""Look up a reading by the name that a recipe gives it: `symbol_reader("text/2")`."""
 
 from docindex.reading.plain_text import PlainText
 from docindex.reading.protocol import SymbolReader
 
-_READERS: dict[str, SymbolReader] = {"text/1": PlainText()}
+_READERS: dict[str, SymbolReader] = {"text/2": PlainText()}
 
 
 def symbol_reader(name: str) -> SymbolReader:
     """The object that reads texts in the way that a recipe's `reading` names.
 
-    >>> symbol_reader("text/1").read(["Ada's Éclair"]).symbols.tobytes()
+    >>> symbol_reader("text/2").read(["Ada's Éclair"]).symbols.tobytes()
     b'adaseclair'
     """
     return _READERS[name]

@@ -1,4 +1,4 @@
-"""Compute one part of the sketch of one text: shingle set, fingerprints, hash of the symbols, or simhash.
+"""Compute one part of the sketch of one text: shingle set, fingerprints, hash of the words, or simhash.
 
 In: a text of any length and a recipe. Out: arrays or bytes. Queries use these functions because each is
 cheaper than a whole sketch. Long texts are read in slices; the result must never depend on the slices.
@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import xxhash
 
 from docindex.kernels.arrays import I64, U64, mix, starts_of, union
 from docindex.kernels.shingling import labelled_bag
@@ -20,6 +19,7 @@ from docindex.sketching.incremental import GrowingArray, Winnower, shingle_hashe
 from docindex.sketching.tokens import simhash_words, words_of
 from docindex.sketching.word_counts import WordCounter
 from docindex.sketching.word_weights import WordWeights
+from docindex.sketching.words_hashing import WordsHasher
 
 
 def shingle_set(text: str, recipe: Recipe) -> U64:
@@ -67,15 +67,18 @@ def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64
 
 
 def words_hash(text: str, recipe: Recipe) -> bytes:
-    """The xxh3-128 hash of a text's symbols.
+    """The hash that texts share only if they have the same words (see `words_hashing`).
 
-    >>> words_hash("Ada's Éclair", Recipe()) == words_hash("adas eclair", Recipe())
+    >>> words_hash("Ada's Éclair", Recipe()) == words_hash("ADA S: eclair!", Recipe())
     True
+    >>> words_hash("1.25", Recipe()) == words_hash("125", Recipe())
+    False
     """
-    hasher, reader = xxhash.xxh3_128(), symbol_reader(recipe.reading)
-    for piece in slicing.slices(text):
-        hasher.update(reader.read([piece]).symbols.data)
-    return hasher.digest()
+    reader = symbol_reader(recipe.reading)
+    hasher = WordsHasher(reader)
+    for reading in reader.readings(text):
+        hasher.add(reading)
+    return hasher.end(text)
 
 
 def word_hashes(text: str, recipe: Recipe) -> Iterator[U64]:

@@ -5,12 +5,10 @@ and long texts slice by slice, so that the arrays in memory stay small. The resu
 the texts were batched or cut. Must never keep a text.
 """
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
-import xxhash
 
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
@@ -24,6 +22,7 @@ from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnowe
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
 from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
+from docindex.sketching.words_hashing import WordsHasher, words_hashes
 
 _Item = TypeVar("_Item")
 
@@ -76,7 +75,8 @@ def batched_by_weight(items: Iterable[_Item], weight: Callable[[_Item], int]) ->
 
 def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
-    reading = symbol_reader(recipe.reading).read(texts, lines=recipe.token == "line")
+    reader = symbol_reader(recipe.reading)
+    reading = reader.read(texts, lines=recipe.token == "line")
     hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
     words = words_of(reading, recipe)
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
@@ -95,10 +95,7 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=simhashes_of_words(*simhash_words(reading, recipe, words)),
-        words_hashes=[
-            xxhash.xxh3_128_digest(reading.symbols[begin:end].data)
-            for begin, end in itertools.pairwise(reading.starts.tolist())
-        ],
+        words_hashes=words_hashes(texts, reading, reader),
         min_s=samples.min_s(found, found_starts, recipe.min_s) if recipe.min_s else empty,
         mod_m=samples.mod_m(found, found_starts, recipe.mod_m) if recipe.mod_m else empty,
         level=samples.l_i(found, found_starts, recipe.level)[:2] if recipe.level else empty,
@@ -121,11 +118,12 @@ def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> t
 def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     """The sketch of one long text, slice by slice: the same as a batch of this text would give."""
     winnower = Winnower(recipe)
-    symbols, hasher = 0, xxhash.xxh3_128()
+    reader = symbol_reader(recipe.reading)
+    symbols, hasher = 0, WordsHasher(reader)
     word_counter = WordCounter()
-    for reading in symbol_reader(recipe.reading).readings(text):
+    for reading in reader.readings(text):
         symbols += len(reading.symbols)
-        hasher.update(reading.symbols.data)
+        hasher.add(reading)
         winnower.add(reading.symbols)
         word_counter.add(simhash_words(reading, recipe, words_of(reading, recipe))[0])
 
@@ -146,7 +144,7 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         slots=slots,
         features=features(slots, *recipe.features[:2]),
         simhashes=word_counter.simhash,
-        words_hashes=[hasher.digest()],
+        words_hashes=[hasher.end(text)],
         min_s=_batch_of_one(counter.min_s),
         mod_m=_batch_of_one(counter.mod_m),
         level=_batch_of_one(counter.level),

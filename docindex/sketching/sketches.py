@@ -36,7 +36,7 @@ class Sketch:
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
     words_hash: bytes
-    """The xxh3-128 hash of the symbols. It ignores case, accents, punctuation and spaces."""
+    """The hash that texts share only if they have the same words; case, accents and punctuation apart."""
     min_s: U64
     """The MIN_s sample; empty unless the recipe asks for it."""
     mod_m: U64

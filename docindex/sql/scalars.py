@@ -97,7 +97,7 @@ class Scalars:
         return full_text(self._source.reader(schema_name(schema)), query)
 
     def shingles(self, what: Value) -> tuple[U64, bytes]:
-        """The shingles of a query, without boilerplate, and the hash of its symbols if it has no shingles."""
+        """The shingles of a query, without boilerplate, and the hash of its words if it has no shingles."""
         query = text_or_id(what)
         if isinstance(query, Text) and not self._source.has_index():
             found = shingle_set(query, Recipe())

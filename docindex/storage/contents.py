@@ -168,7 +168,7 @@ def is_there(db: apsw.Connection, content: int) -> bool:
 
 
 def words_hash_of(db: apsw.Connection, content: int) -> bytes:
-    """The hash of a content's symbols."""
+    """The hash of a content's words."""
     found = value(db, "select words_hash from main.content where id = ?", (content,))
     if found is None:
         raise CorruptIndex(f"content {content} is missing; check() lists all damage", db.filename)

@@ -68,7 +68,7 @@ def _fulfilling(
 
 
 def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
-    """The contents whose symbols have this hash."""
+    """The contents whose words have this hash."""
     return [row[0] for row in rows(db, "select id from main.content where words_hash = ?", (words_hash,))]
 
 

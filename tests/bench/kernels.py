@@ -64,7 +64,7 @@ def run(options):
 
 def to_fingerprints(texts):
     for batch in sketching.batched_by_weight(texts, lambda text: len(text) + RECIPE.slots):
-        reading = symbol_reader("text/1").read(batch)
+        reading = symbol_reader("text/2").read(batch)
         select_fingerprints(reading.symbols, reading.starts, RECIPE.k, RECIPE.window)
 
 

@@ -4,6 +4,7 @@ import random
 
 import docindex
 from docindex import Recipe
+from tests import plain
 from tests.storage.texts import prose
 
 RECIPE = Recipe(k=8, window=6, shingle=3, slots=64, features=(4, 4, 2))
@@ -22,6 +23,11 @@ def corpus(seed, size=40):
         texts[f"copy of {number:03}"] = texts[f"{number:03}"]
         texts[f"like {number:03}"] = texts[f"{number:03}"].upper().replace(" ", "\r\n")
     return texts
+
+
+def words(text):
+    """What decides whether texts have the same words. The signs count in a text without words."""
+    return plain.words(text) or [char for char in text if not char.isspace()]
 
 
 def hashes_of(text, recipe=RECIPE):

@@ -13,7 +13,7 @@ from docindex.recipe import Recipe
 from tests import plain
 from tests.kernels.test_alignment import definition
 
-READER = symbol_reader("text/1")
+READER = symbol_reader("text/2")
 read, offsets, ends, borders = READER.read, READER.offsets, READER.ends, READER.borders
 
 # Letters of one and of several symbols, marks, separators and line ends. The two symbols of "东" are the
@@ -135,8 +135,8 @@ def test_coverage_is_the_share_of_symbols_that_lie_in_some_passage(pair, recipe)
             assert share == sum(inside) / len(places)
 
 
-def test_texts_without_symbols_are_covered_only_by_texts_without_symbols():
-    assert align("", "...", Recipe()) == Alignment([], 1.0, 1.0)
+def test_nothing_covers_a_text_without_symbols():
+    assert align("", "...", Recipe()) == Alignment([], 0.0, 0.0)
     assert align("", "a", Recipe()) == Alignment([], 0.0, 0.0)
     assert align("?!", "some text", Recipe(k=2, window=2)) == Alignment([], 0.0, 0.0)
 

@@ -5,7 +5,7 @@ import pytest
 import docindex
 from docindex.query import similar as similar_module
 from docindex.sketching.single_text import shingle_set
-from tests.query.corpus import RECIPE, corpus
+from tests.query.corpus import RECIPE, corpus, words
 
 LEAST = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 
@@ -17,12 +17,11 @@ def texts(request):
 
 def resemblance(a, b, ignored=frozenset()):
     of_a, of_b = (set(shingle_set(text, RECIPE).tolist()) - ignored for text in (a, b))
-    same = "".join(filter(str.isalnum, a.lower())) == "".join(filter(str.isalnum, b.lower()))
-    return len(of_a & of_b) / len(of_a | of_b) if of_a and of_b else float(same)
+    return len(of_a & of_b) / len(of_a | of_b) if of_a and of_b else float(words(a) == words(b))
 
 
 def reachable(a, b):
-    """Whether two texts have a fingerprint or all symbols in common: an index finds no others."""
+    """Whether two texts have a fingerprint or all words in common: an index finds no others."""
     one, other = (set(docindex.fingerprints(text, RECIPE).hashes.tolist()) for text in (a, b))
     return bool(one & other) or resemblance(a, b) == 1.0
 

@@ -1,5 +1,6 @@
 import concurrent.futures
 import dataclasses
+import itertools
 import sys
 import unicodedata
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from docindex.reading import code_points, plain_text, protocol, slicing
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns, slices
-from tests import plain
+from tests import plain, unicode_tables
+from tests.reading.alphabets import ALPHABETS
 
-READER = symbol_reader("text/1")
+READER = symbol_reader("text/2")
 read, readings, offsets = READER.read, READER.readings, READER.offsets
 
 # Letters of many kinds, characters that join or separate words, and characters that may cause errors.
@@ -21,7 +23,9 @@ odd = (
     "aZ9 \n\r\t\x00.'éÉßﬁÅ½²ǅ①Ωςσ\u0345ıİſ"
     "\u0301\u0327\u200b\u200d\u200f\ufeff\u00ad\u2028漢字仮名がか\u3099ガ한글\u1112\u1161กข\ud800\udfff🎉ﷺ"
 )
-texts = st.text(st.sampled_from(odd) | st.characters(), max_size=40)
+# The definition uses the tables of this Python, so leave out what only newer tables have.
+characters = st.characters(exclude_categories=["Cn"])
+texts = st.text(st.sampled_from(odd) | characters, max_size=40)
 ascii_texts = st.text(st.characters(max_codepoint=127), max_size=60)
 
 
@@ -39,6 +43,7 @@ def test_symbols_and_offsets_are_those_of_the_definition(text):
     symbols = read([text]).symbols
     assert symbols.tolist() == [symbol for symbol, _ in expected]
     assert offsets(text, np.arange(len(symbols))).tolist() == [offset for _, offset in expected]
+    assert read([text]).words.tolist() == plain.word_starts(text)
 
 
 @given(st.lists(texts | ascii_texts, max_size=6))
@@ -52,20 +57,21 @@ def test_a_batch_reads_as_its_texts_do_alone(batch):
             assert (all_of[(all_of >= begin) & (all_of < end)] - begin).tolist() == own.tolist()
 
 
-@given(st.lists(ascii_texts, max_size=4))
+@given(st.lists(ascii_texts, min_size=1, max_size=4))
 def test_the_byte_only_path_reads_as_the_general_path_does(batch):
     assert same(plain_text._read_ascii(batch, True), plain_text._read_any(batch, True))
 
 
-@given(texts, st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
-def test_unicode_normalization_changes_no_symbol(text, form):
-    assert read([unicodedata.normalize(form, text)]).symbols.tolist() == read([text]).symbols.tolist()
+def is_ordered(text):
+    """Whether the marks that carry meaning are in Unicode's canonical order."""
+    order = [unicodedata.combining(char) for char in unicodedata.normalize("NFKD", text)]
+    return not any(0 < after < before for before, after in itertools.pairwise(order))
 
 
-@given(texts)
-def test_composed_and_decomposed_texts_have_the_same_words(text):
-    composed, decomposed = (read([unicodedata.normalize(form, text)]) for form in ("NFC", "NFD"))
-    assert composed.words.tolist() == decomposed.words.tolist()
+@given(texts.filter(is_ordered), st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]))
+@example("がガ゛ｶﾞぱ㋀½ﷺ한क़", "NFKD")
+def test_unicode_normalization_changes_no_symbol_and_no_word(text, form):
+    assert same(read([unicodedata.normalize(form, text)]), read([text]))
 
 
 @given(ascii_texts)
@@ -105,17 +111,19 @@ def test_letters_of_scripts_without_spaces_are_words_and_marks_do_not_separate_w
     assert words_of("one\u200btwo") == ["one", "two"]
 
 
-def test_an_ideograph_is_two_symbols_that_most_others_do_not_have():
-    codes = range(0x4E00, 0xA000)
-    spelled = {read([chr(code)]).symbols.tobytes() for code in codes}
-    assert len(spelled) > 0.6 * len(codes)
+def test_every_code_point_has_the_symbols_and_words_of_the_definition():
+    for begin in range(0, sys.maxunicode + 1, 1 << 12):
+        codes = range(begin, begin + (1 << 12))
+        text = " ".join(chr(code) for code in codes if unicode_tables.is_known(code))
+        assert read([text]).symbols.tolist() == [symbol for symbol, _ in plain.symbols(text)]
+        assert read([text]).words.tolist() == plain.word_starts(text)
 
 
-def test_every_code_point_can_be_read_and_its_number_of_symbols_fits_in_an_entry():
-    everything = "".join(map(chr, range(sys.maxunicode + 1)))
-    counts = np.bincount([offset for _, offset in plain.symbols(everything)])
-    assert counts.max() < 32
-    assert len(read([everything]).symbols) == counts.sum()
+@pytest.mark.parametrize("alphabet", ALPHABETS.values(), ids=ALPHABETS)
+def test_the_letters_of_an_alphabet_do_not_share_a_symbol(alphabet):
+    letters, _ = READER.letters([" ".join(alphabet)])
+    different = sorted(set(letters.tolist()))
+    assert len({read([chr(letter)]).symbols.tobytes() for letter in different}) == len(different) > 20
 
 
 @given(texts, st.integers(1, 9))
@@ -167,12 +175,12 @@ def test_a_word_of_several_slices_is_cut_after_a_multiple_of_the_longest_unit(mo
 
 
 def test_several_threads_may_read_while_the_tables_are_filled(monkeypatch):
-    text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ"
-    expected = [symbol for symbol, _ in plain.symbols(text)]
+    text = "".join(map(chr, range(0x100, 0x3000))) + "ﬁ漢字ﷺ🎉𒀀"
+    expected = read([text]).symbols.tolist()
     for _ in range(5):
-        monkeypatch.setattr(code_points, "_entries", np.zeros(0x110000, np.uint16))
-        monkeypatch.setattr(code_points, "_spelling_starts", np.zeros(0x110000, np.int32))
-        monkeypatch.setattr(code_points, "_spellings", bytearray())
+        for name in ("_spellings", "_values", "_counts"):
+            monkeypatch.setattr(code_points, name, np.zeros_like(getattr(code_points, name)))
+        monkeypatch.setattr(code_points, "_filled", set())
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             found = [threads.submit(read, [text]) for _ in range(4)]
         assert all(reading.result().symbols.tolist() == expected for reading in found)

@@ -1,0 +1,80 @@
+"""Hash the words of a text: two texts have the same hash if and only if they have the same words.
+
+In: readings. Out: 16 bytes for each text. The result must never depend on batches or slices.
+
+The hash of a text with words is the xxh3-128 of three such hashes, end to end: of its symbols, of the lengths
+of its words in symbols, and of its folded letters that are not ASCII (two of these may share a symbol).
+Numbers are unsigned, of 32 bits, little-endian. A text without words has the hash of nothing, of nothing, and
+of the code points of its signs: so "---" and "***" differ, and two blank texts do not.
+"""
+
+import numpy as np
+import xxhash
+
+from docindex.kernels.arrays import U32
+from docindex.reading import slicing
+from docindex.reading.protocol import Reading, SymbolReader
+
+_DIGEST = xxhash.xxh3_128_digest
+
+
+def words_hashes(texts: list[str], reading: Reading, reader: SymbolReader) -> list[bytes]:
+    """The hash of each text of a batch, given their reading."""
+    letters, letter_starts = reader.letters(texts)
+    lengths = _lengths(reading)
+    starts = reading.starts.tolist()
+    word_starts = np.searchsorted(reading.words, reading.starts).tolist()
+    letter_starts = letter_starts.tolist()
+    found = []
+    for number, text in enumerate(texts):
+        symbols, own_lengths, own_letters = (
+            array[begins[number] : begins[number + 1]]
+            for array, begins in ((reading.symbols, starts), (lengths, word_starts), (letters, letter_starts))
+        )
+        if not len(symbols):
+            own_letters = reader.signs(text)
+        found.append(_combined(_DIGEST(symbols.data), _DIGEST(own_lengths.data), _DIGEST(own_letters.data)))
+    return found
+
+
+class WordsHasher:
+    """Hashes the words of one text that comes in slices."""
+
+    def __init__(self, reader: SymbolReader) -> None:
+        self._reader = reader
+        self._symbols, self._lengths, self._letters = (xxhash.xxh3_128() for _ in range(3))
+        self._open = 0
+        """The length of the last word so far."""
+
+    def add(self, reading: Reading) -> None:
+        """Take the next of the `readings` of the text."""
+        self._symbols.update(reading.symbols.data)
+        lengths = _lengths(reading)
+        if not len(lengths):
+            return
+        if reading.continues:
+            lengths[0] += self._open
+        elif self._open:
+            lengths = np.append(np.uint32(self._open), lengths)
+        self._lengths.update(lengths[:-1].astype("<u4").data)
+        self._open = int(lengths[-1])
+
+    def end(self, text: str) -> bytes:
+        """The hash of the whole text."""
+        for piece in slicing.slices(text):
+            if self._open:
+                self._letters.update(self._reader.letters([piece])[0].data)
+            else:
+                self._letters.update(self._reader.signs(piece).data)
+        if self._open:
+            self._lengths.update(np.array([self._open], "<u4").data)
+        return _combined(self._symbols.digest(), self._lengths.digest(), self._letters.digest())
+
+
+def _lengths(reading: Reading) -> U32:
+    """The lengths of the words of a reading."""
+    return np.diff(reading.words, append=len(reading.symbols)).astype("<u4")
+
+
+def _combined(symbols: bytes, lengths: bytes, letters: bytes) -> bytes:
+    return _DIGEST(symbols + lengths + letters)
