@@ -65,7 +65,8 @@ def test_a_simhash_that_is_not_a_whole_number_is_refused(value):
 
 
 def test_resemblance_and_containment_of_texts_without_a_shingle_are_0_or_1():
-    assert docindex.resemblance("", "?!") == docindex.containment("", "?!") == 1.0
+    assert docindex.resemblance("?!", " ? !") == docindex.containment("", "\n") == 1.0
+    assert docindex.resemblance("", "?!") == docindex.containment("?!", "!?") == 0.0
     assert (
         docindex.resemblance("", "word")
         == docindex.containment("", "word")
