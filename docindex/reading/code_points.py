@@ -56,7 +56,7 @@ def spellings_of(codes: Codes) -> U32:
     ['0x65', '0x20', '0x6966']
     """
     _fill_for(codes)
-    return _spellings[codes]
+    return _spellings.take(codes)  # twice as fast as an index
 
 
 def counts_of(codes: Codes) -> U8:
@@ -66,7 +66,7 @@ def counts_of(codes: Codes) -> U8:
     [1, 0, 2, 2]
     """
     _fill_for(codes)
-    return _counts[codes]
+    return _counts.take(codes)
 
 
 def is_solid(codes: Codes) -> Bool:
@@ -86,7 +86,7 @@ def is_sign(codes: Codes) -> Bool:
     [True, False, False, True]
     """
     _fill_for(codes)
-    values = _values[codes]
+    values = _values.take(codes)
     signs: Bool = (values != kinds.BLANK) & (values != kinds.INVISIBLE)
     return signs
 
@@ -99,7 +99,7 @@ def folded_letters(codes: Codes) -> tuple[U32, I64]:
     ('яж', [0, 1, 1, 2])
     """
     _fill_for(codes)
-    values = _values[codes]
+    values = _values.take(codes)
     table = unicode_table()
     long = np.flatnonzero(values <= kinds.SEQUENCE)
     lengths = np.ones(len(values), np.int64)

@@ -44,8 +44,12 @@ _LONGEST_UNIT = 128
 _NO_POSITIONS = np.empty(0, np.int64)
 
 # ASCII texts are read separately from other texts if the groups have this many characters on average: the
-# byte-only path saves 2 ns per character, and each further call costs 60 microseconds.
-_WORTH_A_GROUP = 1 << 15
+# byte-only path saves 2 to 4 ns per character, and each further call costs 60 microseconds.
+_WORTH_A_GROUP = 8192
+
+# A stream with many ideographs, of four bytes each, is read in parts of this size, which stay in the cache:
+# this saves a quarter of the time. Other streams would lose 5%.
+_PART = 1 << 18
 
 
 class PlainText:
@@ -243,7 +247,16 @@ def _read_any(texts: list[str], with_lines: bool) -> Reading:
         source = joint.join(text.replace(joint, " ") for text in texts)
     stream = voiced(byte_stream(source))
     joints = np.flatnonzero(np.frombuffer(stream, np.uint8) == JOINT)
-    return _read_bytes(stream, np.concatenate([[0], joints + 1, [len(stream) + 1]]), with_lines)
+    begins = np.concatenate([[0], joints + 1, [len(stream) + 1]])
+    if len(stream) <= max(_PART, 1.25 * len(source)):
+        return _read_bytes(stream, begins, with_lines)
+    cuts = np.unique(np.searchsorted(begins, [*range(0, len(stream), _PART), len(stream) + 1])).tolist()
+    return _joined(
+        [
+            _read_bytes(stream[begins[a] : begins[b] - 1], begins[a : b + 1] - begins[a], with_lines)
+            for a, b in itertools.pairwise(cuts)
+        ]
+    )
 
 
 def _read_bytes(source: bytes, text_begins: I64, with_lines: bool) -> Reading:

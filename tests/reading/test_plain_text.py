@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from docindex.reading import code_points, plain_text, protocol, slicing
+from docindex.reading import byte_stream, code_points, plain_text, protocol, slicing
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns, slices
 from tests import plain, unicode_tables
@@ -184,3 +184,22 @@ def test_several_threads_may_read_while_the_tables_are_filled(monkeypatch):
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             found = [threads.submit(read, [text]) for _ in range(4)]
         assert all(reading.result().symbols.tolist() == expected for reading in found)
+
+
+@given(st.lists(texts | ascii_texts, min_size=1, max_size=6), st.booleans())
+def test_a_stream_read_in_parts_reads_as_the_whole(batch, lines):
+    batch = ["漢字", *batch, "漢字🎉"]
+    whole = plain_text._read_any(batch, lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plain_text, "_PART", 8)
+        assert same(plain_text._read_any(batch, lines), whole)
+
+
+@pytest.mark.parametrize("few", [1, 1 << 20])
+@given(text=texts)
+def test_looking_up_all_or_only_odd_characters_gives_the_same_stream(few, text):
+    expected = read([text])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(byte_stream, "_FEW_ODD", few)
+        patch.setattr(byte_stream, "_FEW_SPECIAL", few)
+        assert same(read([text]), expected)
