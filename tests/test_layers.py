@@ -56,6 +56,7 @@ INSIDE = {
         {"sketches", "tokens", "text_parts", "word_weights"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
+        {"shingle_batches"},
         {"workers"},
     ],
     "storage": [
@@ -104,10 +105,12 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"argument_checks", "passages", "measures", "scope"},
-        {"resolve", "fingerprint_positions", "candidates", "search_options", "rarity"},
-        {"search", "near", "compare", "overlap", "joined_pairs"},
-        {"similar", "pair_join"},
+        {"argument_checks", "passages", "measures", "scope", "spilled_numbers"},
+        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
+        {"search", "near", "estimates", "overlap", "shingle_sets", "joined_pairs"},
+        {"compare", "measured_contents", "pair_nodes", "pair_needs"},
+        {"similar", "slot_pairs"},
+        {"pair_join"},
         {"pairs", "clusters"},
     ],
 }

@@ -64,11 +64,11 @@ def remark(line: str) -> None:
 
 
 def remark_on_ignored(ignored: int, ignore_above: int) -> None:
-    """Say how many fingerprints were ignored because too many texts share them."""
+    """Say how many shingles were ignored because too many texts share them."""
     if ignored:
         remark(
-            f"docindex: ignored {several(ignored, 'fingerprint')} found in more than {ignore_above:,} texts; "
-            "--ignore-common changes that limit"
+            f"docindex: ignored {several(ignored, 'group')} of words found in more than {ignore_above:,} "
+            "texts; --ignore-common changes that limit"
         )
 
 

@@ -21,7 +21,6 @@ from docindex.cli.scan_summary import remark_on_unknown
 from docindex.cli.text_input import read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import percent
-from docindex.folders.likeness import count_common_fingerprints
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
@@ -166,8 +165,8 @@ def pairs_command(
     """List the pairs of documents that share the most text.
 
     Resemblance is the shared text as a share of both texts together; containment is the shared text as a
-    share of one of them. Both are measured on fingerprints, which is fast. `docindex compare` uses shingles
-    (groups of words), so its numbers may differ.
+    share of one of them. Both count shingles (groups of words), as `docindex compare` does. They are exact
+    if both texts are kept; otherwise they are estimates.
 
     \b
     Examples:
@@ -190,7 +189,7 @@ def pairs_command(
             ignore_above=ignore_above,
             where=where,
         )
-        remark_on_ignored(count_common_fingerprints(index, ignore_above), ignore_above)
+        remark_on_ignored(found.set_aside, ignore_above)
         some = itertools.islice(found, limit + 1)
         records = [{"a": pair.a, "b": pair.b, **dataclasses.asdict(pair)} for pair in some]
     if len(records) > limit:

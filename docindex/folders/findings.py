@@ -16,7 +16,6 @@ from docindex.folders.likeness import (
     LikenessGroup,
     LikenessKind,
     LikenessLimits,
-    count_common_fingerprints,
     find_likenesses,
 )
 from docindex.folders.path_keys import Root, key_of, roots_of
@@ -44,7 +43,7 @@ class Findings:
     unreadable: tuple[FailedFile, ...]
     """Files and folders that could not be read. Their files may have copies that are not listed."""
     ignored: int
-    """How many fingerprints were ignored because more than `ignore_above` texts share them."""
+    """How many different shingles were ignored because more than `ignore_above` texts share them."""
 
     @property
     def groups(self) -> list[CopyGroup | LikenessGroup]:
@@ -79,8 +78,8 @@ def find(
 
     `kinds` are the kinds of groups to find. `keep` is the rule that chooses which file of a group of exact
     copies is kept. Files in `reference` folders are compared with the others, and always kept. With
-    `isolate`, files under one root do not count as exact copies of each other. Fingerprints that more than
-    `ignore_above` texts share are ignored; None ignores no fingerprint.
+    `isolate`, files under one root do not count as exact copies of each other. Shingles that more than
+    `ignore_above` texts share are ignored, unless `ignore_above` is None.
 
     With `scan`, the result of a scan of the same folders, only files that the scan saw are compared; without
     it, all files that the index knows. `progress` counts the bytes of files that may have exact copies.
@@ -115,8 +114,8 @@ def find(
         limits = LikenessLimits(
             min_resemblance, min_containment if "contained" in wanted else None, ignore_above, among
         )
-        likenesses = [group for group in find_likenesses(index, everywhere, limits) if group.kind in wanted]
-        ignored = 0 if ignore_above is None else count_common_fingerprints(index, ignore_above)
+        alike, ignored = find_likenesses(index, everywhere, limits)
+        likenesses = [group for group in alike if group.kind in wanted]
     failed = (*(scan.failed if scan else ()), *skipped.failures())
     return Findings(tuple(copies), tuple(likenesses), tuple(dict.fromkeys(failed)), ignored)
 

@@ -4,11 +4,10 @@ Takes an index and keys of folders, and returns groups for a person to look at. 
 files: files that are alike are not the same.
 """
 
-import bisect
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
@@ -58,16 +57,23 @@ class LikenessLimits:
     min_containment: float | None = 0.8
     """None to find no contained texts."""
     ignore_above: int | None = None
-    """Ignore fingerprints that more than this many texts share; None for no limit. If a program wrote a
+    """Ignore shingles that more than this many texts share; None for no limit. If a program wrote a
     hundred thousand similar files, their pairs would not fit in memory."""
     among: AbstractSet[str] | None = None
     """The keys of the files that are compared; None for all."""
 
 
-def find_likenesses(
-    index: Index, roots: Sequence[str], limits: LikenessLimits | None = None
-) -> list[LikenessGroup]:
-    """The groups of text files under some roots that are alike, the largest reclaimable size first.
+class Likenesses(NamedTuple):
+    """The result of `find_likenesses`."""
+
+    groups: list[LikenessGroup]
+    """The largest reclaimable size first."""
+    ignored: int
+    """How many different shingles were ignored because too many texts share them."""
+
+
+def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits | None = None) -> Likenesses:
+    """The groups of text files under some roots that are alike.
 
     A group shows only the first of several exact copies. Only the first file of a group of near copies is
     compared for containment. A contained text is in one group only, with the text that contains most of it.
@@ -83,6 +89,7 @@ def find_likenesses(
         group, others = _near_group(cluster, files, limits.among)
         groups += group
         represented += others
+    ignored = clusters.set_aside
     if limits.min_containment is not None:
         # Only the first file of each group: a hundred drafts in a hundred finals are ten thousand pairs.
         pairs = index.containments(
@@ -90,18 +97,13 @@ def find_likenesses(
             where=under_roots(roots, without=represented),
             ignore_above=limits.ignore_above,
         )
+        ignored = max(ignored, pairs.set_aside)
         among = limits.among
         groups += _containment_groups(
             (pair for pair in pairs if among is None or {pair.a, pair.b} <= among), files
         )
-    return sorted(groups, key=lambda group: (-group.reclaimable, group.files[0].key))
-
-
-def count_common_fingerprints(index: Index, ignore_above: int) -> int:
-    """How many different fingerprints are shared by more than `ignore_above` texts; `find` ignores them."""
-    if len(index) <= ignore_above:
-        return 0
-    return bisect.bisect_left(index.document_frequencies(), -ignore_above, key=lambda count: -count)
+    groups.sort(key=lambda group: (-group.reclaimable, group.files[0].key))
+    return Likenesses(groups, ignored)
 
 
 class _Files:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, check_choice
 from docindex.query import argument_checks
-from docindex.query.clusters import Cluster, Linkage, check_linkage, find_clusters
+from docindex.query.clusters import Clusters, Linkage, check_linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
@@ -22,7 +22,7 @@ from docindex.query.resolve import Id, Query, kept_text, resolve
 from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions
-from docindex.query.similar import find_similar
+from docindex.query.similar import SimilarMethod, check_method, find_similar
 from docindex.recipe import Recipe
 from docindex.sketching.word_weights import WordWeights
 from docindex.storage import templates, user_sql
@@ -99,15 +99,16 @@ class IndexReader:
         min_resemblance: float = 0.8,
         *,
         where: Where | None = None,
+        method: SimilarMethod = "shingles",
         boilerplate: BoilerplateChoice = True,
     ) -> list[Match]:
         """The documents with at least this resemblance to a text or a document, the most similar first.
 
-        Resemblance is counted in shingles. It is exact if both texts are kept; otherwise it is estimated from
-        the slots of their sketches, which include boilerplate. Only documents that share a fingerprint or
-        enough features with the query are compared. So a document may be missed if it shares shingles with
-        the query, but no run of `recipe.guarantee` symbols: usually a very short one. If the features find at
-        least 99 % of the documents at the threshold, only they are looked up.
+        No document is missed. Resemblance is counted in shingles and is exact if both texts are kept;
+        otherwise it is an estimate with a standard error. The call reads a row for each text of the index, a
+        tenth of a second for a million texts. ``method="features"`` looks up the documents that share
+        features instead, which takes the same time in an index of any size, but misses documents:
+        `doc_filter` of SQL and the command `docindex filter` say how many.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -116,9 +117,10 @@ class IndexReader:
         ['hamlet.txt']
         """
         argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
+        check_method(method)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
-            return find_similar(scope, asked, min_resemblance, self._passage_finder(asked))
+            return find_similar(scope, asked, min_resemblance, self._passage_finder(asked), method)
 
     def near(
         self, query: str | int, distance: int = DEFAULT_DISTANCE, *, where: Where | None = None
@@ -173,7 +175,7 @@ class IndexReader:
         min_containment: float | None = None,
         where: Where | None = None,
         ignore_above: int | None = None,
-        method: Method = "fingerprints",
+        method: Method = "shingles",
         boilerplate: BoilerplateChoice = True,
     ) -> Pairs:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
@@ -181,10 +183,13 @@ class IndexReader:
         Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
         contains at least this share of the other.
 
-        ``method="fingerprints"`` misses no pair, and counts fingerprints exactly. ``"slots"`` and
-        ``"features"`` compare pairs that have slots or features in common, and estimate the numbers from the
-        slots, which include boilerplate. `ignore_above` ignores fingerprints that more than this many texts
-        have; `set_aside` of the result is the number of ignored fingerprints.
+        Shingles are counted. No pair of kept texts is missed, and its numbers are exact. A pair with a text
+        that is not kept is estimated, its resemblance by slots and its containment by fingerprints.
+
+        The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
+        fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
+        them that also pass the feature filter. `ignore_above` ignores shingles (or fingerprints) that more
+        than this many texts have; `set_aside` of the result is how many were ignored.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -202,7 +207,7 @@ class IndexReader:
         *,
         where: Where | None = None,
         ignore_above: int | None = None,
-        method: Method = "fingerprints",
+        method: Method = "shingles",
         boilerplate: BoilerplateChoice = True,
     ) -> Pairs:
         """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
@@ -228,9 +233,9 @@ class IndexReader:
         linkage: Linkage = "connected",
         where: Where | None = None,
         ignore_above: int | None = None,
-        method: Method = "fingerprints",
+        method: Method = "shingles",
         boilerplate: BoilerplateChoice = True,
-    ) -> list[Cluster]:
+    ) -> Clusters:
         """Groups of similar documents, the largest first. Each member says why it belongs to its group.
 
         A pair is two documents with at least this resemblance. "connected": any two members are linked by a

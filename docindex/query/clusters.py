@@ -64,7 +64,15 @@ class Cluster:
         return sum(member.why != "exact copy" for member in self.members)
 
 
-def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> list[Cluster]:
+class Clusters(list[Cluster]):
+    """A list of clusters, which also says how much text was ignored."""
+
+    set_aside = 0
+    """How many different shingles (or hashes, by the method "fingerprints") were not counted because too many
+    texts have them."""
+
+
+def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connected") -> Clusters:
     """The clusters of two or more documents, the largest first.
 
     Two documents that reach the threshold are a pair, and partners of each other. The linkages are:
@@ -78,13 +86,15 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     found = join_pairs(scope, threshold)
     units = _Units(found, _keys_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
-    made = []
+    made = Clusters()
+    made.set_aside = found.set_aside
     for group in grouped(units):
         scope.check_cancelled()
         members = tuple(itertools.chain.from_iterable(units.members(*link) for link in group))
         if len(members) > 1:
             made.append(Cluster(members))
-    return sorted(made, key=lambda cluster: (-len(cluster), cluster.members[0].key))
+    made.sort(key=lambda cluster: (-len(cluster), cluster.members[0].key))
+    return made
 
 
 def check_linkage(linkage: str) -> None:

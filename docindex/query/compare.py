@@ -5,7 +5,8 @@ Takes two queries. Must never look at a third document.
 
 import dataclasses
 
-from docindex.query.measures import Measures, by_shingles, by_slots
+from docindex.query.estimates import estimate
+from docindex.query.measures import Measures, by_shingles
 from docindex.query.passages import Passage, align
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -35,7 +36,7 @@ class Comparison(Measures):
 
 
 def measure_texts(scope: Scope, a: Query, b: Query) -> Measures:
-    """How much two texts share: exact, by shingles, if both texts are kept; otherwise estimated by slots."""
+    """How much two texts share: counted in shingles if both texts are kept; otherwise estimated."""
     return _measured(scope, (a, b), (a.text(scope.db), b.text(scope.db)))
 
 
@@ -70,9 +71,7 @@ def _measured(scope: Scope, queries: tuple[Query, Query], texts: tuple[str | Non
     a, b = queries
     text_a, text_b = texts
     if text_a is None or text_b is None:
-        of_a, of_b = a.stored_sketch(scope), b.stored_sketch(scope)
-        alike = of_a.words_hash == of_b.words_hash
-        return by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles, alike=alike)
+        return estimate(scope, a, b)
     of_texts = scope.shingles_of(text_a), scope.shingles_of(text_b)
     # Whether the words are the same matters only if a text has no shingles that count.
     alike = not all(map(len, of_texts)) and a.words_hash(scope) == b.words_hash(scope)

@@ -1,7 +1,7 @@
 """Hold the pairs of texts that reach a threshold, and compute the measures of each pair.
 
 A *node* is a content, or several contents with the same words, whose measures are 1 by every method. Pairs
-of nodes are columns of numbers, 12 bytes for each pair. Must never know a key.
+of nodes are columns of numbers, 13 bytes for each pair. Must never know a key.
 """
 
 import dataclasses
@@ -9,15 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U32
-from docindex.kernels.minhash import estimate_resemblance
+from docindex.kernels.arrays import F64, I64, U8, U32
 from docindex.query import argument_checks
-from docindex.query.measures import EstimatedContainments, estimate_containments
+from docindex.query.measures import Basis, ShareColumns, shares_of_sets, shares_of_slots
 
-Method = Literal["fingerprints", "slots", "features"]
+Method = Literal["shingles", "fingerprints", "slots", "features"]
 Measure = Literal["resemblance", "containment"]
 
-METHODS = ("fingerprints", "slots", "features")
+METHODS = ("shingles", "fingerprints", "slots", "features")
 
 # Scores are computed for this many pairs at a time, because all measures of all pairs would take more memory.
 _SCORED = 1 << 20
@@ -30,9 +29,15 @@ class Threshold:
     measure: Measure
     least: float
     """The minimum resemblance of a pair, or the minimum of the larger one of its two containments."""
-    method: Method = "fingerprints"
+    method: Method = "shingles"
     ignore_above: int | None = None
-    """Hashes that more than this many contents have are not counted."""
+    """Shingles or hashes that more than this many contents have are not counted."""
+
+    def score(self, shares: ShareColumns) -> F64:
+        """The numbers that must reach the threshold: by these, pairs are ordered."""
+        if self.measure == "resemblance":
+            return shares.resemblance
+        return np.maximum(shares.containment, shares.reverse_containment)
 
     def check(self) -> None:
         """Raise `TypeError` or `ValueError` if the threshold is out of range or the method is unknown."""
@@ -41,24 +46,18 @@ class Threshold:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if self.ignore_above is not None:
             argument_checks.whole_number("ignore_above", self.ignore_above)
-            if self.method != "fingerprints":
+            if self.method not in ("shingles", "fingerprints"):
                 raise ValueError(
-                    f'ignore_above is about fingerprints, which method="{self.method}" does not compare; '
-                    'leave ignore_above out, or use method="fingerprints"'
+                    f'method="{self.method}" cannot ignore common text; leave ignore_above out, or use '
+                    'method="shingles" or "fingerprints"'
                 )
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class PairNumbers:
-    """How much the nodes of pairs have in common: the same measures as `Measures`, as columns."""
+SHINGLES, SLOTS, FINGERPRINTS = range(3)
+"""The codes of the bases in the column `JoinedPairs.basis`."""
 
-    containment: F64
-    reverse_containment: F64
-    resemblance: F64
-    shared: I64
-    containment_error: F64
-    reverse_containment_error: F64
-    resemblance_error: F64
+BASES: tuple[Basis, ...] = ("shingles", "slots", "fingerprints")
+"""The basis of each code."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -68,70 +67,57 @@ class JoinedPairs:
     a: U32
     b: U32
     common: U32
-    """How many hashes, or slots, the two nodes have in common."""
+    """How many shingles, slots or hashes the two nodes have in common."""
+    basis: U8
+    """The code of the basis in which each pair was counted."""
     sizes: I64
-    """How many hashes that count, or shingles, each node has. Hashes are counted only for nodes in a pair."""
+    """For each basis, a row with the size of each node: shingles that count, shingles, hashes that count.
+
+    The first and the last row are known only for nodes in a pair of that basis."""
     starts: I64
     contents: I64
     """The contents of all nodes, end to end; `starts` says where those of each node begin."""
-    slots: int | None
-    """How many slots a sketch has; None if fingerprints were counted."""
+    slots: int
+    """How many slots a sketch has."""
     set_aside: int
-    """How many different hashes were not counted because too many contents have them."""
+    """How many different shingles or hashes were not counted because too many contents have them."""
 
     def __len__(self) -> int:
         return len(self.a)
 
     def only(self, which: I64) -> "JoinedPairs":
         """The pairs with these numbers."""
-        return dataclasses.replace(self, a=self.a[which], b=self.b[which], common=self.common[which])
-
-    def scores(self, measure: Measure) -> F64:
-        """The resemblance of each pair, or the larger one of its two containments."""
-        scores = np.empty(len(self))
-        for begin in range(0, len(self), _SCORED):
-            some = self.only(np.arange(begin, min(begin + _SCORED, len(self)))).numbers()
-            scores[begin : begin + _SCORED] = (
-                some.resemblance
-                if measure == "resemblance"
-                else np.maximum(some.containment, some.reverse_containment)
-            )
-        return scores
-
-    def numbers(self) -> PairNumbers:
-        """The measures of each pair: exact for fingerprints, estimated for slots."""
-        size_a, size_b, common = self.sizes[self.a], self.sizes[self.b], self.common.astype(np.int64)
-        same = self.a == self.b
-        if self.slots is None:
-            resemblance, resemblance_error = quotients(common, size_a + size_b - common), np.zeros(len(self))
-            found = EstimatedContainments(
-                quotients(common, size_a), quotients(common, size_b), resemblance_error, resemblance_error
-            )
-        else:
-            estimates, errors = _estimates_by_equal_slots(self.slots)
-            resemblance, resemblance_error = estimates[common], np.where(same, 0.0, errors[common])
-            found = estimate_containments(resemblance, resemblance_error, size_a, size_b)
-        return PairNumbers(
-            np.where(same, 1.0, found.containment),
-            np.where(same, 1.0, found.reverse_containment),
-            np.where(same, 1.0, resemblance),
-            common,
-            found.containment_error,
-            found.reverse_containment_error,
-            resemblance_error,
+        return dataclasses.replace(
+            self, a=self.a[which], b=self.b[which], common=self.common[which], basis=self.basis[which]
         )
 
+    def scores(self, threshold: Threshold) -> F64:
+        """The score of each pair."""
+        scores = np.empty(len(self))
+        for begin in range(0, len(self), _SCORED):
+            some = self.only(np.arange(begin, min(begin + _SCORED, len(self))))
+            scores[begin : begin + _SCORED] = threshold.score(some.numbers())
+        return scores
 
-def _estimates_by_equal_slots(slots: int) -> tuple[F64, F64]:
-    """The estimated resemblance and its standard error, for each number of equal slots."""
-    ones = np.ones((slots + 1, slots), np.uint32)
-    return estimate_resemblance(np.tri(slots + 1, slots, -1, dtype=np.uint32), ones)
+    def numbers(self) -> ShareColumns:
+        """The measures of each pair, by the basis of the pair."""
+        present = np.flatnonzero(np.bincount(self.basis, minlength=len(BASES)))
+        if len(present) == 1:
+            return self._numbers(int(present[0]))
+        columns = np.zeros((6, len(self)))
+        for code in present.tolist():
+            which = np.flatnonzero(self.basis == code)
+            numbers = self.only(which).numbers()
+            columns[:, which] = [*numbers.shares, *numbers.errors]
+        return ShareColumns(*columns)
 
-
-def quotients(part: I64 | F64, whole: I64) -> F64:
-    """The quotients of two arrays; 0 where the divisor is 0.
-
-    >>> quotients(np.array([1, 0]), np.array([4, 0])).tolist()
-    [0.25, 0.0]
-    """
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+    def _numbers(self, code: int) -> ShareColumns:
+        """The measures of pairs that all have the same basis."""
+        size_a, size_b = self.sizes[code, self.a], self.sizes[code, self.b]
+        common = self.common.astype(np.int64)
+        if code == SLOTS:
+            numbers = shares_of_slots(common, self.slots, size_a, size_b)
+        else:
+            numbers = shares_of_sets(common, size_a, size_b, estimated=code == FINGERPRINTS)
+        same = self.a == self.b
+        return numbers.with_wholes(same) if same.any() else numbers

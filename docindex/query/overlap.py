@@ -1,7 +1,7 @@
-"""Count the fingerprint hashes that contents of an index have in common.
+"""Read the fingerprint hashes that contents of an index have in common.
 
-Gives groups for `candidates`, and exact numbers. Groups come from the inverted index, which has at most 32
-bits of each hash; numbers come from the forward index, which has 48 bits. Hashes of the boilerplate, and
+Gives groups for `candidates`, and sets for `shared_counts`. Groups come from the inverted index, which has at
+most 32 bits of each hash; sets come from the forward index, which has 48 bits. Hashes of the boilerplate, and
 hashes that too many contents have, are not counted. Must never know a key.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, ranges, starts_of
+from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import Groups
 from docindex.query.scope import Scope
@@ -18,13 +18,8 @@ from docindex.storage import forward_index, postings
 
 _NOTHING = np.empty(0, np.uint64)
 
-# About this many hashes are compared at a time, 8 bytes each.
-_HASHES = 1 << 22
 # In a key of 64 bits, the low 48 bits are a hash; the high 16 bits say which content has it.
-_CONTENTS = 1 << 16
 _HASH_BITS = np.uint64(48)
-# The number of hashes that are looked up at a time: their table fits in the cache of a core.
-_LOOKED_UP = 1 << 18
 
 # Places are kept in a table if the table is at most this many times as long as the list of contents.
 _SPARSE = 8
@@ -57,7 +52,7 @@ class ContentPlaces:
 
 
 class FingerprintOverlap:
-    """The hashes that contents of an index have in common: a `GroupSource`, and exact counts.
+    """The hashes that contents of an index have in common: a `GroupSource` and a `SetSource`.
 
     `living` are all contents of the index, and `contents` are those that take part; both ascend. A place is
     an index into `contents`. Hashes that more than `ignore_above` living contents have are not counted.
@@ -139,62 +134,14 @@ class FingerprintOverlap:
         starts = np.searchsorted(keys >> _HASH_BITS, borders)
         return keys, starts
 
-    def sizes(self, places: I64) -> I64:
-        """The number of hashes that count, for each content; `places` must ascend."""
-        found = np.empty(len(places), np.int64)
-        begin = 0
-        while begin < len(places):
-            self._check_cancelled()
-            end = self._end_of_batch(places, places, begin)
-            found[begin:end] = np.diff(self.counting(places[begin:end])[1])
-            begin = end
-        return found
+    def weights(self) -> I64:
+        """The number of postings of each content; known after the first pass over the groups."""
+        return self.postings
 
-    def exactly(self, a: I64, b: I64) -> Iterator[tuple[slice, I64, I64, I64]]:
-        """The exact counts of pairs of places, a batch at a time.
-
-        Each batch is a slice of the pairs and three arrays: how many hashes both contents of a pair have, how
-        many a has, and how many b has. Cheapest if pairs are ordered by b, and b has no fewer hashes than a.
-        """
-        begin = 0
-        while begin < len(a):
-            end = self._end_of_batch(a, b, begin)
-            places, numbers = np.unique(np.concatenate([a[begin:end], b[begin:end]]), return_inverse=True)
-            keys, starts = self.counting(places)
-            of_a, of_b = numbers[: end - begin], numbers[end - begin :]
-            sizes = np.diff(starts)
-            yield slice(begin, end), self._shared(keys, starts, of_a, of_b), sizes[of_a], sizes[of_b]
-            begin = end
-
-    def _end_of_batch(self, a: I64, b: I64, begin: int) -> int:
-        """The end of the batch of pairs at `begin`: one pair, or pairs with up to `_HASHES` hashes."""
-        most = len(a) - begin
-        while most > 1:
-            places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
-            if len(places) < _CONTENTS and self.postings[places].sum() <= _HASHES:
-                break
-            most //= 2
-        return begin + most
-
-    def _shared(self, keys: U64, starts: I64, a: I64, b: I64) -> I64:
-        """How many hashes each pair has in common, given the result of `counting` for all their contents."""
-        sizes = np.diff(starts)
-        shared = np.zeros(len(a), np.int64)
-        until = np.cumsum(sizes[a])
-        begin = 0
-        while begin < len(a):
-            self._check_cancelled()
-            before = int(until[begin - 1]) if begin else 0
-            end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
-            of_a, of_b = a[begin:end], b[begin:end]
-            # Give the keys of a the number of b. If such a key is also a key of b, both have its hash.
-            moved = keys[ranges(starts[of_a], sizes[of_a])]
-            moved += np.repeat((of_b - of_a).astype(np.uint64) << _HASH_BITS, sizes[of_a])
-            others = np.unique(of_b)
-            hits = found_in(keys[ranges(starts[others], sizes[others])], moved)
-            shared[begin:end] = np.diff(starts_of(hits.astype(np.int64))[starts_of(sizes[of_a])])
-            begin = end
-        return shared
+    def sets_of(self, places: I64) -> tuple[U64, I64]:
+        """The different hashes that count, of each place."""
+        keys, starts = self.counting(places)
+        return keys << HASH_SHIFT, starts
 
     def _prefixes(self, hashes: U64) -> U64:
         low = np.uint64(64 - self._bits)

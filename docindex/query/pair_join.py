@@ -1,262 +1,204 @@
 """Find all pairs of texts in an index that reach a threshold of resemblance or containment.
 
 Takes a scope and a threshold; gives pairs of nodes, see `joined_pairs`. Must never know a key.
+
+By the method "shingles", a pair of kept texts is counted exactly, and no pair is missed. Candidates come from
+the shingles of all texts, or from the slots of their sketches. Slots are cheaper: only the texts of
+candidates are read. They serve if the threshold is a resemblance, nothing is ignored, and a pair at the
+threshold has fewer equal slots than a candidate needs with a probability below 10^-9
+(`minhash.fewest_equal_slots`). Pairs with a text that is not kept are estimated: resemblance by slots,
+containment by fingerprints, and both by fingerprints if something is ignored, because slots are made of the
+whole text.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U32, U64, Bool, owners, ranges, starts_of
-from docindex.kernels.feature_hashes import features
-from docindex.kernels.joins import starts_of_runs
-from docindex.kernels.minhash import EMPTY_SLOT
-from docindex.query.candidates import Groups, Needs, candidates
-from docindex.query.joined_pairs import JoinedPairs, Threshold, quotients
+from docindex.kernels.arrays import I64, Bool
+from docindex.kernels.minhash import fewest_equal_slots
+from docindex.query.candidates import Needs, candidates
+from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
+from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots
 from docindex.query.overlap import FingerprintOverlap
+from docindex.query.pair_needs import needs_of_sets, rounded_up
+from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
 from docindex.query.scope import Scope
-from docindex.recipe import Recipe
-from docindex.storage import bulk
+from docindex.query.shared_counts import SetSource, count_shared, set_sizes
+from docindex.query.shingle_sets import ShingleSets
+from docindex.query.slot_pairs import EqualSlots, SlotPairs
 
-# The product of a share and a size is rounded, and may be too large. So candidates need this fraction less,
-# and then their exact numbers decide.
-_ROUNDING = 1e-9
-
-# The number of pairs whose slots are compared at a time. A pair has two rows of half a kilobyte each.
-_COMPARED = 1 << 14
+# The number of shingles of a text is exact up to this; a larger number is an estimate with an error of 0.14%.
+_EXACT_SIZE = 1 << 20
+_LARGE_ERROR = 0.01
 
 
 def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
     """All pairs of nodes that reach the threshold, among the contents of the scope.
 
     The method decides which pairs are found:
-    - "fingerprints": all pairs, with exact numbers. The 5.6 million pairs of resemblance 0.5 among 6,283
-      contents take 0.9 s. Takes memory for about a hundred numbers for each content, 12 bytes for each pair,
-      and a bounded amount for everything else.
-    - "slots": all pairs whose estimate reaches the threshold. Holds the slots of all contents in memory.
-    - "features": the pairs of "slots" that also pass the filter. Holds the same slots in memory.
+    - "shingles": all pairs of kept texts, with exact numbers, and estimates of the others.
+    - "fingerprints": all pairs whose shares of fingerprints reach the threshold. The 5.6 million pairs of
+      resemblance 0.5 among 6,283 contents take 0.9 s.
+    - "slots": all pairs whose estimate by slots reaches the threshold.
+    - "features": the pairs of "slots" that also pass the feature filter.
+
+    Takes memory for about a hundred numbers for each content, 13 bytes for each pair, and a bounded amount
+    for everything else. Many shingles go to a temporary file.
     """
-    classes = _symbol_classes(scope)
+    # Texts with the same words may have different lines.
+    nodes = nodes_of(scope, by_words=scope.recipe.token != "line")
     scope.check_cancelled()
-    join = _by_fingerprints if threshold.method == "fingerprints" else _by_slots
-    return join(scope, threshold, classes)
+    if threshold.ignore_above is not None and len(nodes.sizes.contents) <= threshold.ignore_above:
+        threshold = dataclasses.replace(threshold, ignore_above=None)
+    join = _Join(scope, nodes, threshold)
+    {
+        "shingles": join.by_shingles,
+        "fingerprints": join.by_fingerprints,
+        "slots": join.by_slots,
+        "features": join.by_features,
+    }[threshold.method]()
+    return join.found.joined(scope.recipe.slots)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _SymbolClasses:
-    """The contents that take part, in classes with the same symbols."""
+class _Join:
+    """One question for pairs, and the pairs found so far."""
 
-    sizes: bulk.Sizes
-    """The sizes of all contents of the index."""
-    order: I64
-    """Places in `sizes`, class after class; within a class, the oldest content first."""
-    starts: I64
-    """Where each class begins in `order`; the last entry is the end of the last class."""
-    several: I64
-    """The classes with several documents."""
+    def __init__(self, scope: Scope, nodes: Nodes, threshold: Threshold) -> None:
+        self._scope = scope
+        self._nodes = nodes
+        self._threshold = threshold
+        self._ignores = bool(scope.ignored) or threshold.ignore_above is not None
+        self.found = CollectedPairs(nodes)
 
-
-def _symbol_classes(scope: Scope) -> _SymbolClasses:
-    sizes = bulk.sizes(scope.db)
-    places = np.arange(len(sizes.contents))
-    chosen = scope.chosen()
-    if chosen is not None:
-        places = places[np.isin(sizes.contents, chosen)]
-    order = places[np.argsort(sizes.symbols[places], kind="stable")]
-    starts = starts_of_runs(sizes.symbols[order].astype(np.uint64))
-    copied = np.isin(sizes.contents[order], bulk.copied(scope.db))
-    several = np.diff(starts_of(copied.astype(np.int64))[starts]) > 0
-    several |= np.diff(starts) > 1
-    return _SymbolClasses(sizes, order, starts, np.flatnonzero(several))
-
-
-def _by_fingerprints(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
-    """Each class is a node. Its first content stands for the whole class."""
-    sizes, order, starts = classes.sizes, classes.order, classes.starts
-    firsts = np.sort(order[starts[:-1]])
-    node_of = np.empty(len(sizes.contents), np.int64)
-    node_of[order[starts[:-1]]] = np.arange(len(starts) - 1)
-    nodes = node_of[firsts]
-    overlap = FingerprintOverlap(scope, sizes.contents, sizes.contents[firsts], threshold.ignore_above)
-
-    def needs_of(counts: I64) -> Needs:
-        # A content has more hashes than postings if some of its hashes have the same high bits.
-        slack = np.maximum(sizes.hashes[firsts] - overlap.postings, 0)
-        needs = _needs_of_resemblance if threshold.measure == "resemblance" else _needs_of_containment
-        return needs(counts, slack, threshold.least)
-
-    counted = np.zeros(len(nodes), np.int64)
-    found: list[_Columns] = []
-    for a, b in candidates(overlap, needs_of, scope.check_cancelled):
-        for part, shared, size_a, size_b in overlap.exactly(a, b):
-            if threshold.measure == "resemblance":
-                reached = quotients(shared, size_a + size_b - shared)
+    def by_shingles(self) -> None:
+        """Find the pairs of kept texts exactly, and estimate the others."""
+        kept = self._nodes.kept
+        slots_serve = self._threshold.measure == "resemblance" and not self._ignores
+        enough = fewest_equal_slots(self._scope.recipe.slots, self._threshold.least) if slots_serve else 0
+        if enough:
+            self._count_slot_pairs(enough)
+        else:
+            self._count_groups()
+        if not kept.all():
+            if slots_serve:
+                self._estimate_by_slots(~kept)
             else:
-                reached = quotients(shared, np.minimum(size_a, size_b))
-            kept = np.flatnonzero(reached >= threshold.least)
-            own, other = a[part][kept], b[part][kept]
-            counted[nodes[own]], counted[nodes[other]] = size_a[kept], size_b[kept]
-            found.append(_columns(nodes[own], nodes[other], shared[kept]))
-    several = classes.several
-    ranks = np.empty(len(nodes), np.int64)
-    ranks[nodes] = np.arange(len(nodes))
-    at = np.sort(ranks[several])
-    counted[nodes[at]] = overlap.sizes(at)
-    found.append(_columns(several, several, counted[several]))
-    first, second, common = _concatenated(found)
-    return JoinedPairs(
-        a=first,
-        b=second,
-        common=common,
-        sizes=counted,
-        starts=starts,
-        contents=sizes.contents[order],
-        slots=None,
-        set_aside=len(overlap.set_aside),
-    )
+                self._share_fingerprints(~kept)
+        self.found.add_copies(SHINGLES)
 
+    def by_fingerprints(self) -> None:
+        """Find the pairs that share enough fingerprints."""
+        nodes = np.arange(len(self._nodes))
+        overlap = self._share_fingerprints(np.ones(len(nodes), bool))
+        self._set_sizes(FINGERPRINTS, overlap, nodes, self._nodes.several)
+        self.found.add_copies(FINGERPRINTS)
 
-def _by_slots(scope: Scope, threshold: Threshold, classes: _SymbolClasses) -> JoinedPairs:
-    """Each content is a node: contents with the same symbols may be divided into words in different ways.
+    def by_slots(self) -> None:
+        """Find the pairs whose estimate by slots reaches the threshold."""
+        self._estimate_by_slots(np.ones(len(self._nodes), bool))
+        self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
-    The classes with several documents are nodes too, for the pairs within them.
-    """
-    slots_of_each = scope.recipe.slots
-    contents = classes.sizes.contents[classes.order]
-    shingles = classes.sizes.shingles[classes.order]
-    slots = bulk.slot_rows(scope.db, contents, slots_of_each)
-    table, needs = _groups_of_slots(scope.recipe, threshold, slots, shingles)
-    class_of = owners(classes.starts)
-    found: list[_Columns] = []
-    for a, b in candidates(table, lambda _: needs, scope.check_cancelled):
-        for begin in range(0, len(a), _COMPARED):
-            scope.check_cancelled()
-            own, other = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
-            kept = class_of[own] != class_of[other]
-            if threshold.method == "features":
-                kept &= table.common(own, other) >= scope.recipe.features[2]
-            own, other = own[kept], other[kept]
-            found.append(_columns(own, other, np.count_nonzero(slots[own] == slots[other], axis=1)))
-    several, starts = classes.several, classes.starts
-    counts = np.diff(starts)[several]
-    new = len(contents) + np.arange(len(several))
-    found.append(_columns(new, new, np.full(len(several), slots_of_each)))
-    first, second, common = _concatenated(found)
-    joined = JoinedPairs(
-        a=first,
-        b=second,
-        common=common,
-        sizes=np.concatenate([shingles, shingles[starts[several]]]),
-        starts=np.concatenate([np.arange(len(contents)), len(contents) + starts_of(counts)]),
-        contents=np.concatenate([contents, contents[ranges(starts[several], counts)]]),
-        slots=slots_of_each,
-        set_aside=0,
-    )
-    return joined.only(np.flatnonzero(joined.scores(threshold.measure) >= threshold.least))
+    def by_features(self) -> None:
+        """Find the pairs that pass the feature filter and whose estimate by slots reaches the threshold."""
+        pairs = SlotPairs(self._scope, self._nodes).passing_features()
+        self._estimate(pairs, np.ones(len(self._nodes), bool))
+        self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
+    def _count_slot_pairs(self, enough: int) -> None:
+        """Count the shingles of the pairs with enough equal slots whose texts are both kept."""
+        kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
+        found = [(np.empty(0, np.int64),) * 2]
+        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
+            smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
+            least = self._threshold.least * np.where(larger > _EXACT_SIZE, 1 - _LARGE_ERROR, 1.0)
+            likely = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
+            found.append((a[likely], b[likely]))
+        a, b = (np.concatenate(column) for column in zip(*found, strict=True))
+        self.found.set_sizes(SHINGLES, several, sizes[several])
+        large = several[kept[several] & (sizes[several] > _EXACT_SIZE)]
+        nodes = np.unique(np.concatenate([a, b, large]))
+        contents = self._nodes.representatives[nodes]
+        with ShingleSets(self._scope, contents, contents) as sets:
+            self._count(SHINGLES, sets, nodes, [(np.searchsorted(nodes, a), np.searchsorted(nodes, b))])
+            self._set_sizes(SHINGLES, sets, nodes, large)
 
-class _EqualColumns:
-    """A table with a row for each content. Contents with the same value in a column are a group."""
+    def _count_groups(self) -> None:
+        """Count the shingles of the pairs of kept texts that have enough shingles in common."""
+        kept, living = self._nodes.kept, self._nodes.sizes
+        nodes, ignore_above = np.flatnonzero(kept), self._threshold.ignore_above
+        contents = self._nodes.representatives[nodes]
+        loaded = contents if ignore_above is None else living.contents[living.kept]
+        with ShingleSets(self._scope, loaded, contents, ignore_above, grouped=True) as sets:
+            pairs = candidates(
+                sets,
+                lambda counts: self._needs(counts, sets.weights() - sets.postings),
+                self._scope.check_cancelled,
+            )
+            self._count(SHINGLES, sets, nodes, pairs)
+            several = self._nodes.several
+            self._set_sizes(SHINGLES, sets, nodes, several[kept[several]])
+            self.found.set_aside += len(sets.set_aside)
+        without = self._nodes.several[~kept[self._nodes.several]]
+        self.found.set_sizes(SHINGLES, without, self._nodes.shingles[without])
 
-    def __init__(self, table: U32 | U64, empty: Bool) -> None:
-        self._table = table
-        self._empty = np.broadcast_to(empty, table.shape)
+    def _share_fingerprints(self, one_of: Bool) -> FingerprintOverlap:
+        """Count the fingerprints of the pairs that have enough of them in common, and a node in `one_of`."""
+        sizes, firsts = self._nodes.sizes, self._nodes.firsts
+        overlap = FingerprintOverlap(
+            self._scope, sizes.contents, sizes.contents[firsts], self._threshold.ignore_above
+        )
 
-    @property
-    def count(self) -> int:
-        return len(self._table)
+        def needs_of(counts: I64) -> Needs:
+            # A content has more hashes than postings if some of its hashes have the same high bits.
+            return self._needs(counts, np.maximum(sizes.hashes[firsts] - overlap.postings, 0))
 
-    def common(self, a: I64, b: I64) -> I64:
-        """In how many columns each pair has the same value."""
-        return np.asarray(np.count_nonzero(self._table[a] == self._table[b], axis=1))
+        def pairs() -> Iterator[tuple[I64, I64]]:
+            for a, b in candidates(overlap, needs_of, self._scope.check_cancelled):
+                wanted = one_of[a] | one_of[b]
+                yield a[wanted], b[wanted]
 
-    def groups(self) -> Iterator[Groups]:
-        for column, empty in zip(self._table.T, self._empty.T, strict=True):
-            filled = np.flatnonzero(~empty)
-            members = filled[np.argsort(column[filled], kind="stable")]
-            yield np.diff(starts_of_runs(column[members].astype(np.uint64))), members
+        self._count(FINGERPRINTS, overlap, np.arange(len(self._nodes)), pairs())
+        self.found.set_aside += len(overlap.set_aside)
+        return overlap
 
+    def _estimate(self, pairs: EqualSlots, one_of: Bool) -> None:
+        """Take the pairs whose estimate by slots reaches the threshold, and that have a node in `one_of`."""
+        sizes = self._nodes.shingles
+        for a, b, equal in pairs:
+            shares = shares_of_slots(equal, self._scope.recipe.slots, sizes[a], sizes[b])
+            enough = (one_of[a] | one_of[b]) & self._reached(shares)
+            self.found.add(SLOTS, a[enough], b[enough], equal[enough])
 
-def _groups_of_slots(
-    recipe: Recipe, threshold: Threshold, slots: U32, shingles: I64
-) -> tuple[_EqualColumns, Needs]:
-    """The groups of contents with an equal slot or feature, and how many common groups a pair needs."""
-    k, s, r = recipe.features
-    if threshold.method == "slots":
-        table = _EqualColumns(slots, slots == EMPTY_SLOT)
-    else:
-        table = _EqualColumns(features(slots, k, s), slots[:, :1] == EMPTY_SLOT)
-    least = np.ones(len(shingles), np.int64)
-    if threshold.method == "features":
-        least *= r
-    elif threshold.measure == "resemblance":
-        least *= max(1, int(_ceil(threshold.least * recipe.slots)))
+    def _estimate_by_slots(self, one_of: Bool) -> None:
+        pairs, least = SlotPairs(self._scope, self._nodes), self._threshold.least
+        if self._threshold.measure == "containment":
+            self._estimate(pairs.with_containment(least), one_of)
+        else:
+            equal = max(1, int(rounded_up(least * self._scope.recipe.slots)))
+            self._estimate(pairs.with_equal_slots(equal), one_of)
 
-    def of_pairs(early: I64, late: I64) -> I64:
-        if threshold.method == "features" or threshold.measure == "resemblance":
-            return least[early]
-        # Texts of resemblance r have r / (1 + r) of the sum of their sizes in common.
-        smaller = np.minimum(shingles[early], shingles[late])
-        part = threshold.least * smaller / (shingles[early] + shingles[late])
-        return np.maximum(1, _ceil(recipe.slots * part / (1 - part)))
+    def _count(self, basis: int, sets: SetSource, nodes: I64, pairs: Iterable[tuple[I64, I64]]) -> None:
+        """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
+        for a, b in pairs:
+            for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
+                shares = shares_of_sets(shared, of_a, of_b, estimated=False)
+                enough = np.flatnonzero(self._reached(shares))
+                own, other = nodes[a[part][enough]], nodes[b[part][enough]]
+                self.found.set_sizes(basis, own, of_a[enough])
+                self.found.set_sizes(basis, other, of_b[enough])
+                self.found.add(basis, own, other, shared[enough])
 
-    return table, Needs(np.arange(len(shingles)), least, least, np.zeros_like(least), of_pairs)
+    def _set_sizes(self, basis: int, sets: SetSource, nodes: I64, some: I64) -> None:
+        """Note the sizes of the sets of some nodes; place p of `sets` is the set of `nodes[p]`."""
+        sizes = set_sizes(sets, np.searchsorted(nodes, some), self._scope.check_cancelled)
+        self.found.set_sizes(basis, some, sizes)
 
+    def _needs(self, counts: I64, slack: I64) -> Needs:
+        return needs_of_sets(self._threshold.measure, counts, slack, self._threshold.least)
 
-def _needs_of_resemblance(counts: I64, slack: I64, least: float) -> Needs:
-    """The needs of pairs that have at least `least` of their union in common.
-
-    That is `least` / (1 + `least`) of the sum of both sizes, or more.
-    """
-    ranks, counts, slack = _by_size(counts, slack)
-    half = least / (1 + least)
-    early = np.maximum(1, _ceil(2 * half * counts) - slack)  # the late member is not smaller
-    late = np.maximum(1, _ceil(least * counts) - slack)
-    too_small = np.searchsorted(counts, _ceil(least * counts) - slack.max(initial=0))
-    return Needs(
-        ranks,
-        early,
-        late,
-        np.minimum(too_small, np.arange(len(counts))),
-        lambda a, b: np.maximum(1, _ceil(half * (counts[a] + counts[b])) - np.minimum(slack[a], slack[b])),
-    )
-
-
-def _needs_of_containment(counts: I64, slack: I64, least: float) -> Needs:
-    """The needs of pairs that have at least `least` of the smaller member in common."""
-    ranks, counts, slack = _by_size(counts, slack)
-    return Needs(
-        ranks,
-        np.maximum(1, _ceil(least * counts) - slack),
-        np.ones_like(counts),
-        np.zeros_like(counts),
-        lambda a, b: np.maximum(1, _ceil(least * counts[a]) - np.minimum(slack[a], slack[b])),
-    )
-
-
-def _by_size(counts: I64, slack: I64) -> tuple[I64, I64, I64]:
-    """The rank of each member by its size; and sizes and slacks by rank."""
-    order = np.argsort(counts, kind="stable")
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    return ranks, counts[order], slack[order]
-
-
-def _ceil(numbers: NDArray[np.floating] | float) -> I64:
-    """The numbers rounded up to whole numbers, after a reduction by the fraction `_ROUNDING`."""
-    return np.ceil(np.asarray(numbers) * (1 - _ROUNDING)).astype(np.int64)
-
-
-_Columns = tuple[U32, U32, U32]
-"""Pairs: a, b, and how much they have in common."""
-
-
-def _concatenated(parts: list[_Columns]) -> _Columns:
-    a, b, common = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return a, b, common
-
-
-def _columns(a: I64, b: I64, common: I64) -> _Columns:
-    return a.astype(np.uint32), b.astype(np.uint32), common.astype(np.uint32)
+    def _reached(self, shares: ShareColumns) -> Bool:
+        """Which pairs reach the threshold."""
+        reached: Bool = self._threshold.score(shares) >= self._threshold.least
+        return reached

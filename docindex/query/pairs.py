@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from docindex.kernels.arrays import F64, ranges
-from docindex.query.joined_pairs import JoinedPairs, Method, Threshold
-from docindex.query.measures import Basis, Measures
+from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
+from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
 
@@ -48,7 +48,8 @@ class Pairs(Iterable[Pair]):
         self._open_scope = open_scope
         self._directed = directed
         self.set_aside = found.set_aside
-        """How many different hashes were not counted because too many contents have them."""
+        """How many different shingles (or hashes, by the method "fingerprints") were not counted because too
+        many texts have them."""
 
     def __iter__(self) -> Iterator[Pair]:
         begin = 0
@@ -105,13 +106,12 @@ class Pairs(Iterable[Pair]):
 def find_pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     """All pairs of documents that reach a threshold.
 
-    The method "fingerprints" misses no pair, and its numbers are exact: they count the different hashes of
-    the documents, without hashes of the boilerplate and hashes that more than `ignore_above` contents have.
-    The numbers of "slots" and "features" are estimates.
+    `pair_join.join_pairs` says which pairs each method finds. The boilerplate, and what more than
+    `ignore_above` contents have, is not counted.
     """
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
-    return Pairs(open_scope, found, found.scores(threshold.measure))
+    return Pairs(open_scope, found, found.scores(threshold))
 
 
 def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
@@ -122,12 +122,10 @@ def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
     forward = np.flatnonzero(numbers.containment >= threshold.least)
     # A pair of a node with itself stands for both directions already.
     backward = np.flatnonzero((numbers.reverse_containment >= threshold.least) & (found.a != found.b))
-    turned = found.only(backward)
+    both = found.only(np.concatenate([forward, backward]))
+    is_turned = np.arange(len(both)) >= len(forward)
     both = dataclasses.replace(
-        found,
-        a=np.concatenate([found.a[forward], turned.b]),
-        b=np.concatenate([found.b[forward], turned.a]),
-        common=np.concatenate([found.common[forward], turned.common]),
+        both, a=np.where(is_turned, both.b, both.a), b=np.where(is_turned, both.a, both.b)
     )
     scores = np.concatenate([numbers.containment[forward], numbers.reverse_containment[backward]])
     return Pairs(open_scope, both, scores, directed=True)
@@ -161,14 +159,12 @@ def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[t
     Exact pairs leave the errors at their defaults, which makes the iteration a tenth faster.
     """
     numbers = found.numbers()
-    basis: Basis = "fingerprints" if found.slots is None else "slots"
-    inside, reverse = numbers.containment.tolist(), numbers.reverse_containment.tolist()
-    same = numbers.resemblance.tolist(), numbers.shared.tolist(), [basis] * len(found)
-    if found.slots is None:
+    inside, reverse, resemblance = (column.tolist() for column in numbers.shares)
+    bases = [BASES[code] for code in found.basis.tolist()]
+    same = resemblance, found.common.tolist(), bases
+    if not (found.basis != SHINGLES).any():
         return list(zip(inside, reverse, *same, strict=True)), list(zip(reverse, inside, *same, strict=True))
-    inside_error = numbers.containment_error.tolist()
-    reverse_error = numbers.reverse_containment_error.tolist()
-    error = numbers.resemblance_error.tolist()
+    inside_error, reverse_error, error = (column.tolist() for column in numbers.errors)
     return (
         list(zip(inside, reverse, *same, inside_error, reverse_error, error, strict=True)),
         list(zip(reverse, inside, *same, reverse_error, inside_error, error, strict=True)),

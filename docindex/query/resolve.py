@@ -113,7 +113,15 @@ class Query:
             return found[0]
         (batch,) = sketch_batches([self.given or ""], scope.recipe)
         sketch = batch[0]
-        return StoredSketch(-1, sketch.shingles, sketch.words_hash, sketch.simhash, sketch.slots)
+        return StoredSketch(
+            -1,
+            sketch.shingles,
+            sketch.words_hash,
+            sketch.simhash,
+            sketch.slots,
+            sketch.mod_m,
+            sketch.level,
+        )
 
     def words_hash(self, scope: Scope) -> bytes:
         """The hash of the words. Texts that differ only in case, accents or punctuation share it."""

@@ -5,15 +5,17 @@ transaction.
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import apsw
 
 from docindex.kernels.arrays import I64, U64
 from docindex.recipe import Recipe
+from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
 from docindex.storage import documents
+from docindex.storage.contents import texts_of
 from docindex.storage.templates import Ignored
 from docindex.storage.user_sql import Where
 
@@ -52,6 +54,15 @@ class Scope:
     def chosen(self) -> I64 | None:
         """The contents of the documents that fulfil the condition, ascending; None without a condition."""
         return None if self.where is None else documents.contents_of(self.db, self.where)
+
+    def shingle_sets(self, contents: I64) -> Iterator[tuple[U64, I64]]:
+        """The shingle sets of contents whose texts are kept, in batches: hashes, and where each set begins.
+
+        The contents must ascend. Shingles of the boilerplate are left out.
+        """
+        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe):
+            self.check_cancelled()
+            yield self.ignored.sets_without(hashes, starts)
 
     def shingles_of(self, text: str) -> U64:
         """The shingles of a text, ascending, without the shingles of the boilerplate."""

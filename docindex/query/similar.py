@@ -1,85 +1,95 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-Candidates come from the features, and also from the fingerprints if features may miss too many documents.
-Must never report a candidate without verifying it.
+By the method "shingles", the slots of all contents of a suitable size are compared. This reads the table of
+contents once, a tenth of a microsecond for each text. A document at the threshold has fewer equal slots than
+a candidate needs with a probability below 10^-9. By the method "features", candidates are looked up by their
+features, which takes the same time in an index of any size, but misses documents: 1% at a resemblance of
+.976, 12% at .95, and 97% at .8. Must never report a candidate that is not measured.
 """
 
 import functools
-import math
+from typing import Literal, get_args
 
 import numpy as np
 
-from docindex.kernels import minhash
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.feature_filter import acceptance
+from docindex.kernels.arrays import I64
 from docindex.kernels.feature_hashes import features
-from docindex.query.measures import Measures, by_shingles, by_slots
+from docindex.kernels.minhash import fewest_equal_slots
+from docindex.query.measured_contents import measure_contents
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.query.search import Match, PassageFinder, candidates_of, match_of
-from docindex.storage import contents, documents
-from docindex.storage.documents import StoredSketch
+from docindex.storage import bulk, documents
 
-RECALL = 0.99
-"""If features find at least this share of the documents at the threshold, fingerprints are not looked up."""
+# The number of shingles of a text above 2^20 is an estimate, with a standard error of up to 0.14%.
+_SIZE_ERROR = 0.01
 
-# A document whose estimate is this many standard errors below the threshold is not verified. This misses one
-# in 30,000 documents whose resemblance is exactly the threshold.
-_ERRORS = 4.0
+
+SimilarMethod = Literal["shingles", "features"]
+"""How `similar` finds candidates."""
 
 
 def find_similar(
-    scope: Scope, query: Query, min_resemblance: float, passages_with: PassageFinder
+    scope: Scope,
+    query: Query,
+    min_resemblance: float,
+    passages_with: PassageFinder,
+    method: SimilarMethod = "shingles",
 ) -> list[Match]:
     """The documents whose resemblance to the query is at least `min_resemblance`, the most similar first.
 
-    The numbers are exact if both texts are kept; otherwise they are estimated from the slots.
+    The numbers are exact if both texts are kept; otherwise they are estimates.
     """
-    sketch = query.stored_sketch(scope)
-    text = query.text(scope.db)
-    shingles = None if text is None else scope.shingles_of(text)
+    candidates = _sharing_features if method == "features" else _with_equal_slots
     documents_of: dict[int, list[tuple[str, int]]] = {}
-    for content, key, number in scope.documents_of(_candidates(scope, query, sketch, min_resemblance)):
+    for content, key, number in scope.documents_of(candidates(scope, query, min_resemblance)):
         documents_of.setdefault(content, []).append((key, number))
     matches = []
-    for other in documents.stored_sketches_of(
-        scope.db, np.array(sorted(documents_of), np.int64), scope.recipe
-    ):
-        # Slots include boilerplate. Without it, two texts may be more similar than their slots say.
-        if not (len(scope.ignored.shingles) or _likely(sketch, other, min_resemblance)):
-            continue
-        scope.check_cancelled()
-        measures = _measured(scope, sketch, shingles, other)
+    wanted = np.array(sorted(documents_of), np.int64)
+    for content, measures in measure_contents(scope, query, wanted):
         if measures.resemblance >= min_resemblance:
-            passages = functools.partial(passages_with, other.content)
+            passages = functools.partial(passages_with, content)
             matches += [
                 match_of(measures, document, measures.resemblance, passages)
-                for document in documents_of[other.content]
+                for document in documents_of[content]
             ]
     return sorted(matches, key=lambda match: (-match.score, match.key))
 
 
-def _candidates(scope: Scope, query: Query, sketch: StoredSketch, min_resemblance: float) -> I64:
-    """The contents that may resemble a query, ascending."""
+def check_method(method: str) -> None:
+    """Raise `ValueError` if a method of `similar` is unknown.
+
+    >>> check_method("features")
+    """
+    if method not in get_args(SimilarMethod):
+        raise ValueError(f'method must be "shingles" or "features", not {method!r}')
+
+
+def _sharing_features(scope: Scope, query: Query, _: float) -> I64:
+    """The contents that pass the feature filter of the recipe together with a query, ascending."""
     k, s, r = scope.recipe.features
+    sketch = query.stored_sketch(scope)
     found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], r)
-    found += documents.with_words_hash(scope.db, sketch.words_hash)
-    if acceptance(k, s, r, min_resemblance) < RECALL or len(scope.ignored.shingles):
-        found += candidates_of(scope, query)
-    return np.unique(np.array(found, np.int64))
+    return np.unique(np.array(found + documents.with_words_hash(scope.db, sketch.words_hash), np.int64))
 
 
-def _measured(scope: Scope, sketch: StoredSketch, shingles: U64 | None, other: StoredSketch) -> Measures:
-    """How much a query shares with a content; `shingles` is None if the query's text is not kept."""
-    alike = sketch.words_hash == other.words_hash
-    text = None if shingles is None else contents.text_of(scope.db, other.content)
-    if shingles is None or text is None:
-        return by_slots(sketch.slots, other.slots, sketch.shingles, other.shingles, alike=alike)
-    return by_shingles(shingles, scope.shingles_of(text), alike=alike)
-
-
-def _likely(a: StoredSketch, b: StoredSketch, min_resemblance: float) -> bool:
-    """Whether two texts may reach the threshold, judged by their sketches."""
-    estimated, _ = minhash.estimate_resemblance(a.slots, b.slots)
-    error = math.sqrt(min_resemblance * (1 - min_resemblance) / len(a.slots))
-    return bool(estimated >= min_resemblance - _ERRORS * error)
+def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64:
+    """The contents that may resemble a query, ascending."""
+    sketch, text = query.stored_sketch(scope), query.text(scope.db)
+    found = [np.array(documents.with_words_hash(scope.db, sketch.words_hash), np.int64)]
+    size, ignored = sketch.shingles, len(scope.ignored.shingles)
+    if ignored and text is not None:
+        size = len(scope.shingles_of(text))
+    elif ignored:
+        found.append(np.array(candidates_of(scope, query), np.int64))
+    if size:
+        # Slots and sizes include boilerplate. A pair of resemblance r without it, in which a text has `size`
+        # shingles, has at least this resemblance with it, because it adds at most `ignored` shingles.
+        equal = fewest_equal_slots(scope.recipe.slots, min_resemblance * size / (size + ignored))
+        least = min_resemblance * size * (1 - _SIZE_ERROR)
+        most = size / min_resemblance * (1 + _SIZE_ERROR) + ignored
+        for contents, slots in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots):
+            scope.check_cancelled()
+            enough = np.count_nonzero(slots == sketch.slots, axis=1) >= equal
+            found.append(contents[enough])
+    return np.unique(np.concatenate(found))

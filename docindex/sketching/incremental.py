@@ -41,6 +41,10 @@ class GrowingArray(Generic[_Number]):
         self._array[self._size : size] = more
         self._size = size
 
+    def part(self, begin: int, end: int) -> NDArray[_Number]:
+        """The numbers in a range, as a view that is valid until the next call."""
+        return self._array[begin : min(end, self._size)]
+
     def taken(self) -> NDArray[_Number]:
         """The array itself, not a copy. Nothing can be appended afterwards."""
         self._array.resize(self._size, refcheck=False)

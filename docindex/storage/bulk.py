@@ -5,16 +5,21 @@ of many contents. Reads each table once. Must never decide which contents are si
 """
 
 import dataclasses
+import itertools
+import math
+from collections.abc import Iterator
 
 import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U32
+from docindex.kernels.arrays import I64, U32, Bool
 from docindex.storage.rows import rows, rows_for, stream
 
-_SIZES = "select id, hashes, shingles, words_hash from main.content order by id"
+_SIZES = "select id, hashes, shingles, parts > 0, words_hash from main.content order by id"
 _COPIED = "select content from main.document group by content having count(*) > 1"
+_KEPT = "select c.id from carray(?) as w cross join main.content as c on c.id = w.value where c.parts > 0"
+_SLOTS_OF_SIZES = "select id, slots from main.content where shingles between ? and ?"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
 # The slots of one content take half a kilobyte.
@@ -31,30 +36,47 @@ class Sizes:
     """The number of different hashes of each content."""
     shingles: I64
     """The number of different shingles of each content; an estimate above 2^20."""
-    symbols: I64
-    """A number that two contents share if and only if their symbols are equal."""
+    kept: Bool
+    """Whether the text of each content is kept."""
+    words: I64
+    """A number that two contents share if and only if they have the same words."""
 
 
 def sizes(db: apsw.Connection) -> Sizes:
     """The sizes of all contents."""
     found = rows(db, _SIZES)
-    if any(len(row[3]) != 16 for row in found):
+    if any(len(row[4]) != 16 for row in found):
         raise CorruptIndex(
-            "the hash of a content's symbols does not have 16 bytes; restore a backup, or index again",
+            "the hash of a content's words does not have 16 bytes; restore a backup, or index again",
             db.filename,
         )
-    halves = np.frombuffer(b"".join(row[3] for row in found), "<u8").reshape(-1, 2)
+    halves = np.frombuffer(b"".join(row[4] for row in found), "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
-    symbols = np.empty(len(found), np.int64)
-    symbols[order] = np.append(0, np.cumsum(changes))[: len(found)]
-    numbers = np.array([row[:3] for row in found], np.int64).reshape(-1, 3)
-    return Sizes(numbers[:, 0], numbers[:, 1], numbers[:, 2], symbols)
+    words = np.empty(len(found), np.int64)
+    words[order] = np.append(0, np.cumsum(changes))[: len(found)]
+    numbers = np.array([row[:4] for row in found], np.int64).reshape(-1, 4)
+    return Sizes(numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3] > 0, words)
 
 
 def copied(db: apsw.Connection) -> I64:
     """The contents that more than one document has, ascending."""
     return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
+
+
+def kept_among(db: apsw.Connection, contents: I64) -> I64:
+    """Those of some ascending contents whose texts are kept, ascending."""
+    return np.sort(np.array([content for (content,) in rows_for(db, _KEPT, contents)], np.int64))
+
+
+def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[tuple[I64, U32]]:
+    """The contents with a number of shingles in a range, and their slots, in batches."""
+    found = stream(db, _SLOTS_OF_SIZES, (math.ceil(least), min(math.floor(most), (1 << 63) - 1)))
+    while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
+        if any(len(data) != 4 * count for _, data in some):
+            raise _without_slots(db, count)
+        slots = np.frombuffer(b"".join(data for _, data in some), "<u4").reshape(-1, count)
+        yield np.array([content for content, _ in some], np.int64), slots
 
 
 def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
@@ -64,9 +86,13 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
         some = contents[begin : begin + _ROWS_AT_A_TIME]
         found = rows_for(db, _SLOTS, some)
         if len(found) != len(some) or any(len(data) != 4 * count for _, data in found):
-            raise CorruptIndex(
-                f"a content does not have {count} slots; restore a backup, or index again", db.filename
-            )
+            raise _without_slots(db, count)
         data = b"".join(data for _, data in found)
         slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)
     return slots
+
+
+def _without_slots(db: apsw.Connection, count: int) -> CorruptIndex:
+    return CorruptIndex(
+        f"a content does not have {count} slots; restore a backup, or index again", db.filename
+    )

@@ -4,8 +4,9 @@ Texts and documents are verified against their hashes and checksums. Must never 
 """
 
 import dataclasses
+import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apsw
@@ -133,6 +134,48 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
     if not found or len(pieces) != found[0][1] or (pieces and hasher.digest() != found[0][0]):
         raise _damaged_text(db, content)
     return "".join(pieces) if pieces else None
+
+
+_TEXTS = (
+    "select c.id, c.hash, c.parts, t.codec, t.data from carray(?) as wanted "
+    "cross join main.content as c on c.id = wanted.value "
+    f"cross join main.text as t on t.id between c.id << {PART_BITS} and (c.id + 1 << {PART_BITS}) - 1"
+)
+
+
+def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
+    """The texts of some contents whose texts are kept, in the order of the contents, which must ascend.
+
+    Each text is checked against its hash.
+    """
+    if not len(contents):
+        return  # carray takes no empty array
+    wanted = iter(contents.tolist())
+    for content, parts in itertools.groupby(stream(db, _TEXTS, (apsw.carray(contents),)), lambda row: row[0]):
+        if content != next(wanted, None):
+            break
+        yield _joined_text(db, content, list(parts))
+    else:
+        if (missing := next(wanted, None)) is None:
+            return
+        content = missing
+    raise _damaged_text(db, content)
+
+
+def _joined_text(db: apsw.Connection, content: int, parts: list[tuple[Any, ...]]) -> str:
+    """The text in the rows that `_TEXTS` gave for a content."""
+    hasher = xxhash.xxh3_128()
+    pieces = []
+    try:
+        for *_, codec, data in parts:
+            source = source_of(codec, data)
+            hasher.update(source)
+            pieces.append(source.decode("utf-8", "surrogatepass"))
+    except ValueError as error:
+        raise _damaged_text(db, content) from error
+    if len(parts) != parts[0][2] or hasher.digest() != parts[0][1]:
+        raise _damaged_text(db, content)
+    return "".join(pieces)
 
 
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:

@@ -15,8 +15,10 @@ from docindex.recipe import Recipe
 from docindex.storage import user_sql
 from docindex.storage.contents import damaged_document, from_json
 from docindex.storage.rows import Bindings, counter, rows, rows_for, value
-from docindex.storage.tables import DOCUMENT
+from docindex.storage.tables import DOCUMENT, SAMPLE
 from docindex.storage.user_sql import Where
+
+_NO_SAMPLE = np.empty(0, np.uint64)
 
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
@@ -38,6 +40,10 @@ class StoredSketch:
     words_hash: bytes
     simhash: int
     slots: U32
+    mod_m: U64
+    """The MOD_m sample; empty unless the recipe asks for it."""
+    level: U64
+    """The L_i sample; empty unless the recipe asks for it."""
 
 
 def documents_of(
@@ -145,6 +151,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> I64:
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
     """The sketches of some contents, without their fingerprints."""
     found = []
+    samples = _samples_of(db, contents) if recipe.mod_m or recipe.level else {}
     for content, shingles, words_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
         if len(slots) != 4 * recipe.slots:
             raise CorruptIndex(
@@ -156,8 +163,21 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
             words_hash,
             simhash % (1 << 64),
             np.frombuffer(slots, "<u4").astype(np.uint32),
+            *samples.get(content, (_NO_SAMPLE, _NO_SAMPLE)),
         )
         found.append(stored_sketch)
+    return found
+
+
+def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]]:
+    """The MOD_m and the L_i sample of each content."""
+    found = {}
+    for columns in rows_for(db, f"{SAMPLE.select} where content in (select value from carray(?))", contents):
+        row = SAMPLE.checked(columns)
+        if row is None or len(row.mod_m) % 8 or len(row.level) % 8:
+            raise CorruptIndex(f"the samples of content {columns[0]} are damaged; index again", db.filename)
+        mod_m, level = (np.frombuffer(data, "<u8").astype(np.uint64) for data in (row.mod_m, row.level))
+        found[row.content] = mod_m, level
     return found
 
 

@@ -13,7 +13,8 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import U64
+from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.joins import found_in
 from docindex.kernels.packing import packed, unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.contents import as_stored, text_hash
@@ -42,6 +43,9 @@ class Ignored:
     """Hashes of fingerprints, as they are stored."""
     shingles: U64 = dataclasses.field(default_factory=_NOTHING.copy)
 
+    def __bool__(self) -> bool:
+        return bool(len(self.hashes) or len(self.shingles))
+
     def without(self, hashes: U64) -> U64:
         """The fingerprint hashes that are not ignored."""
         return hashes[~np.isin(hashes, self.hashes)] if len(self.hashes) else hashes
@@ -49,6 +53,13 @@ class Ignored:
     def shingles_without(self, shingles: U64) -> U64:
         """The shingles that are not ignored."""
         return shingles[~np.isin(shingles, self.shingles)] if len(self.shingles) else shingles
+
+    def sets_without(self, shingles: U64, starts: I64) -> tuple[U64, I64]:
+        """Sets of shingles that lie end to end, without the ignored shingles."""
+        if not len(self.shingles):
+            return shingles, starts
+        kept = ~found_in(self.shingles, shingles)
+        return shingles[kept], starts_of(kept.astype(np.int64))[starts]
 
 
 class UnknownTemplate(KeyError):

@@ -15,7 +15,7 @@ from docindex.folders import root_scan
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.likeness import LikenessLimits, count_common_fingerprints, find_likenesses
+from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import key_of, path_of, root_of
 from docindex.folders.scanner import scan
 from docindex.folders.walk import FailedFile, Skipped, WalkOptions
@@ -390,16 +390,18 @@ def test_text_that_too_many_files_share_is_ignored(index, folder):
         (folder / f"{number}.txt").write_text(f"{template}\n{own} {number}")
     settled(folder)
     scan(index, [root_of(folder)])
-    assert count_common_fingerprints(index, 12) == 0
-    assert count_common_fingerprints(index, 11) > 0
-    (whole,) = find_likenesses(
-        index, [str(folder)], LikenessLimits(min_resemblance=0.5, min_containment=None)
-    )
-    assert len(whole.files) == 12
-    rest = find_likenesses(
+    for limit in (None, 12):
+        (whole,), ignored = find_likenesses(
+            index,
+            [str(folder)],
+            LikenessLimits(min_resemblance=0.5, min_containment=None, ignore_above=limit),
+        )
+        assert (len(whole.files), ignored) == (12, 0)
+    rest, ignored = find_likenesses(
         index, [str(folder)], LikenessLimits(min_resemblance=0.5, min_containment=None, ignore_above=11)
     )
     assert [len(group.files) for group in rest] == [2] * 6
+    assert ignored == 56  # runs of five words among the sixty words of the template
 
 
 def test_a_text_in_several_others_is_shown_once(index, folder):
@@ -412,7 +414,7 @@ def test_a_text_in_several_others_is_shown_once(index, folder):
         (folder / name).write_text(f"{prose(random.Random(9), 100)}\n{prose(random.Random(own), 12)}")
     settled(folder)
     scan(index, [root_of(folder)])
-    groups = find_likenesses(index, [str(folder)], LikenessLimits(min_resemblance=0.95))
+    groups, _ = find_likenesses(index, [str(folder)], LikenessLimits(min_resemblance=0.95))
     shown = [[Path(file.key).stem for file in group.files] for group in groups]
     assert ["book", "final"] in shown
     assert ["final", "draft"] in shown
@@ -426,7 +428,7 @@ def test_a_group_is_compared_for_containment_by_its_first_file(index, folder):
         (folder / f"final {number}.txt").write_text(f"{draft}\n{rest} end {number}")
     settled(folder)
     scan(index, [root_of(folder)])
-    found = find_likenesses(index, [str(folder)], LikenessLimits(min_containment=0.9))
+    found, _ = find_likenesses(index, [str(folder)], LikenessLimits(min_containment=0.9))
     groups = {group.kind: group for group in found}
     assert sorted(groups) == ["contained", "near"]
     assert [Path(file.key).name[:5] for file in groups["contained"].files] == ["final", "draft"]

@@ -15,43 +15,62 @@ from hypothesis import strategies as st
 import docindex
 from docindex import Recipe
 from docindex.kernels.minhash import estimate_resemblance
-from docindex.query import candidates, overlap, pair_join
-from docindex.query.joined_pairs import Threshold
+from docindex.query import (
+    candidates,
+    overlap,
+    pair_join,
+    shared_counts,
+    shingle_sets,
+    slot_pairs,
+    spilled_numbers,
+)
+from docindex.query.joined_pairs import METHODS, Threshold
 from docindex.query.measures import Measures, by_slots
+from docindex.query.pair_needs import needs_of_sets
 from docindex.query.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
+from docindex.sketching.single_text import shingle_set
 from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
 from docindex.storage.templates import Ignored
 
 # Small numbers, so that texts of a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))
+NAMES = [field.name for field in dataclasses.fields(Measures)]
 THRESHOLDS = [1e-9, 0.1, 0.25, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.9, 1.0]
 
 
-def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None):
-    """For each key, the hashes that count and the symbols; and the number of hashes that are set aside."""
+def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, method="shingles"):
+    """For each key, the hashes that count and the words; and the number of hashes that are set aside.
+
+    The hashes are shingles or, by the method "fingerprints", of fingerprints.
+    """
     with index._store.reading() as db:
         rows = db.execute(
             "select key, content, words_hash from document join content on content.id = content"
         ).fetchall()
         sets = {
-            content: set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist())
+            content: (
+                set(contents.fingerprints_of(db, content, index.recipe.window)[0].tolist())
+                if method == "fingerprints"
+                else set(shingle_set(contents.text_of(db, content), index.recipe).tolist())
+            )
             - set(ignored)
             for content in {row[1] for row in rows}
         }
+    # Only the high bits of a fingerprint hash decide whether it is set aside.
+    low = 64 - bits if method == "fingerprints" else 0
     holders = {}
     for content, hashes in sets.items():
         for hash_ in hashes:
-            holders.setdefault(hash_ >> (64 - bits), set()).add(content)
+            holders.setdefault(hash_ >> low, set()).add(content)
     aside = {
         prefix for prefix, own in holders.items() if ignore_above is not None and len(own) > ignore_above
     }
     counting = {
-        content: {hash_ for hash_ in own if hash_ >> (64 - bits) not in aside}
-        for content, own in sets.items()
+        content: {hash_ for hash_ in own if hash_ >> low not in aside} for content, own in sets.items()
     }
-    return {key: (counting[content], symbols) for key, content, symbols in rows}, len(aside)
+    return {key: (counting[content], words) for key, content, words in rows}, len(aside)
 
 
 def numbers(a, b):
@@ -84,41 +103,46 @@ def brute_containments(sets, least):
 
 @contextlib.contextmanager
 def scope_of(index, ignored=(), where=None, check_cancelled=never_cancelled):
-    """A scope that ignores any hashes, not only those of templates."""
+    """A scope that ignores any hashes and shingles, not only those of templates."""
     hashes = np.array(sorted(ignored), np.uint64)
     with index._store.reading() as db:
-        yield Scope(db, index.recipe, Ignored(hashes=hashes), where, check_cancelled)
+        yield Scope(db, index.recipe, Ignored(hashes=hashes, shingles=hashes), where, check_cancelled)
 
 
-def shown(found):
-    assert all(pair.exact and pair.basis == "fingerprints" for pair in found)
+def shown(found, method):
+    assert all(pair.exact == (method == "shingles") and pair.basis == method for pair in found)
     return [
         (pair.a, pair.b, pair.resemblance, pair.containment, pair.reverse_containment, pair.shared)
         for pair in found
     ]
 
 
-def check(index, least, *, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, where=None):
-    """Check that all three questions have the answers of the definitions."""
-    sets, aside = hash_sets(index, bits, ignored, ignore_above)
-    if where is not None:
-        with index._store.reading() as db:
-            wanted = {key for (key,) in db.execute(f"select key from document where {where}")}
-        sets = {key: own for key, own in sets.items() if key in wanted}
-    scopes = functools.partial(scope_of, index, ignored, where)
-    resemblance, containment = (
-        Threshold(measure=measure, least=least, ignore_above=ignore_above)
-        for measure in ("resemblance", "containment")
-    )
-    found = find_pairs(scopes, resemblance)
-    assert shown(found) == brute_pairs(sets, least)
-    assert shown(found) == brute_pairs(sets, least)  # pairs can be iterated again
-    assert found.set_aside == aside
-    found = find_pairs(scopes, containment)
-    assert shown(found) == brute_pairs(sets, least, measure="containment")
-    found = find_containments(scopes, containment)
-    assert shown(found) == brute_containments(sets, least)
-    assert found.set_aside == aside
+def check(index, least, *, bits=POSTING_HASH_BITS, ignore=None, ignore_above=None, where=None):
+    """Check that all three questions have the answers of the definitions, by shingles and by fingerprints.
+
+    `ignore` gives the hashes to ignore, for the index and a method.
+    """
+    for method in ("shingles", "fingerprints"):
+        ignored = ignore(index, method) if ignore else ()
+        sets, aside = hash_sets(index, bits, ignored, ignore_above, method)
+        if where is not None:
+            with index._store.reading() as db:
+                wanted = {key for (key,) in db.execute(f"select key from document where {where}")}
+            sets = {key: own for key, own in sets.items() if key in wanted}
+        scopes = functools.partial(scope_of, index, ignored, where)
+        resemblance, containment = (
+            Threshold(measure=measure, least=least, method=method, ignore_above=ignore_above)
+            for measure in ("resemblance", "containment")
+        )
+        found = find_pairs(scopes, resemblance)
+        assert shown(found, method) == brute_pairs(sets, least)
+        assert shown(found, method) == brute_pairs(sets, least)  # pairs can be iterated again
+        assert found.set_aside == aside
+        found = find_pairs(scopes, containment)
+        assert shown(found, method) == brute_pairs(sets, least, measure="containment")
+        found = find_containments(scopes, containment)
+        assert shown(found, method) == brute_containments(sets, least)
+        assert found.set_aside == aside
 
 
 def corpus(rng, count):
@@ -145,10 +169,12 @@ def tight(monkeypatch):
     monkeypatch.setattr(segment_writer, "POSTING_HASH_BITS", 9)
     monkeypatch.setattr(candidates, "_MEETINGS", 50)
     monkeypatch.setattr(candidates, "_KEPT", 0)
-    monkeypatch.setattr(overlap, "_HASHES", 40)
-    monkeypatch.setattr(overlap, "_LOOKED_UP", 10)
-    monkeypatch.setattr(overlap, "_CONTENTS", 64)
-    monkeypatch.setattr(pair_join, "_COMPARED", 3)
+    monkeypatch.setattr(shared_counts, "_HASHES", 40)
+    monkeypatch.setattr(shared_counts, "_LOOKED_UP", 10)
+    monkeypatch.setattr(shared_counts, "_SETS", 64)
+    monkeypatch.setattr(shingle_sets, "_RUN", 50)
+    monkeypatch.setattr(spilled_numbers, "_IN_MEMORY", 40)
+    monkeypatch.setattr(slot_pairs, "_COMPARED", 3)
     monkeypatch.setattr("docindex.query.pairs._LOOKED_UP", 2)
 
 
@@ -165,12 +191,17 @@ def build(rng, count):
     return index
 
 
-def some_ignored(index, rng):
-    """Hashes to ignore; some of them only begin like a hash of the index."""
-    sets, _ = hash_sets(index)
-    all_hashes = sorted(set().union(*(own for own, _ in sets.values())))
-    chosen = rng.sample(all_hashes, rng.randrange(1 + len(all_hashes) // 3))
-    return {hash_ ^ (rng.randrange(3) << 16) for hash_ in chosen}
+def some_ignored(seed):
+    """A function that chooses hashes to ignore; some of them only begin like a hash of the index."""
+
+    def chosen(index, method):
+        rng = random.Random(seed)
+        sets, _ = hash_sets(index, method=method)
+        all_hashes = sorted(set().union(*(own for own, _ in sets.values())))
+        chosen = rng.sample(all_hashes, rng.randrange(1 + len(all_hashes) // 3))
+        return {hash_ ^ (rng.randrange(3) << 16) for hash_ in chosen}
+
+    return chosen
 
 
 def test_pairs_are_found_as_by_comparing_every_pair():
@@ -179,7 +210,7 @@ def test_pairs_are_found_as_by_comparing_every_pair():
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 3):
                 check(index, least)
-                check(index, least, ignored=some_ignored(index, rng))
+                check(index, least, ignore=some_ignored(seed))
                 check(index, least, ignore_above=rng.randrange(1, 8))
             check(index, least, where="key < '50'", ignore_above=rng.choice([None, 3]))
 
@@ -193,11 +224,9 @@ def test_small_batches_and_hashes_that_look_alike_change_nothing(monkeypatch):
         with build(rng, rng.randrange(30)) as index:
             for least in rng.sample(THRESHOLDS, 2):
                 check(index, least, bits=bits)
-                check(index, least, bits=bits, ignored=some_ignored(index, rng))
+                check(index, least, bits=bits, ignore=some_ignored(seed))
                 check(index, least, bits=bits, ignore_above=rng.randrange(1, 8))
-                check(
-                    index, least, bits=bits, ignored=some_ignored(index, rng), ignore_above=4, where="id % 3"
-                )
+                check(index, least, bits=bits, ignore=some_ignored(seed), ignore_above=4, where="id % 3")
 
 
 @pytest.mark.usefixtures("tight")
@@ -237,18 +266,43 @@ def test_a_batch_has_no_more_contents_than_fit_next_to_a_hash_in_64_bits(monkeyp
         return original(self, places)
 
     monkeypatch.setattr(overlap.FingerprintOverlap, "counting", counting)
-    monkeypatch.setattr(overlap, "_CONTENTS", 5)
+    monkeypatch.setattr(shared_counts, "_SETS", 5)
     with build(random.Random(3), 30) as index:
         check(index, 0.1, ignore_above=20)
     assert max(together) == 4
+
+
+@pytest.mark.usefixtures("tight")
+def test_slots_and_the_shingles_of_all_texts_give_the_same_pairs(monkeypatch):
+    pairs = 0
+    for seed in range(20):
+        with build(random.Random(seed), 25) as index:
+            for least in THRESHOLDS:
+                found = list(index.pairs(min_resemblance=least))
+                with monkeypatch.context() as patched:
+                    patched.setattr(pair_join, "fewest_equal_slots", lambda *_: 0)
+                    assert list(index.pairs(min_resemblance=least)) == found
+                pairs += len(found)
+    assert pairs > 1000
+
+
+def test_pairs_have_the_numbers_of_comparing_the_two_texts():
+    for seed in range(10):
+        with build(random.Random(seed), 25) as index:
+            index.boilerplate.add(index.text(next(iter(index))) or "x")
+            for pair in index.pairs(min_containment=0.1):
+                measures = index.measures(docindex.Key(pair.a), docindex.Key(pair.b))
+                assert [getattr(pair, name) for name in NAMES] == [getattr(measures, name) for name in NAMES]
 
 
 def test_a_pair_that_just_reaches_the_threshold_is_found():
     for seed in range(6):
         with build(random.Random(seed), 16) as index:
             sets, _ = hash_sets(index)
+            fingerprints, _ = hash_sets(index, method="fingerprints")
             scores = {row[2] for row in brute_pairs(sets, 1e-9)}
             scores |= {row[3] for row in brute_containments(sets, 1e-9)}
+            scores |= {row[2] for row in brute_pairs(fingerprints, 1e-9)}
             for score in sorted(scores):
                 check(index, score)
                 check(index, np.nextafter(score, 2) if score < 1 else 1.0)
@@ -257,7 +311,7 @@ def test_a_pair_that_just_reaches_the_threshold_is_found():
 def test_statements_use_an_index_or_read_a_whole_table_once():
     with build(random.Random(1), 20) as index:
         db = index._store._writer
-        for method in ["fingerprints", "slots", "features"]:
+        for method in METHODS:
             statements = []
 
             def trace(_, sql, bindings, statements=statements):
@@ -322,15 +376,15 @@ def test_candidates_miss_no_pair_even_if_hashes_begin_alike(kept, monkeypatch):
         rng = random.Random(seed)
         sets, least = common_sets(rng), rng.choice(THRESHOLDS)
         source = Held(sets)
-        for needs, whole in (
-            (pair_join._needs_of_resemblance, lambda a, b: len(a | b)),
-            (pair_join._needs_of_containment, lambda a, b: min(len(a), len(b))),
+        for measure, whole in (
+            ("resemblance", lambda a, b: len(a | b)),
+            ("containment", lambda a, b: min(len(a), len(b))),
         ):
             found = [
                 tuple(sorted(pair))
                 for a, b in candidates.candidates(
                     source,
-                    lambda counts, of=needs, slack=source.slack, least=least: of(counts, slack, least),
+                    functools.partial(needs_of_sets, measure, slack=source.slack, least=least),
                     lambda: None,
                 )
                 for pair in zip(a.tolist(), b.tolist(), strict=True)
@@ -355,23 +409,25 @@ def test_short_and_empty_texts_pair_only_with_texts_of_the_same_words():
             ("a", "b", 1.0, 0),
             ("a", "f", 1.0, 0),
             ("b", "f", 1.0, 0),
-            ("c", "d", 1.0, 0),
+            ("c", "d", 1.0, 1),
         ]
         check(index, 1.0)
 
 
-def test_ignoring_all_hashes_leaves_only_texts_with_the_same_symbols():
+def test_ignoring_all_hashes_leaves_only_texts_with_the_same_words():
+    def everything(index, method):
+        return set().union(*(own for own, _ in hash_sets(index, method=method)[0].values()))
+
     with docindex.open(":memory:", recipe=RECIPE) as index:
         for key, text in zip(
             "abc", ["the same header", "The same, header", "the same header and"], strict=True
         ):
             index.add(key, text)
-        sets, _ = hash_sets(index)
-        everything = set().union(*(own for own, _ in sets.values()))
-        check(index, 0.5, ignored=everything)
-        threshold = Threshold(measure="resemblance", least=0.1)
-        found = find_pairs(functools.partial(scope_of, index, everything), threshold)
-        assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
+        check(index, 0.5, ignore=everything)
+        for method in ("shingles", "fingerprints"):
+            threshold = Threshold(measure="resemblance", least=0.1, method=method)
+            found = find_pairs(functools.partial(scope_of, index, everything(index, method)), threshold)
+            assert [(pair.a, pair.b, pair.resemblance, pair.shared) for pair in found] == [("a", "b", 1.0, 0)]
 
 
 def header_and_bodies(count, rng):
@@ -396,8 +452,10 @@ def test_a_licence_at_the_beginning_of_all_texts_makes_few_meetings(monkeypatch)
         texts = [item for item in header_and_bodies(3000, random.Random(5)) if len(item[1]) > 1000]
         index.add_many(texts, workers=1)
         assert len(index) > 1000
-        assert list(index.pairs(min_resemblance=0.5)) == []
-        assert sum(met) < 10 * len(index)
+        for method in ("shingles", "fingerprints"):
+            assert list(index.pairs(min_containment=0.5, method=method)) == []
+            assert sum(met) < 10 * len(index)
+            met.clear()
 
 
 def test_a_licence_at_the_beginning_of_all_texts_hides_no_pair():
@@ -515,7 +573,7 @@ def test_features_find_the_pairs_that_pass_the_filter():
         ({"min_resemblance": 0.5, "ignore_above": 0}, "ignore_above must be"),
         (
             {"min_resemblance": 0.5, "ignore_above": 3, "method": "slots"},
-            "ignore_above is about fingerprints",
+            "cannot ignore common text",
         ),
     ],
 )
@@ -564,16 +622,17 @@ def test_a_pair_by_slots_has_the_measures_of_comparing_its_sketches():
             for pair in index.pairs(min_containment=0.05, method="slots"):
                 a, b = sketches[pair.a], sketches[pair.b]
                 if a.words_hash != b.words_hash:
-                    found = by_slots(a.slots, b.slots, a.shingles, b.shingles, alike=False)
-                    names = [field.name for field in dataclasses.fields(Measures)]
-                    assert [getattr(pair, name) for name in names] == [getattr(found, name) for name in names]
+                    found = by_slots(a.slots, b.slots, a.shingles, b.shingles)
+                    assert [getattr(pair, name) for name in NAMES] == [getattr(found, name) for name in NAMES]
                     assert not pair.exact
                     compared += 1
     assert compared > 100
 
 
 @pytest.mark.usefixtures("tight")
-def test_pairs_can_be_stopped_at_every_step():
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("measure", ["resemblance", "containment"])
+def test_pairs_can_be_stopped_at_every_step(method, measure):
     with build(random.Random(1), 20) as index:
         for steps in itertools.count():
             left = iter(range(steps))
@@ -584,7 +643,7 @@ def test_pairs_can_be_stopped_at_every_step():
 
             scopes = functools.partial(scope_of, index, check_cancelled=check_cancelled)
             try:
-                find_pairs(scopes, Threshold(measure="resemblance", least=0.5))
+                find_pairs(scopes, Threshold(measure=measure, least=0.5, method=method))
             except KeyboardInterrupt:
                 continue
             break

@@ -1,0 +1,50 @@
+"""Measure how much a query shares with many contents: exactly where texts are kept, else by estimates.
+
+Takes a query and contents; gives the measures of each. Texts are read and compared in batches.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.joins import found_in
+from docindex.query.estimates import estimate
+from docindex.query.measures import Measures, same_words
+from docindex.query.resolve import Query
+from docindex.query.scope import Scope
+from docindex.storage import bulk, documents
+
+
+def measure_contents(scope: Scope, query: Query, contents: I64) -> Iterator[tuple[int, Measures]]:
+    """How much a query shares with each of some contents, which must ascend; in any order."""
+    text = query.text(scope.db)
+    kept = bulk.kept_among(scope.db, contents) if text is not None else contents[:0]
+    if text is not None:
+        yield from _exactly(scope, query, scope.shingles_of(text), kept)
+    for content in np.setdiff1d(contents, kept, assume_unique=True).tolist():
+        scope.check_cancelled()
+        yield content, estimate(scope, query, Query(None, content))
+
+
+def _exactly(scope: Scope, query: Query, shingles: U64, contents: I64) -> Iterator[tuple[int, Measures]]:
+    """The exact measures of contents whose texts are kept."""
+    alike: set[int] = set()
+    done = 0
+    for hashes, starts in scope.shingle_sets(contents):
+        sizes = np.diff(starts)
+        if not len(shingles) or not sizes.all():
+            # A text without shingles that count is like another only if both have the same words.
+            alike = alike or set(documents.with_words_hash(scope.db, query.words_hash(scope)))
+        hits = found_in(shingles, hashes)
+        shared = np.diff(starts_of(hits.astype(np.int64))[starts])
+        for size, common in zip(sizes.tolist(), shared.tolist(), strict=True):
+            content = int(contents[done])
+            done += 1
+            yield content, _counted(len(shingles), size, common, alike=content in alike)
+
+
+def _counted(own: int, size: int, shared: int, *, alike: bool) -> Measures:
+    if not (own and size):
+        return same_words(0) if alike else Measures(0.0, 0.0, 0.0, 0, "shingles")
+    return Measures(shared / own, shared / size, shared / (own + size - shared), shared, "shingles")

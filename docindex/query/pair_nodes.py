@@ -1,0 +1,119 @@
+"""Put contents with the same words into nodes, and collect the pairs of nodes that a join finds.
+
+Takes a scope; gives nodes and, in the end, `JoinedPairs`. Must never decide which pairs are wanted.
+"""
+
+import dataclasses
+
+import numpy as np
+
+from docindex.kernels.arrays import I64, U8, U32, Bool, starts_of
+from docindex.kernels.joins import starts_of_runs
+from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
+from docindex.query.scope import Scope
+from docindex.storage import bulk
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """The contents that take part, grouped into nodes with the same words. The nodes are numbered from 0."""
+
+    sizes: bulk.Sizes
+    """The sizes of all contents of the index."""
+    firsts: I64
+    """The place in `sizes` of the content that stands for each node, ascending: a kept text if possible."""
+    starts: I64
+    contents: I64
+    """The contents of all nodes, end to end; `starts` says where those of each node begin."""
+    several: I64
+    """The nodes with several documents."""
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    @property
+    def kept(self) -> Bool:
+        """Whether the text of each node is kept."""
+        return self.sizes.kept[self.firsts]
+
+    @property
+    def shingles(self) -> I64:
+        """The number of shingles of each node, with boilerplate."""
+        return self.sizes.shingles[self.firsts]
+
+    @property
+    def representatives(self) -> I64:
+        """The content that stands for each node, ascending."""
+        return self.sizes.contents[self.firsts]
+
+
+def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
+    """The nodes of a scope; with ``by_words=False``, each content is a node of its own."""
+    sizes = bulk.sizes(scope.db)
+    places = np.arange(len(sizes.contents))
+    chosen = scope.chosen()
+    if chosen is not None:
+        places = places[np.isin(sizes.contents, chosen)]
+    group = sizes.words[places] if by_words else places
+    order = places[np.lexsort((places, ~sizes.kept[places], group))]
+    groups = sizes.words[order] if by_words else order
+    starts = starts_of_runs(groups.astype(np.uint64))
+    copied = np.isin(sizes.contents[order], bulk.copied(scope.db))
+    several = np.diff(starts_of(copied.astype(np.int64))[starts]) > 0
+    several |= np.diff(starts) > 1
+    # Number the nodes in the order of their firsts, because storage reads ascending contents fastest.
+    firsts = order[starts[:-1]]
+    by_first = np.argsort(firsts)
+    counts = np.diff(starts)[by_first]
+    members = np.repeat(starts[:-1][by_first] - starts_of(counts)[:-1], counts) + np.arange(len(order))
+    return Nodes(
+        sizes,
+        firsts[by_first],
+        starts_of(counts),
+        sizes.contents[order[members]],
+        np.flatnonzero(several[by_first]),
+    )
+
+
+class CollectedPairs:
+    """The pairs that a join has found so far."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._columns: list[tuple[U32, U32, U32, U8]] = []
+        self._sizes = np.zeros((len(BASES), len(nodes)), np.int64)
+        self._sizes[SLOTS] = nodes.shingles
+        self.set_aside = 0
+        """How many different shingles or hashes were not counted because too many contents have them."""
+
+    def add(self, basis: int, a: I64, b: I64, common: I64) -> None:
+        """Take pairs of nodes, and how much they have in common."""
+        numbers = (a.astype(np.uint32), b.astype(np.uint32), common.astype(np.uint32))
+        self._columns.append((*numbers, np.full(len(a), basis, np.uint8)))
+
+    def set_sizes(self, basis: int, nodes: I64, sizes: I64) -> None:
+        """Note the sizes of some nodes."""
+        self._sizes[basis, nodes] = sizes
+
+    def add_copies(self, basis: int, common: I64 | None = None) -> None:
+        """Take the pairs among the documents of each node.
+
+        They have all in common: `common`, or the size of the node, which must be known.
+        """
+        several = self._nodes.several
+        self.add(basis, several, several, self._sizes[basis, several] if common is None else common)
+
+    def joined(self, slots: int) -> JoinedPairs:
+        """All pairs; `slots` is how many slots a sketch has."""
+        a, b, common, basis = (np.concatenate(column) for column in zip(*self._columns, strict=True))
+        return JoinedPairs(
+            a=a,
+            b=b,
+            common=common,
+            basis=basis,
+            sizes=self._sizes,
+            starts=self._nodes.starts,
+            contents=self._nodes.contents,
+            slots=slots,
+            set_aside=self.set_aside,
+        )

@@ -1,0 +1,186 @@
+"""Make the shingle sets of many contents from their texts, for exact pairs.
+
+Takes the contents of an index whose texts are kept. Gives groups for `candidates`, one for each shingle that
+several contents have, and sets for `shared_counts`. Shingles of the boilerplate, and shingles that too many
+contents have, are not counted. Texts are read once, batch by batch. Must never hold all shingles in memory.
+"""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.joins import found_in, starts_of_runs
+from docindex.query.candidates import Groups
+from docindex.query.scope import Scope
+from docindex.query.spilled_numbers import SpilledNumbers
+
+_NOTHING = np.empty(0, np.uint64)
+
+# The shingles of this many postings are sorted at a time, 8 bytes each.
+_RUN = 1 << 22
+# A run is cut into this many pieces by the highest bits of the shingle. Groups are made from about `_RUN`
+# postings in the same pieces of all runs.
+_PIECE_BITS = 12
+
+
+class ShingleSets:
+    """The shingle sets of contents: a `GroupSource` and a `SetSource`.
+
+    `loaded` are the contents whose texts are read, and `taking_part` those that pairs are made of; both
+    ascend. A place is an index into `taking_part`. Shingles that more than `ignore_above` loaded contents
+    have are not counted. Without `grouped` there are no groups. A context manager that frees the memory.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        loaded: I64,
+        taking_part: I64,
+        ignore_above: int | None = None,
+        *,
+        grouped: bool = False,
+    ) -> None:
+        self._check_cancelled = scope.check_cancelled
+        self._ignore_above = ignore_above
+        self._taking_part = np.searchsorted(loaded, taking_part)
+        self._place_of = np.full(len(loaded), -1)
+        self._place_of[self._taking_part] = np.arange(len(taking_part))
+        self._sets = SpilledNumbers()
+        self._runs = _SortedRuns(len(loaded)) if grouped else None
+        self._prefix_bits = np.uint64(64 - (self._runs.number_bits if self._runs else 0))
+        self._passes = 0
+        self._too_common: list[U64] = []
+        self.postings = np.zeros(len(taking_part), np.int64)
+        """How many groups each content is in, whether they are counted or not; known after the first pass."""
+        sizes = [np.empty(0, np.int64)]
+        number = 0
+        for hashes, starts in scope.shingle_sets(loaded):
+            sizes.append(np.diff(starts))
+            self._sets.append(hashes)
+            if self._runs is not None:
+                owners = np.repeat(np.arange(number, number + len(starts) - 1), sizes[-1])
+                self._runs.add(hashes, owners)
+            number += len(starts) - 1
+        self._starts = starts_of(np.concatenate(sizes))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sets.close()
+        if self._runs is not None:
+            self._runs.close()
+
+    @property
+    def count(self) -> int:
+        """The number of contents that take part."""
+        return len(self._taking_part)
+
+    @property
+    def set_aside(self) -> U64:
+        """The high bits of the shingles that too many contents have; known after the first pass."""
+        return np.concatenate([_NOTHING, *self._too_common])
+
+    def weights(self) -> I64:
+        """The number of shingles of each content, counted or not."""
+        sizes: I64 = np.diff(self._starts)[self._taking_part]
+        return sizes
+
+    def sets_of(self, places: I64) -> tuple[U64, I64]:
+        """The shingles that count, of each place; after the first pass over the groups."""
+        at = self._taking_part[places]
+        pieces = [
+            self._sets.read(begin, end)
+            for begin, end in zip(self._starts[at].tolist(), self._starts[at + 1].tolist(), strict=True)
+        ]
+        hashes = np.concatenate([_NOTHING, *pieces])
+        starts = starts_of(self._starts[at + 1] - self._starts[at])
+        if not self._too_common:
+            return hashes, starts
+        low = np.uint64(64) - self._prefix_bits
+        kept = ~found_in(self.set_aside, hashes >> low << low)
+        return hashes[kept], starts_of(kept.astype(np.int64))[starts]
+
+    def groups(self) -> Iterator[Groups]:
+        """For each shingle that counts, the contents that have it. Only its high bits are compared."""
+        assert self._runs is not None
+        self._passes += 1
+        for hashes, numbers in self._runs.postings():
+            self._check_cancelled()
+            places = self._place_of[numbers]
+            if self._passes == 1:
+                self.postings += np.bincount(places[places >= 0], minlength=self.count)
+            starts = starts_of_runs(hashes)
+            sizes = np.diff(starts)
+            if self._ignore_above is not None:
+                too_many = sizes > self._ignore_above
+                if self._passes == 1 and too_many.any():
+                    self._too_common.append(hashes[starts[:-1][too_many]])
+                places, sizes = places[np.repeat(~too_many, sizes)], sizes[~too_many]
+            taking_part = places >= 0
+            if not taking_part.all():
+                sizes = np.diff(starts_of(taking_part.astype(np.int64))[starts_of(sizes)])
+                places, sizes = places[taking_part], sizes[sizes > 0]
+            yield sizes, places
+
+
+class _SortedRuns:
+    """Postings, each the high bits of a shingle and the number of a content, ordered by the shingle.
+
+    They are sorted run by run. A run is as large as memory allows; all runs together are as large as they
+    have to be.
+    """
+
+    def __init__(self, numbers: int) -> None:
+        self.number_bits = max(1, int(numbers - 1).bit_length() if numbers else 1)
+        self._keys = SpilledNumbers()
+        self._borders: list[I64] = []
+        """For each run, where each of its pieces begins in `_keys`."""
+        self._waiting: list[U64] = []
+        self._held = 0
+
+    def add(self, hashes: U64, numbers: I64) -> None:
+        """Take postings."""
+        low = np.uint64(self.number_bits)
+        self._waiting.append(hashes >> low << low | numbers.astype(np.uint64))
+        self._held += len(hashes)
+        if self._held >= _RUN:
+            self._sort()
+
+    def close(self) -> None:
+        """Free the memory or the file."""
+        self._keys.close()
+
+    def _sort(self) -> None:
+        keys = np.sort(np.concatenate([_NOTHING, *self._waiting]))
+        pieces = np.arange(1 << _PIECE_BITS, dtype=np.uint64)
+        inside = np.searchsorted(keys >> np.uint64(64 - _PIECE_BITS), pieces)
+        self._borders.append(np.append(inside, len(keys)) + len(self._keys))
+        self._keys.append(keys)
+        self._waiting, self._held = [], 0
+
+    def postings(self) -> Iterator[tuple[U64, I64]]:
+        """All postings in batches: the high bits of shingles, ascending, and the numbers of their contents.
+
+        The postings of one shingle are in one batch, and their numbers ascend.
+        """
+        if self._held:
+            self._sort()
+        if not self._borders:
+            return
+        borders = np.array(self._borders)
+        until = np.cumsum(np.diff(borders, axis=1).sum(axis=0))
+        first = 0
+        while first < len(until):
+            before = int(until[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(until, before + _RUN, "right")))
+            keys = np.concatenate([self._keys.read(int(run[first]), int(run[last])) for run in borders])
+            if len(borders) > 1:
+                keys.sort()
+            keys = keys[starts_of_runs(keys)[:-1]]
+            low = np.uint64(self.number_bits)
+            hashes = keys >> low << low
+            yield hashes, (keys - hashes).astype(np.int64)
+            first = last
