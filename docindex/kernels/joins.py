@@ -103,6 +103,15 @@ def count_pairs(pairs: U64, times: I64 | None = None) -> tuple[U64, I64]:
     return pairs[order[runs[:-1]]], np.diff(starts_of(times[order])[runs])
 
 
+def pair_numbers(early: I64, late: I64) -> U64:
+    """One number for each pair, which `split_pairs` takes apart.
+
+    >>> split_pairs(pair_numbers(np.array([3]), np.array([5])))
+    (array([3]), array([5]))
+    """
+    return early.astype(np.uint64) | late.astype(np.uint64) << _HALF
+
+
 def split_pairs(pairs: U64) -> tuple[I64, I64]:
     """The earlier and the later content of each pair.
 

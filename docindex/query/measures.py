@@ -83,6 +83,11 @@ class ShareColumns:
         """The columns of the standard errors."""
         return self.containment_error, self.reverse_containment_error, self.resemblance_error
 
+    @property
+    def error_of_containments(self) -> F64:
+        """The sum of the standard errors of both containments: of two estimates, the lower one is better."""
+        return self.containment_error + self.reverse_containment_error
+
     def measures(self, number: int, shared: int, basis: Basis) -> Measures:
         """The measures of one pair."""
         inside, reverse, resemblance = (float(column[number]) for column in self.shares)

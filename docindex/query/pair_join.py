@@ -6,17 +6,18 @@ By the method "shingles", a pair of kept texts is counted exactly, and no pair i
 the shingles of all texts, or from the slots of their sketches. Slots are cheaper: only the texts of
 candidates are read. They serve if the threshold is a resemblance, nothing is ignored, and a pair at the
 threshold has fewer equal slots than a candidate needs with a probability below 10^-9
-(`minhash.fewest_equal_slots`). Pairs with a text that is not kept are estimated: resemblance by slots,
-containment by fingerprints, and both by fingerprints if something is ignored, because slots are made of the
-whole text.
+(`minhash.fewest_equal_slots`). Pairs with a text that is not kept are estimated as `compare` estimates them,
+but without samples.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from docindex.kernels.arrays import I64, Bool
+from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.candidates import Needs, candidates
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
@@ -82,28 +83,29 @@ class _Join:
         else:
             self._count_groups()
         if not kept.all():
-            if slots_serve:
-                self._estimate_by_slots(~kept)
-            else:
-                self._share_fingerprints(~kept)
+            self._estimate_pairs(~kept)
         self.found.add_copies(SHINGLES)
 
     def by_fingerprints(self) -> None:
         """Find the pairs that share enough fingerprints."""
         nodes = np.arange(len(self._nodes))
-        overlap = self._share_fingerprints(np.ones(len(nodes), bool))
+        overlap, pairs = self._overlap()
+        self._count(FINGERPRINTS, overlap, nodes, pairs)
+        self.found.set_aside = len(overlap.set_aside)
         self._set_sizes(FINGERPRINTS, overlap, nodes, self._nodes.several)
         self.found.add_copies(FINGERPRINTS)
 
     def by_slots(self) -> None:
         """Find the pairs whose estimate by slots reaches the threshold."""
-        self._estimate_by_slots(np.ones(len(self._nodes), bool))
-        self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
+        self._estimate_by_slots(self._likely_by_slots(SlotPairs(self._scope, self._nodes)))
+        self._add_copies_by_slots()
 
     def by_features(self) -> None:
         """Find the pairs that pass the feature filter and whose estimate by slots reaches the threshold."""
-        pairs = SlotPairs(self._scope, self._nodes).passing_features()
-        self._estimate(pairs, np.ones(len(self._nodes), bool))
+        self._estimate_by_slots(SlotPairs(self._scope, self._nodes).passing_features())
+        self._add_copies_by_slots()
+
+    def _add_copies_by_slots(self) -> None:
         self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
     def _count_slot_pairs(self, enough: int) -> None:
@@ -143,8 +145,8 @@ class _Join:
         without = self._nodes.several[~kept[self._nodes.several]]
         self.found.set_sizes(SHINGLES, without, self._nodes.shingles[without])
 
-    def _share_fingerprints(self, one_of: Bool) -> FingerprintOverlap:
-        """Count the fingerprints of the pairs that have enough of them in common, and a node in `one_of`."""
+    def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
+        """The fingerprints of all nodes, and the pairs that may share enough of them."""
         sizes, firsts = self._nodes.sizes, self._nodes.firsts
         overlap = FingerprintOverlap(
             self._scope, sizes.contents, sizes.contents[firsts], self._threshold.ignore_above
@@ -154,46 +156,67 @@ class _Join:
             # A content has more hashes than postings if some of its hashes have the same high bits.
             return self._needs(counts, np.maximum(sizes.hashes[firsts] - overlap.postings, 0))
 
-        def pairs() -> Iterator[tuple[I64, I64]]:
-            for a, b in candidates(overlap, needs_of, self._scope.check_cancelled):
-                wanted = one_of[a] | one_of[b]
-                yield a[wanted], b[wanted]
+        return overlap, candidates(overlap, needs_of, self._scope.check_cancelled)
 
-        self._count(FINGERPRINTS, overlap, np.arange(len(self._nodes)), pairs())
-        self.found.set_aside += len(overlap.set_aside)
-        return overlap
+    def _likely_by_slots(self, slots: SlotPairs) -> EqualSlots:
+        """The pairs whose estimate by slots may reach the threshold."""
+        least = self._threshold.least
+        if self._threshold.measure == "containment":
+            return slots.with_containment(least)
+        return slots.with_equal_slots(max(1, int(rounded_up(least * self._scope.recipe.slots))))
 
-    def _estimate(self, pairs: EqualSlots, one_of: Bool) -> None:
-        """Take the pairs whose estimate by slots reaches the threshold, and that have a node in `one_of`."""
+    def _estimate_by_slots(self, pairs: EqualSlots) -> None:
+        """Take the pairs whose estimate by slots reaches the threshold."""
         sizes = self._nodes.shingles
         for a, b, equal in pairs:
             shares = shares_of_slots(equal, self._scope.recipe.slots, sizes[a], sizes[b])
-            enough = (one_of[a] | one_of[b]) & self._reached(shares)
-            self.found.add(SLOTS, a[enough], b[enough], equal[enough])
+            self._add(SLOTS, a, b, equal, self._reached(shares))
 
-    def _estimate_by_slots(self, one_of: Bool) -> None:
-        pairs, least = SlotPairs(self._scope, self._nodes), self._threshold.least
-        if self._threshold.measure == "containment":
-            self._estimate(pairs.with_containment(least), one_of)
-        else:
-            equal = max(1, int(rounded_up(least * self._scope.recipe.slots)))
-            self._estimate(pairs.with_equal_slots(equal), one_of)
+    def _estimate_pairs(self, one_of: Bool) -> None:
+        """Estimate the pairs with a node in `one_of` by slots or by fingerprints, as `estimates` does.
+
+        A pair that reaches the threshold by the better estimate is a candidate of one of the two.
+        """
+        overlap, pairs = self._overlap()
+        slots = None if self._ignores else SlotPairs(self._scope, self._nodes)
+        likely = itertools.chain(pairs, ((a, b) for a, b, _ in self._likely_by_slots(slots)) if slots else ())
+        found = [np.empty(0, np.uint64)]
+        for a, b in likely:
+            wanted = one_of[a] | one_of[b]
+            found.append(pair_numbers(np.minimum(a, b)[wanted], np.maximum(a, b)[wanted]))
+        a, b = split_pairs(np.unique(np.concatenate(found)))
+        sizes = self._nodes.shingles
+        for part, shared, of_a, of_b in count_shared(overlap, a, b, self._scope.check_cancelled):
+            own, other = a[part], b[part]
+            self.found.set_sizes(FINGERPRINTS, own, of_a)
+            self.found.set_sizes(FINGERPRINTS, other, of_b)
+            shares = shares_of_sets(shared, of_a, of_b, estimated=True)
+            better = np.zeros(len(own), bool)
+            if slots:
+                equal = slots.equal(own, other)
+                by_slots = shares_of_slots(equal, self._scope.recipe.slots, sizes[own], sizes[other])
+                better = by_slots.error_of_containments < shares.error_of_containments
+                self._add(SLOTS, own, other, equal, better & self._reached(by_slots))
+            self._add(FINGERPRINTS, own, other, shared, ~better & self._reached(shares))
+        self.found.set_aside += len(overlap.set_aside)
 
     def _count(self, basis: int, sets: SetSource, nodes: I64, pairs: Iterable[tuple[I64, I64]]) -> None:
         """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
         for a, b in pairs:
             for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
                 shares = shares_of_sets(shared, of_a, of_b, estimated=False)
-                enough = np.flatnonzero(self._reached(shares))
-                own, other = nodes[a[part][enough]], nodes[b[part][enough]]
-                self.found.set_sizes(basis, own, of_a[enough])
-                self.found.set_sizes(basis, other, of_b[enough])
-                self.found.add(basis, own, other, shared[enough])
+                own, other = nodes[a[part]], nodes[b[part]]
+                self.found.set_sizes(basis, own, of_a)
+                self.found.set_sizes(basis, other, of_b)
+                self._add(basis, own, other, shared, self._reached(shares))
 
     def _set_sizes(self, basis: int, sets: SetSource, nodes: I64, some: I64) -> None:
         """Note the sizes of the sets of some nodes; place p of `sets` is the set of `nodes[p]`."""
         sizes = set_sizes(sets, np.searchsorted(nodes, some), self._scope.check_cancelled)
         self.found.set_sizes(basis, some, sizes)
+
+    def _add(self, basis: int, a: I64, b: I64, common: I64, which: Bool) -> None:
+        self.found.add(basis, a[which], b[which], common[which])
 
     def _needs(self, counts: I64, slack: I64) -> Needs:
         return needs_of_sets(self._threshold.measure, counts, slack, self._threshold.least)

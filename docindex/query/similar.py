@@ -77,19 +77,20 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
     """The contents that may resemble a query, ascending."""
     sketch, text = query.stored_sketch(scope), query.text(scope.db)
     found = [np.array(documents.with_words_hash(scope.db, sketch.words_hash), np.int64)]
-    size, ignored = sketch.shingles, len(scope.ignored.shingles)
-    if ignored and text is not None:
-        size = len(scope.shingles_of(text))
-    elif ignored:
-        found.append(np.array(candidates_of(scope, query), np.int64))
+    ignored = len(scope.ignored.shingles)
+    size = len(scope.shingles_of(text)) if ignored and text is not None else sketch.shingles
+    estimated = text is None
     if size:
         # Slots and sizes include boilerplate. A pair of resemblance r without it, in which a text has `size`
         # shingles, has at least this resemblance with it, because it adds at most `ignored` shingles.
         equal = fewest_equal_slots(scope.recipe.slots, min_resemblance * size / (size + ignored))
         least = min_resemblance * size * (1 - _SIZE_ERROR)
         most = size / min_resemblance * (1 + _SIZE_ERROR) + ignored
-        for contents, slots in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots):
+        for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots):
             scope.check_cancelled()
-            enough = np.count_nonzero(slots == sketch.slots, axis=1) >= equal
-            found.append(contents[enough])
+            found.append(some.contents[np.count_nonzero(some.slots == sketch.slots, axis=1) >= equal])
+            estimated |= not some.kept.all()
+    if estimated:
+        # The better estimate may be the one by fingerprints.
+        found.append(np.array(candidates_of(scope, query), np.int64))
     return np.unique(np.concatenate(found))

@@ -34,6 +34,15 @@ class SlotPairs:
         self._shingles = nodes.shingles
         self._slots = bulk.slot_rows(scope.db, nodes.representatives, scope.recipe.slots)
 
+    def equal(self, a: I64, b: I64) -> I64:
+        """The number of equal slots of each pair."""
+        found = np.empty(len(a), np.int64)
+        for begin in range(0, len(a), _COMPARED):
+            some, others = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
+            same = (self._slots[some] == self._slots[others]) & (self._slots[some] != EMPTY_SLOT)
+            found[begin : begin + _COMPARED] = np.count_nonzero(same, axis=1)
+        return found
+
     def with_equal_slots(self, least: int) -> EqualSlots:
         """The pairs with at least this many equal slots, which must be 1 or more."""
         for a, b, equal in self._pairs(
@@ -72,7 +81,7 @@ class SlotPairs:
             for begin in range(0, len(a), _COMPARED):
                 self._check_cancelled()
                 some, others = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
-                yield some, others, np.count_nonzero(self._slots[some] == self._slots[others], axis=1)
+                yield some, others, self.equal(some, others)
 
 
 class EqualColumns:

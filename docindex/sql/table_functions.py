@@ -183,7 +183,7 @@ TABLES = (
     TableFunction(
         name="doc_similar",
         columns=("key", "id", *MEASURES),
-        parameters=("query", "min_resemblance", "where", "boilerplate"),
+        parameters=("query", "min_resemblance", "where", "method", "boilerplate"),
         required=1,
         answer=_similar,
         asks=IndexReader.similar,

@@ -8,6 +8,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -19,7 +20,7 @@ from docindex.storage.rows import rows, rows_for, stream
 _SIZES = "select id, hashes, shingles, parts > 0, words_hash from main.content order by id"
 _COPIED = "select content from main.document group by content having count(*) > 1"
 _KEPT = "select c.id from carray(?) as w cross join main.content as c on c.id = w.value where c.parts > 0"
-_SLOTS_OF_SIZES = "select id, slots from main.content where shingles between ? and ?"
+_SLOTS_OF_SIZES = "select id, parts, slots from main.content where shingles between ? and ? or parts = 0"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
 # The slots of one content take half a kilobyte.
@@ -69,14 +70,24 @@ def kept_among(db: apsw.Connection, contents: I64) -> I64:
     return np.sort(np.array([content for (content,) in rows_for(db, _KEPT, contents)], np.int64))
 
 
-def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[tuple[I64, U32]]:
-    """The contents with a number of shingles in a range, and their slots, in batches."""
+class SlotsOfSizes(NamedTuple):
+    """Some contents with their slots."""
+
+    contents: I64
+    kept: Bool
+    """Whether the text of each content is kept."""
+    slots: U32
+
+
+def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[SlotsOfSizes]:
+    """The contents with a number of shingles in a range, and all whose texts are not kept, in batches."""
     found = stream(db, _SLOTS_OF_SIZES, (math.ceil(least), min(math.floor(most), (1 << 63) - 1)))
     while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
-        if any(len(data) != 4 * count for _, data in some):
+        if any(len(row[2]) != 4 * count for row in some):
             raise _without_slots(db, count)
-        slots = np.frombuffer(b"".join(data for _, data in some), "<u4").reshape(-1, count)
-        yield np.array([content for content, _ in some], np.int64), slots
+        slots = np.frombuffer(b"".join(row[2] for row in some), "<u4").reshape(-1, count)
+        contents, kept = np.array([row[:2] for row in some], np.int64).T
+        yield SlotsOfSizes(contents, kept > 0, slots)
 
 
 def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
