@@ -127,29 +127,24 @@ def _keys_of_contents(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
 
 
 class _Units:
-    """Groups of documents with the same words, and which of these units are near each other.
+    """The nodes that have documents, and which of these units are near each other.
 
     Units are numbered in the order of their first keys.
     """
 
     def __init__(self, found: JoinedPairs, keys: dict[int, list[str]]) -> None:
-        # The contents of a node belong to one unit, and so do nodes that have a content in common.
-        ordered = np.sort(found.contents)
-        ordered = ordered[starts_of_runs(ordered.astype(np.uint64))[:-1]]
-        places = np.searchsorted(ordered, found.contents)
-        firsts = places[found.starts[:-1]]
-        roots = components(np.repeat(firsts, np.diff(found.starts)), places, len(ordered))
-        contents_of: dict[int, list[int]] = {}
-        for content in keys:
-            contents_of.setdefault(int(roots[np.searchsorted(ordered, content)]), []).append(content)
+        nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
         # For each unit, the keys of each of its contents, the content with the least key first.
-        by_root = {root: sorted(keys[content] for content in own) for root, own in contents_of.items()}
-        numbered = sorted(by_root, key=lambda root: by_root[root][0][0])
-        self._keys = [by_root[root] for root in numbered]
-        unit_of = np.full(len(ordered), -1)
+        by_node: dict[int, list[list[str]]] = {}
+        for node in nodes.tolist():
+            contents = found.contents[found.starts[node] : found.starts[node + 1]].tolist()
+            if own := sorted(keys[content] for content in contents if content in keys):
+                by_node[node] = own
+        numbered = sorted(by_node, key=lambda node: by_node[node][0][0])
+        self._keys = [by_node[node] for node in numbered]
+        unit_of = np.full(len(found.starts), -1)
         unit_of[np.array(numbered, np.int64)] = np.arange(len(numbered))
-        a, b = unit_of[roots[firsts[found.a]]], unit_of[roots[firsts[found.b]]]
-        resemblance = found.numbers().resemblance
+        a, b, resemblance = unit_of[found.a], unit_of[found.b], found.numbers().resemblance
         between = (a != b) & (a >= 0) & (b >= 0)  # a content without a document is in no unit
         self._link(a[between], b[between], resemblance[between])
 
@@ -158,10 +153,6 @@ class _Units:
         count = len(self._keys)
         own, other = np.concatenate([a, b]), np.concatenate([b, a])
         both = np.concatenate([resemblance, resemblance])
-        # If several pairs of contents link two units, the closest pair counts.
-        order = np.lexsort((-both, other, own))
-        kept = order[starts_of_runs((own * max(1, count) + other)[order].astype(np.uint64))[:-1]]
-        own, other, both = own[kept], other[kept], both[kept]
         order = np.lexsort((other, -both, own))
         self.own, self.partners, self.resemblance = own[order], other[order], both[order]
         self.starts = starts_of(np.bincount(own, minlength=count))
