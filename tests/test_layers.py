@@ -107,8 +107,10 @@ INSIDE = {
     "query": [
         {"argument_checks", "passages", "measures", "scope", "spilled_numbers"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
-        {"search", "near", "estimates", "overlap", "shingle_sets", "joined_pairs"},
-        {"compare", "measured_contents", "pair_nodes", "pair_needs"},
+        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},
+        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
+        {"scoring"},
+        {"search"},
         {"similar", "slot_pairs"},
         {"pair_join"},
         {"pairs", "clusters"},

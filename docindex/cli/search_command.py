@@ -24,6 +24,7 @@ from docindex.cli.wording import percent
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
+from docindex.query.search_options import Rank
 from docindex.storage.key_ranges import under_roots
 
 _EXCERPT = 60
@@ -53,6 +54,14 @@ _DEFAULT_RESEMBLANCE = 0.5
     help="Minimum share of FILE that a document contains.",
 )
 @click.option(
+    "--rank",
+    type=click.Choice(["likeness", "excerpt"]),
+    default="likeness",
+    show_default=True,
+    help="First the documents most like FILE, or those that contain most of it.",
+)
+@click.option("--exact", is_flag=True, help="Count groups of words, like compare: slower.")
+@click.option(
     "--window",
     type=click.IntRange(1),
     metavar="N",
@@ -66,6 +75,8 @@ def search_command(
     file: str,
     limit: int,
     min_containment: float,
+    rank: Rank,
+    exact: bool,
     window: int | None,
     encoding: str | None,
     verbose: bool,
@@ -74,7 +85,8 @@ def search_command(
 ) -> int:
     """Find the documents that share text with FILE.
 
-    If FILE is -, the text is read from standard input.
+    The shares are measured on fingerprints, which is fast; see --exact. If FILE is -, the text is read from
+    standard input.
 
     \b
     Examples:
@@ -83,7 +95,9 @@ def search_command(
     """
     query = read_query(file, encoding, verbose=verbose)
     with open_existing(index_path) as index:
-        found = index.search(Text(query), limit=limit, min_containment=min_containment, window=window)
+        found = index.search(
+            Text(query), limit=limit, min_containment=min_containment, rank=rank, exact=exact, window=window
+        )
         passages = [match.passages() if verbose else [] for match in found]
     records = [_record(match) for match in found]
     if verbose:

@@ -41,7 +41,8 @@ Measures
 `basis` tells how these numbers were obtained:
 
 - "fingerprints": by counting different fingerprints, in `search` and `pairs`
-- "shingles": by counting different shingles, in `similar` and `compare` if both texts are kept; exact
+- "shingles": by counting different shingles, in `similar`, `compare` and ``search(exact=True)`` if both texts
+  are kept; exact
 - "slots": estimated from the sketches, in `similar` and `compare` if a text is not kept. The standard errors
   are in `containment_error`, `reverse_containment_error` and `resemblance_error`
 
@@ -49,9 +50,10 @@ Which documents a question finds
 ================================
 - `search` finds every document that shares a run of `Recipe.guarantee` symbols with the query. It never finds
   a document whose longest common run is shorter than `Recipe.k`, except that a query too short for a
-  fingerprint finds the documents with exactly the same symbols. The best documents share the rarest
-  fingerprints: a fingerprint that n texts have adds 1/n to the score. With a larger `window` or a `budget`,
-  fewer fingerprints are looked up: small copies may be missed, but the numbers stay the same.
+  fingerprint finds the documents with exactly the same symbols. The first documents are the most like the
+  query, or with ``rank="excerpt"`` those that hold most of it; rare fingerprints weigh more than common ones.
+  With a larger `window` or a `budget`, fewer fingerprints are looked up: small copies may be missed, but the
+  numbers stay the same.
 - `similar` finds documents that share a fingerprint or features. Texts of a dozen words can resemble each
   other without sharing either; these may be missed.
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.

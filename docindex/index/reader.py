@@ -57,26 +57,40 @@ class IndexReader:
         window: int | None = None,
         budget: int | None = None,
         min_containment: float = 0.0,
-        min_shared: int = 1,
+        min_reverse_containment: float = 0.0,
         min_resemblance: float = 0.0,
+        min_shared: int = 0,
         limit: int | None = 20,
         where: Where | None = None,
-        rank: Rank = "rarity",
+        rank: Rank = "likeness",
         ignore_above: int | None = None,
+        exact: bool = False,
         boilerplate: BoilerplateChoice = True,
     ) -> list[Match]:
         """The documents that share fingerprints with a text or a document, best first.
 
-        The best document shares the rarest fingerprints: a fingerprint that n texts have adds 1/n to the
-        score. ``rank="count"`` and ``"containment"`` order by the number of shared fingerprints instead.
-        Each match reaches `min_containment`, `min_resemblance` and `min_shared`, the number of shared
-        fingerprints. But if the query has no fingerprints, or only ignored ones, the matches are the
-        documents with the same symbols, whatever these minimums are.
+        ``rank="likeness"`` puts the documents first that are most like the query: that share rare
+        fingerprints with it, and have little else. ``rank="excerpt"`` puts the documents first that hold most
+        of the query, whatever else they have: use it for quotations, and for a text into which a passage may
+        have been inserted. `docindex.query.ranking` has the formulas and what they find.
+
+        The numbers of a match count fingerprints. (Its `basis` is "fingerprints": they are close to, but not
+        the same as, those of `compare`.) Each match reaches `min_containment`, `min_reverse_containment`,
+        `min_resemblance` and `min_shared`, the number of shared fingerprints. But if the query has no
+        fingerprints, or only ignored ones, the matches are the documents with the same symbols, whatever
+        these minimums are.
+
+        With `exact` the numbers of the matches are those of `compare`: counted in shingles if both texts are
+        kept, else estimated. All minimums then apply to these numbers. The matches are all documents that
+        reach them and share a fingerprint that was looked up; a document that has only runs shorter than
+        `recipe.guarantee` in common with the query may be missed. The order is the same as without `exact`.
+        A search with `exact` reads the texts of the matches, and with a minimum the texts of all documents
+        down to the last match.
 
         A `window` larger than that of the index looks up fewer fingerprints. So does a `budget`, which is the
-        number of fingerprints to look up. Then small copies may be missed, but the numbers of the matches are
-        still exact. (For a document whose text is not kept, `window` has no effect.) `ignore_above` ignores
-        fingerprints that more than this many texts have, as if they were boilerplate.
+        number of fingerprints to look up. Then small copies may be missed, but the numbers of the matches
+        still count all fingerprints. (For a document whose text is not kept, `window` has no effect.)
+        `ignore_above` ignores fingerprints that more than this many texts have, as if they were boilerplate.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -86,7 +100,16 @@ class IndexReader:
         [('ada.txt', 'fingerprints')]
         """
         options = SearchOptions(
-            window, budget, min_containment, min_shared, min_resemblance, limit, rank, ignore_above
+            window=window,
+            budget=budget,
+            min_containment=min_containment,
+            min_reverse_containment=min_reverse_containment,
+            min_resemblance=min_resemblance,
+            min_shared=min_shared,
+            limit=limit,
+            rank=rank,
+            ignore_above=ignore_above,
+            exact=exact,
         )
         options.check(self.recipe)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
@@ -98,6 +121,7 @@ class IndexReader:
         query: str | Id,
         min_resemblance: float = 0.8,
         *,
+        limit: int | None = None,
         where: Where | None = None,
         method: SimilarMethod = "shingles",
         boilerplate: BoilerplateChoice = True,
@@ -108,7 +132,8 @@ class IndexReader:
         otherwise it is an estimate with a standard error. The call reads a row for each text of the index, a
         tenth of a second for a million texts. ``method="features"`` looks up the documents that share
         features instead, which takes the same time in an index of any size, but misses documents:
-        `doc_filter` of SQL and the command `docindex filter` say how many.
+        `doc_filter` of SQL and the command `docindex filter` say how many. `limit` is the largest number of
+        answers.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -118,9 +143,12 @@ class IndexReader:
         """
         argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
         check_method(method)
+        if limit is not None:
+            argument_checks.whole_number("limit", limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
-            return find_similar(scope, asked, min_resemblance, self._passage_finder(asked), method)
+            found = find_similar(scope, asked, min_resemblance, self._passage_finder(asked), method)
+            return found[:limit]
 
     def near(
         self, query: str | int, distance: int = DEFAULT_DISTANCE, *, where: Where | None = None

@@ -143,14 +143,15 @@ boilerplate
     reverse_containment_error and resemblance_error, as in `docindex.Measures`. `basis` is the unit
     in which the numbers are counted; the errors are standard errors, and 0 if a number is exact.
 
-doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_shared=1, min_resemblance=0,
-           limit=NULL, where=NULL, rank='rarity', ignore_above=NULL, boilerplate=1)
+doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_containment=0,
+           min_resemblance=0, min_shared=0, limit=NULL, where=NULL, rank='likeness',
+           ignore_above=NULL, exact=0, boilerplate=1)
     key, id, score, [measures]
 
     The documents that share fingerprints with the query, best first. Unlike in Python, `limit` has
     no default. See `Index.search`.
 
-doc_similar(query*, min_resemblance=0.8, where=NULL, boilerplate=1)
+doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, boilerplate=1)
     key, id, [measures]
 
     The documents that resemble the query, most similar first. See `Index.similar`.

@@ -161,8 +161,9 @@ TABLES = (
         name="doc_search",
         columns=("key", "id", "score", *MEASURES),
         parameters=(
-            *("query", "window", "budget", "min_containment", "min_shared", "min_resemblance"),
-            *("limit", "where", "rank", "ignore_above", "boilerplate"),
+            *("query", "window", "budget", "min_containment", "min_reverse_containment"),
+            *("min_resemblance", "min_shared", "limit", "where", "rank", "ignore_above", "exact"),
+            "boilerplate",
         ),
         required=1,
         answer=_search,
@@ -172,6 +173,7 @@ TABLES = (
         thresholds=Thresholds(
             (
                 Bound("containment", "min_containment", 0.0),
+                Bound("reverse_containment", "min_reverse_containment", 0.0),
                 Bound("resemblance", "min_resemblance", 0.0),
                 Bound("shared", "min_shared", 0, 1 << 62),
             )
@@ -183,12 +185,13 @@ TABLES = (
     TableFunction(
         name="doc_similar",
         columns=("key", "id", *MEASURES),
-        parameters=("query", "min_resemblance", "where", "method", "boilerplate"),
+        parameters=("query", "min_resemblance", "limit", "where", "method", "boilerplate"),
         required=1,
         answer=_similar,
         asks=IndexReader.similar,
         order=(("resemblance", True),),
         thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), _NUMBERS),
+        limit="limit",
         cost=5_000,
         rows=5,
     ),

@@ -11,6 +11,7 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
+from docindex.kernels.joins import found_in
 from docindex.kernels.packing import unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.batch_rows import PART_BITS
@@ -21,6 +22,8 @@ _PARTS = (
     f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
 )
 _AT_ONCE = 6_000_000  # bytes of hashes in memory at a time
+_HASH_BITS = np.uint64(64) - HASH_SHIFT
+_LAST = np.uint64((1 << 64) - 1)
 
 Part = tuple[int, bytes]
 
@@ -46,6 +49,43 @@ def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
         pairs.append((owner[some[equal]] * len(wanted) + at[equal]).view(np.uint64))
     places, found = np.divmod(union(*pairs).view(np.int64), len(wanted))
     return places, found
+
+
+def smallest_without(db: apsw.Connection, without: U64, of: I64, others: I64, most: int) -> tuple[I64, U64]:
+    """For each of the contents `of`, its `most` smallest different hashes that are not in `without`.
+
+    `of` must be ascending, and at most 2^16 contents. `others` tells how many such hashes each of them has.
+    Returns two arrays ordered by content, then by hash: the places of the contents in `of`, and the hashes.
+    """
+    # The hashes are spread evenly: below these limits are four times as many as are wanted. To sort only
+    # these saves most of the time.
+    few = others <= 4 * most
+    limits = np.where(few, _LAST, (2.0**64 * 4 * most / np.maximum(others, 4 * most + 1)).astype(np.uint64))
+    keys = _keys_up_to(limits, db, without, of)
+    short = (np.bincount(_places(keys), minlength=len(of)) < np.minimum(others, most)) & ~few
+    if short.any():  # by chance, or because somebody forged hashes
+        keys = union(keys, _keys_up_to(np.where(short, _LAST, np.uint64(0)), db, without, of))
+    places = _places(keys)
+    first = np.arange(len(keys)) - np.searchsorted(places, places) < most
+    return places[first], keys[first] << HASH_SHIFT
+
+
+def _keys_up_to(limits: U64, db: apsw.Connection, without: U64, of: I64) -> U64:
+    """The distinct hashes of each content up to its limit, without those in `without`, as ascending keys.
+
+    The high 16 bits of a key are the place of the content in `of`; the low 48 bits are those of the hash.
+    """
+    found = [np.empty(0, np.uint64)]
+    for owner, hashes in hashes_of(db, of):
+        low = np.flatnonzero(hashes <= limits[owner])
+        owner, hashes = owner[low], hashes[low]
+        others = ~found_in(without, hashes)
+        found.append(owner[others].astype(np.uint64) << _HASH_BITS | hashes[others] >> HASH_SHIFT)
+    return union(*found)
+
+
+def _places(keys: U64) -> I64:
+    return (keys >> _HASH_BITS).astype(np.int64)
 
 
 def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:

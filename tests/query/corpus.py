@@ -1,5 +1,7 @@
 """A small corpus whose documents copy from each other, and the plain definition of a search in it."""
 
+import functools
+import math
 import random
 
 import docindex
@@ -30,13 +32,17 @@ def words(text):
     return plain.words(text) or [char for char in text if not char.isspace()]
 
 
+@functools.cache
 def hashes_of(text, recipe=RECIPE):
     """The set of the fingerprint hashes of a text, as an index stores them."""
-    return {hash_ >> 16 for hash_ in docindex.fingerprints(text, recipe).hashes.tolist()}
+    return frozenset(hash_ >> 16 for hash_ in docindex.fingerprints(text, recipe).hashes.tolist())
 
 
-def search(texts, query, *, ignored=frozenset(), ignore_above=None):
-    """The definition: shared, both containments, resemblance and score of each match, by key."""
+def search(texts, query, *, ignored=frozenset(), ignore_above=None, rank="likeness", part=None):
+    """The definition: shared, both containments, resemblance and score of each match, by key.
+
+    `part` gives the hashes of the query that are looked up, of those that count; None for all.
+    """
     sets = {key: hashes_of(text) - ignored for key, text in texts.items()}
     having = {}
     for own in {texts[key]: own for key, own in sets.items()}.values():  # exact copies count once
@@ -44,18 +50,28 @@ def search(texts, query, *, ignored=frozenset(), ignore_above=None):
             having[hash_] = having.get(hash_, 0) + 1
     common = {hash_ for hash_, count in having.items() if ignore_above and count > ignore_above}
     wanted = hashes_of(query) - ignored - common
+    looked_up = wanted if part is None else part(wanted)
+
+    def weight(hashes):
+        if rank == "excerpt":
+            return sum((1 << 32) // having.get(hash_, 1) for hash_ in hashes)
+        return sum(int((1 << 32) / math.sqrt(having.get(hash_, 1))) for hash_ in hashes)
+
     found = {}
     for key, own in sets.items():
         own = own - common
-        shared = wanted & own
-        if shared:
-            score = sum((1 << 32) // having[hash_] for hash_ in shared)
+        shared, others = wanted & own, sorted(own - wanted)
+        if shared & looked_up:
+            rest = 0.0
+            if others and rank == "likeness":
+                mean = max(weight(others[:12]) / len(others[:12]), (1 << 32) / 8)
+                rest = len(looked_up) / len(wanted) * (len(others) * mean)
             found[key] = (
                 len(shared),
                 len(shared) / len(wanted),
                 len(shared) / len(own),
                 len(shared) / len(wanted | own),
-                score / (1 << 32),
+                weight(shared & looked_up) / (weight(looked_up) + rest),
             )
     return found
 

@@ -7,6 +7,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
+from docindex.query import hash_lookup, scoring
 from docindex.query import search as search_module
 from tests.query.corpus import RECIPE, corpus, hashes_of, search, shares, words
 from tests.storage.texts import prose
@@ -69,21 +70,17 @@ def test_a_text_without_a_fingerprint_finds_only_texts_with_its_words(index, tex
 def test_a_match_exactly_at_a_threshold_is_kept(index, texts):
     for query in list(texts.values())[5:12]:
         expected = search(texts, query)
-        for number, name in ((1, "min_containment"), (3, "min_resemblance"), (0, "min_shared")):
+        for number, name in (
+            (1, "min_containment"),
+            (2, "min_reverse_containment"),
+            (3, "min_resemblance"),
+            (0, "min_shared"),
+        ):
             for least in sorted({numbers[number] for numbers in expected.values()}):
                 found = index.search(docindex.Text(query), limit=None, **{name: least})
                 assert {match.key for match in found} == {
                     key for key, numbers in expected.items() if numbers[number] >= least
                 }
-
-
-def test_other_ranks_order_by_the_number_of_shared_fingerprints(index, texts):
-    query = texts["007"]
-    expected = search(texts, query)
-    for rank in ("count", "containment"):
-        found = index.search("007", rank=rank, limit=None)
-        assert [m.key for m in found] == sorted(expected, key=lambda key: (-expected[key][0], key))
-        assert all(match.score == match.shared for match in found)
 
 
 def test_a_condition_on_documents_restricts_the_answers_and_not_the_ranking(texts):
@@ -191,7 +188,9 @@ def test_removed_documents_are_not_found_and_optimize_changes_no_answer(texts):
 
 def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(index, texts, monkeypatch):
     before = {key: index.search(key, limit=7) for key in texts}
-    monkeypatch.setattr(search_module, "_KEPT", 3)
+    monkeypatch.setattr(hash_lookup, "_KEPT", 3)
+    monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 3)
+    monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
     monkeypatch.setattr("docindex.storage.postings._FIRST_BLOCKS", 1)
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
     monkeypatch.setattr("docindex.storage.forward_index._AT_ONCE", 50)
@@ -201,16 +200,16 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(in
 def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(index, monkeypatch):
     # As if the inverted index confused hashes: the scores that it promises are too high.
     honest = index.search("007", limit=3)
-    real = search_module._candidates
+    real = search_module.candidates_for
 
     def generous(*arguments):
         found = real(*arguments)
         extra = np.arange(len(found.contents)) % 5
-        return search_module._Candidates(
-            found.contents, found.counts + extra, found.scores + (extra << 31), found.weights
+        return hash_lookup.Candidates(
+            found.contents, found.counts + extra, found.sums + (extra << 31), found.weights
         )
 
-    monkeypatch.setattr(search_module, "_candidates", generous)
+    monkeypatch.setattr(search_module, "candidates_for", generous)
     assert index.search("007", limit=3) == honest
 
 
@@ -256,7 +255,8 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
         ({"limit": 0}, "limit must be"),
         ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
         ({"min_resemblance": -1}, "min_resemblance must be a share"),
-        ({"rank": "best"}, 'rank must be "rarity", "count" or "containment"'),
+        ({"min_reverse_containment": 2}, "min_reverse_containment must be a share"),
+        ({"rank": "best"}, 'rank must be "likeness" or "excerpt"'),
         ({"ignore_above": 0}, "ignore_above must be"),
         ({"window": 10**9}, "window must be a whole number from 1 to 65535"),
         ({"where": "key = 1; delete from document"}, "it is not one expression"),
@@ -280,6 +280,7 @@ def test_an_option_out_of_range_is_a_value_error_that_names_it(index, options, m
         {"limit": True},
         {"min_containment": "0.5"},
         {"min_shared": None},
+        {"exact": "no"},
         {"where": 1},
         {"where": b"x"},
     ],

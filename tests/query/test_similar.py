@@ -52,6 +52,16 @@ def test_a_key_stands_for_its_text_and_a_condition_restricts_the_answers(texts):
             assert index.similar(key, 0.3, where="key like 'copy%'") == copies
 
 
+def test_a_limit_gives_the_first_answers(texts):
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items())
+        found = index.similar("007", 0.05)
+        for limit in (1, 2, None):
+            assert index.similar("007", 0.05, limit=limit) == found[:limit]
+        with pytest.raises(ValueError, match="limit must be a whole number of 1 or more"):
+            index.similar("007", limit=0)
+
+
 def test_without_kept_texts_the_numbers_are_estimates(texts):
     within = cases = 0
     with docindex.open(":memory:", recipe=RECIPE) as index:

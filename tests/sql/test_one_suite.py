@@ -132,11 +132,12 @@ def test_search(ways):
             ((12,), {"window": 12}),
             ((None, 3), {"budget": 3}),
             ((None, None, 0.3), {"min_containment": 0.3}),
-            ((12, None, None, None, None, 4), {"window": 12, "limit": 4}),
-            ((None, None, None, 2, 0.05, 9, "key < '03'"),
+            ((12, None, None, None, None, None, 4), {"window": 12, "limit": 4}),
+            ((None, None, None, None, 0.05, 2, 9, "key < '03'"),
              {"min_shared": 2, "min_resemblance": 0.05, "limit": 9, "where": "key < '03'"}),
-            ((None, None, None, None, None, None, None, "count", 2, 0),
-             {"rank": "count", "ignore_above": 2, "boilerplate": False}),
+            ((None, None, None, 0.3, None, None, None, None, "excerpt", 2, 1, 0),
+             {"min_reverse_containment": 0.3, "rank": "excerpt", "ignore_above": 2, "exact": True,
+              "boilerplate": False}),
         ]:  # fmt: skip
             expected = [
                 {"key": match.key, "id": match.id, "score": match.score, **measures(match)}

@@ -21,10 +21,10 @@ MEASURES = " ".join(field.name for field in dataclasses.fields(docindex.Measures
 TABLE_COLUMNS = {
     "doc_search": (
         f"key id score {MEASURES}",
-        "query window budget min_containment min_shared min_resemblance limit where rank ignore_above "
-        "boilerplate schema",
+        "query window budget min_containment min_reverse_containment min_resemblance min_shared limit where "
+        "rank ignore_above exact boilerplate schema",
     ),
-    "doc_similar": (f"key id {MEASURES}", "query min_resemblance where boilerplate schema"),
+    "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where boilerplate schema"),
     "doc_near": ("key id distance", "query max_distance where schema"),
     "doc_passages": ("query_start query_end start end length query_line line text", "a b schema"),
     "doc_pairs": (

@@ -126,8 +126,9 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ("doc_density('x')", "expected a window as INTEGER, not TEXT"),
         (
             "doc_search_json()",
-            "expected 1 to 12 arguments (query, window, budget, min_containment, min_shared, "
-            "min_resemblance, limit, where, rank, ignore_above, boilerplate, schema), not 0",
+            "expected 1 to 14 arguments (query, window, budget, min_containment, min_reverse_containment, "
+            "min_resemblance, min_shared, limit, where, rank, ignore_above, exact, boilerplate, schema), "
+            "not 0",
         ),
         (
             "doc_search_json('x', 3)",
@@ -145,19 +146,19 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ("doc_passages_json(1, 99)", "there is no document 99"),
         ("doc_near_json('x', 1, 2)", "where must be a condition as TEXT, not INTEGER"),
         (
-            "doc_similar_json('x', 0.5, null, 'footer')",
+            "doc_similar_json('x', 0.5, null, null, 'footer')",
             "boilerplate must be 1, 0 or a JSON array of template names, not 'footer'",
         ),
         (
-            "doc_similar_json('x', 0.5, null, 2)",
+            "doc_similar_json('x', 0.5, null, null, 2)",
             "boilerplate must be 1, 0 or a JSON array of template names, not 2",
         ),
         (
-            """doc_similar_json('x', 0.5, null, '["footer", 1]')""",
+            """doc_similar_json('x', 0.5, null, null, '["footer", 1]')""",
             """boilerplate must be 1, 0 or a JSON array of template names, not '["footer", 1]'""",
         ),
         (
-            """doc_similar_json('x', 0.5, null, '["footer"]')""",
+            """doc_similar_json('x', 0.5, null, null, '["footer"]')""",
             "there is no template 'footer'",
         ),
     ],
@@ -196,8 +197,9 @@ def test_a_schema_that_is_not_an_index_is_named(kind, path):
     [
         (
             "doc_search",
-            "doc_search needs query: doc_search(query, window, budget, min_containment, min_shared, "
-            "min_resemblance, limit, where, rank, ignore_above, boilerplate)",
+            "doc_search needs query: doc_search(query, window, budget, min_containment, "
+            "min_reverse_containment, min_resemblance, min_shared, limit, where, rank, ignore_above, exact, "
+            "boilerplate)",
         ),
         ("doc_passages", "doc_passages needs a and b: doc_passages(a, b)"),
         ("doc_passages(1)", "doc_passages needs b: doc_passages(a, b)"),

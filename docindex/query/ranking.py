@@ -1,0 +1,61 @@
+"""Weigh fingerprint hashes by how rare they are, and score documents by the weights they share with a query.
+
+In: how many contents have each hash; sums of weights. Out: weights and scores. Weights are whole numbers, so
+that a sum is the same in any order. Must never read the index.
+
+A hash that n contents have weighs n^-1/2 for "likeness", and n^-1 for "excerpt". S is the weight that the
+query and a document share, Q is the weight of the query, and R that of the hashes that only the document has:
+
+    likeness: S / (Q + R)
+    excerpt: S / Q
+
+If only a part of the query's hashes is looked up, S and Q are sums over that part, and R is multiplied by the
+share of the hashes that are looked up.
+"""
+
+import numpy as np
+
+from docindex.kernels.arrays import F64, I64
+from docindex.query.search_options import Rank
+
+_ONE = 1 << 32
+"""The weight of a hash that one content has."""
+
+SAMPLE = 12
+"""R is estimated from this many of the document's other hashes, the smallest ones.
+
+To look up all of them would read most of a small index. With 8, 12, 16 and all hashes, the first licence is
+right in .673, .675, .675 and .671 of the searches, and one of the first five in .927, .931, .931 and .932.
+"""
+
+LEAST_MEAN = _ONE // 8
+"""The hashes of R weigh at least this on average: if their mean is lower, it is taken to be this.
+
+So the size of a document limits its score. To find the best 20 licences, hashes of 53 documents
+are looked up instead of 121. The answers are as good: .671 and .932 instead of .673 and .932 (see `SAMPLE`).
+With 1/4 they are worse: .653 and .910.
+"""
+
+
+def weights_of(having: I64, rank: Rank) -> I64:
+    """The weight of a hash, for each number of contents that have it. A hash of no content weighs 2^32 too.
+
+    >>> (weights_of(np.array([0, 1, 4]), "likeness") / 2**32).tolist()
+    [1.0, 1.0, 0.5]
+    >>> (weights_of(np.array([0, 1, 4]), "excerpt") / 2**32).tolist()
+    [1.0, 1.0, 0.25]
+    """
+    having = np.maximum(having, 1)
+    if rank == "excerpt":
+        return _ONE // having
+    # Square root and division are rounded correctly on every machine, so the result is the same everywhere.
+    return (_ONE / np.sqrt(having)).astype(np.int64)
+
+
+def scores_of(shared: I64 | F64, query: int, others: F64) -> F64:
+    """The scores of documents that share these weights with a query; `others` is R, or 0.
+
+    >>> scores_of(np.array([2, 2]), 4, np.array([0.0, 4.0])).tolist()
+    [0.5, 0.25]
+    """
+    return shared / (query + others)

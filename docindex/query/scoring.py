@@ -1,0 +1,133 @@
+"""Count the fingerprints that contents share with a query, and compute their scores.
+
+In: the hashes of a query with their weights, and contents. Out: a score and exact numbers for each content,
+both from the forward index; only the weights of hashes come from the inverted index. Must never know a key.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from docindex.kernels.arrays import F64, I64, U64, union
+from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
+from docindex.query.measures import Measures
+from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
+from docindex.query.scope import Scope
+from docindex.query.search_options import SearchOptions
+from docindex.storage import documents, forward_index
+
+# The highest possible scores are computed for this many contents at a time.
+_BOUNDS_AT_ONCE = 256
+# The first batch has at least this many contents; each other has twice as many as the one before.
+_FIRST_BATCH = 16
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scorer:
+    """Scores contents for one query."""
+
+    scope: Scope
+    asked: QueryHashes
+    weights: I64
+    """The weight of each hash of the query; 0 if the hash was not looked up."""
+    options: SearchOptions
+
+    def promising(self, candidates: Candidates, lowest: Callable[[], float]) -> Iterator[I64]:
+        """Yield contents in ascending batches until no other content can have a score of `lowest()` or more.
+
+        Contents with too few hashes to reach the minimums are left out.
+        """
+        enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
+        order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
+        size = _BOUNDS_AT_ONCE if self.options.limit is None else max(self.options.limit, _FIRST_BATCH)
+        for begin in range(0, len(order), _BOUNDS_AT_ONCE):
+            some = order[begin : begin + _BOUNDS_AT_ONCE]
+            contents = candidates.contents[some]
+            bounds = self._bounds(contents, candidates.sums[some], candidates.counts[some])
+            left = np.argsort(-bounds, kind="stable")
+            while len(left := left[bounds[left] >= lowest()]):
+                yield np.sort(contents[left[:size]])
+                left, size = left[size:], 2 * size
+            highest = scores_of(candidates.sums[some[-1:]], self._whole, np.zeros(1))
+            if highest[0] < lowest():
+                break
+
+    def _bounds(self, contents: I64, sums: I64, counts: I64) -> F64:
+        """The highest score that each content can have."""
+        others = np.zeros(len(contents))
+        # Without the boilerplate and common hashes, a content may have fewer others than its size tells.
+        if (
+            self.options.rank == "likeness"
+            and not len(self.scope.ignored.hashes)
+            and not self.options.ignore_above
+        ):
+            order = np.argsort(contents)
+            sizes = np.empty_like(contents)
+            sizes[order] = documents.sizes_of(self.scope.db, contents[order])
+            shared = counts if self.asked.looked_up.all() else len(self.asked.counting)
+            others = self.asked.share * (np.maximum(sizes - shared, 0) * float(LEAST_MEAN))
+        return scores_of(sums, self._whole, others)
+
+    @property
+    def _whole(self) -> int:
+        """The weight of the looked-up hashes of the query."""
+        return int(self.weights.sum())
+
+    def scored(self, contents: I64) -> dict[int, tuple[float, Measures]]:
+        """The score and the numbers of each content, counted in fingerprints; `contents` must ascend."""
+        scope, asked, size = self.scope, self.asked.counting, len(contents)
+        places, hits = forward_index.shared_with(scope.db, asked, contents)
+        shared = np.bincount(places, minlength=size)
+        not_counting = self._not_counting(contents)
+        sizes = self._sizes(contents, not_counting)
+        others = np.zeros(size)
+        if self.options.rank == "likeness":
+            # If only a part of the query is looked up, as large a part of the document is weighed.
+            others = self.asked.share * self._weight_of_others(contents, sizes - shared, not_counting)
+        # Sums of whole numbers below 2^53 are exact in floating point too.
+        weight = np.bincount(places, self.weights[hits], minlength=size)
+        columns = (
+            scores_of(weight, self._whole, others),
+            shared / len(asked),
+            shared / np.maximum(1, sizes),
+            shared / np.maximum(1, len(asked) + sizes - shared),
+            shared,
+        )
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {
+            content: (score, Measures(containment, reverse, resemblance, count, "fingerprints"))
+            for content, (score, containment, reverse, resemblance, count) in zip(
+                contents.tolist(), rows, strict=True
+            )
+        }
+
+    def _not_counting(self, contents: I64) -> U64:
+        """The hashes of the contents that are not counted; also some that none of them has."""
+        most = self.options.ignore_above
+        if most is None:
+            return self.scope.ignored.hashes
+        own = union(*(hashes for _, hashes in forward_index.hashes_of(self.scope.db, contents)))
+        return union(self.scope.ignored.hashes, hashes_above(self.scope, own, most))
+
+    def _sizes(self, contents: I64, not_counting: U64) -> I64:
+        """The number of different hashes that count, for each content."""
+        sizes = documents.sizes_of(self.scope.db, contents)
+        if not len(not_counting):
+            return sizes
+        places, _ = forward_index.shared_with(self.scope.db, not_counting, contents)
+        return sizes - np.bincount(places, minlength=len(contents))
+
+    def _weight_of_others(self, contents: I64, others: I64, not_counting: U64) -> F64:
+        """For each content, the weight of its hashes that the query does not have; estimated from a sample.
+
+        `others` is the number of these hashes.
+        """
+        without = union(self.asked.counting, not_counting)
+        places, hashes = forward_index.smallest_without(self.scope.db, without, contents, others, SAMPLE)
+        distinct, which = np.unique(hashes, return_inverse=True)
+        weights = weights_of(frequencies(self.scope, distinct), self.options.rank)[which]
+        sums = np.bincount(places, weights, minlength=len(contents))
+        counts = np.bincount(places, minlength=len(contents))
+        means: F64 = np.maximum(sums / np.maximum(counts, 1), LEAST_MEAN)
+        return others * means
