@@ -11,6 +11,29 @@ query and a document share, Q is the weight of the query, and R that of the hash
 
 If only a part of the query's hashes is looked up, S and Q are sums over that part, and R is multiplied by the
 share of the hashes that are looked up.
+
+Printed by tests/bench/quality_ranking.py for k=25 and window=26, and the half of the texts that chose
+nothing: the right licence of a text is the first answer, or among the first five, of 2,289; the share of a
+manual page's other releases among the first two, and of a Django source's among the first six. Then 500
+characters of a text are the whole query (licences), or are inserted into another text (manual pages, Django):
+a text that holds them is among the first ten.
+
+    formula, weight            licences     manuals  Django   quoted   inserted
+    S / (Q + R), n^-1/2        .682 .929    .990     .933     .935     .895 .875
+    likeness: a sample of R    .685 .928    .990     .933     .920     .890 .875
+    S / (Q + R), n^-1/4        .664 .919    .980     .927     .910     .655 .810
+    S / (Q + R), n^-3/4        .647 .928    .997     .941     .940     .935 .915
+    S / (Q + R), n^-1          .643 .910    .997     .942     .945     .975 .955
+    S / sqrt(Q (S + R))        .655 .922    .990     .933     .950     .855 .880
+    S / (Q + r)                .611 .883    .985     .933     .935     .895 .865
+    unweighted resemblance     .621 .900    .884     .916     .885     .510 .750
+    excerpt: S / Q, n^-1       .442 .662    .997     .946     .980     .970 .955
+    S / Q, n^-1/2              .460 .681    .995     .936     .980     .915 .895
+    number of shared hashes    .463 .682    .881     .914     .980     .590 .785
+
+(r is the number of the document's other hashes, times the mean weight of the query's.) No formula serves both
+kinds of queries: those that identify licences lose excerpts. Likeness is the default because it gains more
+where it wins. On the PAN 2013 corpus, all formulas find the same sources among the first fifty answers.
 """
 
 import numpy as np
