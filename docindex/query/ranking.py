@@ -3,7 +3,7 @@
 In: how many contents have each hash; sums of weights. Out: weights and scores. Weights are whole numbers, so
 that a sum is the same in any order. Must never read the index.
 
-A hash that n contents have weighs n^-1/2 for "likeness", and n^-1 for "excerpt". S is the weight that the
+A hash that n contents have weighs n^-1/2 for "likeness", and n^-2 for "excerpt". S is the weight that the
 query and a document share, Q is the weight of the query, and R that of the hashes that only the document has:
 
     likeness: S / (Q + R)
@@ -27,7 +27,8 @@ a text that holds them is among the first ten.
     S / sqrt(Q (S + R))        .655 .922    .990     .933     .950     .855 .880
     S / (Q + r)                .611 .883    .985     .933     .935     .895 .865
     unweighted resemblance     .621 .900    .884     .916     .885     .510 .750
-    excerpt: S / Q, n^-1       .442 .662    .997     .946     .980     .970 .955
+    excerpt: S / Q, n^-2       .426 .628    .992     .942     .980     .990 .970
+    S / Q, n^-1                .442 .662    .993     .946     .980     .970 .955
     S / Q, n^-1/2              .460 .681    .995     .936     .980     .915 .895
     number of shared hashes    .463 .682    .881     .914     .980     .590 .785
 
@@ -66,11 +67,11 @@ def weights_of(having: I64, rank: Rank) -> I64:
     >>> (weights_of(np.array([0, 1, 4]), "likeness") / 2**32).tolist()
     [1.0, 1.0, 0.5]
     >>> (weights_of(np.array([0, 1, 4]), "excerpt") / 2**32).tolist()
-    [1.0, 1.0, 0.25]
+    [1.0, 1.0, 0.0625]
     """
     having = np.maximum(having, 1)
     if rank == "excerpt":
-        return _ONE // having
+        return np.maximum(_ONE // (having * having), 1)  # a shared hash always counts
     # Square root and division are rounded correctly on every machine, so the result is the same everywhere.
     return (_ONE / np.sqrt(having)).astype(np.int64)
 

@@ -98,6 +98,7 @@ FORMULAS = {
     "number of shared hashes": lambda c: c.count,
     "resemblance, no weights": lambda c: c.count / (len(c.hashes) + c.sizes - c.count),
     "S / Q, n^-1/2": lambda c: c.shared(0.5) / c.whole(0.5),
+    "S / Q, n^-1": lambda c: c.shared(1) / c.whole(1),
     "S / (Q + r), n^-1/2": lambda c: c.likeness(0.5, (c.sizes - c.count) * c.whole(0.5) / len(c.hashes)),
     "S / sqrt(Q (R + S)), n^-1/2": lambda c: c.shared(0.5) / np.sqrt(c.others(0.5) + c.shared(0.5) + 1e-9),
     "S / (Q + R), n^-1/4": lambda c: c.likeness(0.25, c.others(0.25)),
@@ -105,7 +106,7 @@ FORMULAS = {
     "S / (Q + R), n^-1": lambda c: c.likeness(1, c.others(1)),
     "S / (Q + R), n^-1/2": lambda c: c.likeness(0.5, c.others(0.5)),
     "likeness: a sample of R": lambda c: c.likeness(0.5, c.others(0.5, SAMPLE)),
-    "excerpt: S / Q, n^-1": lambda c: c.shared(1) / c.whole(1),
+    "excerpt: S / Q, n^-2": lambda c: c.shared(2) / c.whole(2),
 }
 
 

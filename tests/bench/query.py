@@ -205,7 +205,7 @@ def excerpts(index, texts):
             if rank == "excerpt":
                 marked += any(is_marked(match, excerpt, middle + 2) for match in holding)
     print(
-        f"excerpts of 500 characters: source among the first ten {among_ten['excerpt']} of 100 (target 98), "
+        f"excerpts of 500 characters: source among the first ten {among_ten['excerpt']} of 100 (target 97), "
         f"by likeness {among_ten['likeness']}; a passage covers the whole excerpt {marked} of 100"
     )
 

@@ -54,7 +54,7 @@ def search(texts, query, *, ignored=frozenset(), ignore_above=None, rank="likene
 
     def weight(hashes):
         if rank == "excerpt":
-            return sum((1 << 32) // having.get(hash_, 1) for hash_ in hashes)
+            return sum((1 << 32) // having.get(hash_, 1) ** 2 for hash_ in hashes)
         return sum(int((1 << 32) / math.sqrt(having.get(hash_, 1))) for hash_ in hashes)
 
     found = {}
