@@ -19,18 +19,18 @@ characters of a text are the whole query (licences), or are inserted into anothe
 a text that holds them is among the first ten.
 
     formula, weight            licences     manuals  Django   quoted   inserted
-    S / (Q + R), n^-1/2        .682 .929    .990     .933     .935     .895 .875
-    likeness: a sample of R    .685 .928    .990     .933     .920     .890 .875
-    S / (Q + R), n^-1/4        .664 .919    .980     .927     .910     .655 .810
-    S / (Q + R), n^-3/4        .647 .928    .997     .941     .940     .935 .915
-    S / (Q + R), n^-1          .643 .910    .997     .942     .945     .975 .955
-    S / sqrt(Q (S + R))        .655 .922    .990     .933     .950     .855 .880
-    S / (Q + r)                .611 .883    .985     .933     .935     .895 .865
-    unweighted resemblance     .621 .900    .884     .916     .885     .510 .750
+    S / (Q + R), n^-1/2        .682 .929    .989     .933     .935     .895 .875
+    likeness: a sample of R    .685 .928    .988     .933     .920     .890 .875
+    S / (Q + R), n^-1/4        .664 .919    .976     .927     .910     .655 .810
+    S / (Q + R), n^-3/4        .647 .928    .993     .941     .940     .935 .915
+    S / (Q + R), n^-1          .643 .910    .993     .942     .945     .975 .955
+    S / sqrt(Q (S + R))        .655 .922    .989     .933     .950     .855 .880
+    S / (Q + r)                .611 .883    .984     .933     .935     .895 .865
+    unweighted resemblance     .621 .900    .887     .916     .885     .510 .750
     excerpt: S / Q, n^-2       .426 .628    .992     .942     .980     .990 .970
     S / Q, n^-1                .442 .662    .993     .946     .980     .970 .955
-    S / Q, n^-1/2              .460 .681    .995     .936     .980     .915 .895
-    number of shared hashes    .463 .682    .881     .914     .980     .590 .785
+    S / Q, n^-1/2              .460 .681    .989     .936     .980     .915 .895
+    number of shared hashes    .463 .682    .884     .914     .980     .590 .785
 
 (r is the number of the document's other hashes, times the mean weight of the query's.) No formula serves both
 kinds of queries: those that identify licences lose excerpts. Likeness is the default because it gains more
@@ -71,7 +71,8 @@ def weights_of(having: I64, rank: Rank) -> I64:
     """
     having = np.maximum(having, 1)
     if rank == "excerpt":
-        return np.maximum(_ONE // (having * having), 1)  # a shared hash always counts
+        weights: I64 = np.maximum(_ONE // (having * having), 1)  # a shared hash always counts
+        return weights
     # Square root and division are rounded correctly on every machine, so the result is the same everywhere.
     return (_ONE / np.sqrt(having)).astype(np.int64)
 
