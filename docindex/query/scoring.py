@@ -1,17 +1,18 @@
 """Count the fingerprints that contents share with a query, and compute their scores.
 
-In: the hashes of a query with their weights, and contents. Out: a score and exact numbers for each content,
-both from the forward index; only the weights of hashes come from the inverted index. Must never know a key.
+In: the hashes of a query with their weights, and contents. Out: a score and numbers for each content, both
+from the forward index; only the weights of hashes come from the inverted index. Must never know a key.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures
+from docindex.query.measures import Measures, shares_of_sets
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -87,20 +88,16 @@ class Scorer:
             others = self.asked.share * self._weight_of_others(contents, sizes - shared, not_counting)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
+        scores = scores_of(weight, self._whole, others).tolist()
+        shares = shares_of_sets(shared, np.full(size, len(asked)), sizes, estimated=True)
+        bases = ["fingerprints"] * size
         columns = (
-            scores_of(weight, self._whole, others),
-            shared / len(asked),
-            shared / np.maximum(1, sizes),
-            shared / np.maximum(1, len(asked) + sizes - shared),
-            shared,
+            *map(np.ndarray.tolist, (*shares.shares, shared)),
+            bases,
+            *map(np.ndarray.tolist, shares.errors),
         )
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        return {
-            content: (score, Measures(containment, reverse, resemblance, count, "fingerprints"))
-            for content, (score, containment, reverse, resemblance, count) in zip(
-                contents.tolist(), rows, strict=True
-            )
-        }
+        measures = itertools.starmap(Measures, zip(*columns, strict=True))
+        return dict(zip(contents.tolist(), zip(scores, measures, strict=True), strict=True))
 
     def _not_counting(self, contents: I64) -> U64:
         """The hashes of the contents that are not counted; also some that none of them has."""

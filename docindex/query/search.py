@@ -13,9 +13,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from docindex.query.compare import measure_texts
+from docindex.kernels.arrays import I64
 from docindex.query.hash_lookup import candidates_for, query_hashes
-from docindex.query.measures import Measures
+from docindex.query.measured_contents import measure_contents
+from docindex.query.measures import Measures, same_words
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -76,7 +77,7 @@ def find_matches(
         return _same_words(scope, query, options, passages_with)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
-    best = _Best(options, functools.cache(functools.partial(_by_shingles, scope, query)))
+    best = _Best(options, lambda contents: dict(measure_contents(scope, query, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
         if found := scope.documents_of(contents):
@@ -97,32 +98,27 @@ def _same_words(
 ) -> list[Match]:
     """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
-    whole = Measures(
-        containment=1.0, reverse_containment=1.0, resemblance=1.0, shared=0, basis="fingerprints"
-    )
     matches = [
-        match_of(whole, (key, number), 1.0, functools.partial(passages_with, content))
+        match_of(same_words(0), (key, number), 1.0, functools.partial(passages_with, content))
         for content, key, number in scope.documents_of(np.array(contents, np.int64))
     ]
     return sorted(matches, key=lambda match: match.key)[: options.limit]
-
-
-def _by_shingles(scope: Scope, query: Query, content: int) -> Measures:
-    """The numbers of a content by shingles, or estimates by slots if one of the texts is not kept."""
-    scope.check_cancelled()
-    return measure_texts(scope, query, Query(None, content))
 
 
 _Found = tuple[float, str, int, int]
 """The negative score, key, id and content of a document: the best documents sort first."""
 
 
+_LEAST = 1e-300  # the least score above 0
+
+
 class _Best:
     """The best documents of those that were added so far."""
 
-    def __init__(self, options: SearchOptions, by_shingles: Callable[[int], Measures]) -> None:
+    def __init__(self, options: SearchOptions, measured: Callable[[I64], dict[int, Measures]]) -> None:
         self._options = options
-        self._by_shingles = by_shingles
+        self._measured = measured
+        """Gives the exact numbers of ascending contents, or the best estimates."""
         self._found: list[_Found] = []
         self._numbers: dict[int, Measures] = {}
 
@@ -134,23 +130,22 @@ class _Best:
     def add(self, found: list[tuple[int, str, int]], scored: dict[int, tuple[float, Measures]]) -> None:
         """Add documents, given by content, key and id, if they reach the minimums."""
         options, lowest = self._options, self.lowest()
-        better: list[_Found] = []
-        for minus, key, number, content in sorted((-scored[row[0]][0], *row[1:], row[0]) for row in found):
-            # The score is 0 if the inverted index confused two hashes.
-            if not minus or -minus < lowest or len(better) == options.limit:
-                break
-            measures = scored[content][1]
-            if options.exact and options.has_minimums:
-                measures = self._by_shingles(content)
-            if options.met_by(measures):
-                self._numbers[content] = measures
-                better.append((minus, key, number, content))
+        # The score is 0 if the inverted index confused two hashes.
+        least = max(lowest, _LEAST)
+        likely = sorted((-scored[row[0]][0], *row[1:], row[0]) for row in found if scored[row[0]][0] >= least)
+        numbers = {content: measures for content, (_, measures) in scored.items()}
+        if options.exact and options.has_minimums:
+            numbers = self._measured(np.unique(np.array([row[3] for row in likely], np.int64)))
+        better = [row for row in likely if options.met_by(numbers[row[3]])][: options.limit]
+        self._numbers.update((row[3], numbers[row[3]]) for row in better)
         self._found = sorted(self._found + better)[: options.limit]
 
     def matches(self, passages_with: PassageFinder) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
-        numbers = self._by_shingles if self._options.exact else self._numbers.__getitem__
+        numbers = self._numbers
+        if self._options.exact and not self._options.has_minimums:
+            numbers = self._measured(np.unique(np.array([row[3] for row in self._found], np.int64)))
         return [
-            match_of(numbers(content), (key, number), -minus, functools.partial(passages_with, content))
+            match_of(numbers[content], (key, number), -minus, functools.partial(passages_with, content))
             for minus, key, number, content in self._found
         ]

@@ -125,7 +125,7 @@ def check_numbers(found, texts, query):
     expected = search(texts, query)
     for key, match in found.items():
         assert shares(match)[:4] == expected[key][:4]
-        assert match.exact
+        assert match.basis == "fingerprints"
 
 
 def test_thresholds_hold_even_if_few_hashes_are_looked_up(index, texts):
