@@ -30,7 +30,7 @@ the answers.
 
 >>> suspect = "He says: the engine weaves algebraical patterns just as the loom weaves."
 >>> [(match.key, match.containment) for match in index.search(suspect)]
-[('ada.txt', 1.0), ('bob.txt', 1.0)]
+[('ada.txt', 1.0), ('bob.txt', 0.5)]
 
 Measures
 ========

@@ -94,8 +94,8 @@ class IndexReader:
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
-        ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns as looms do.")
-        ...     found = index.search("He said: 'The Analytical Engine weaves algebraical patterns.'")
+        ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns as looms weave.")
+        ...     found = index.search("He said: 'The Engine weaves algebraical patterns as looms weave.'")
         >>> [(match.key, match.basis) for match in found]
         [('ada.txt', 'fingerprints')]
         """

@@ -29,7 +29,7 @@ texts that both repeat the same text four times."""
 # How many symbols are fingerprinted at a time. Of the longer text, only shared fingerprints are kept.
 _SLICE = 1 << 20
 # A hash with more places than this in a slice fills whole stretches, and only a few of its places are kept.
-# In a stretch of one symbol the rightmost rule selects every place, 14 times as many as windows of 26 need.
+# In a stretch of one symbol the rightmost rule selects every place, 18 times as many as windows of 36 need.
 _DENSE = 1 << 14
 # How many seeds are followed at a time: a dozen arrays of this length take 25 MB.
 _BATCH = 1 << 18

@@ -30,7 +30,7 @@ A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document
 and `doc_near`, TEXT that is the key of a document means that document.
 
 A *symbol* is a letter or a digit in the form that docindex compares, without case and accents. A
-*fingerprint* is the hash of a selected run of symbols: 25 symbols in the default recipe. A
+*fingerprint* is the hash of a selected run of symbols: 15 symbols in the default recipe. A
 *shingle* is a run of words: 5 words in the default recipe. A *sketch* is a min-hash sketch of the
 shingles; its numbers are the *slots*, and *features* are hashes of groups of slots. *Boilerplate*
 is text that comparisons ignore.

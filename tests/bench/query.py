@@ -29,7 +29,7 @@ from docindex.storage.segments import all_segments, chosen_blocks
 from tests.bench import corpus
 
 QUERIES = 60
-PARTS = [("all", {}), *((f"window {n}w", {"window": n * 26}) for n in (2, 4, 8))]
+PARTS = [("all", {}), *((f"window {n}w", {"window": n * docindex.Recipe().window}) for n in (2, 4, 8))]
 PARTS += [(f"budget {n}", {"budget": n}) for n in (8, 32, 128)]
 
 
@@ -264,8 +264,8 @@ def pairs(index, texts, folder):
         detector = copydetect.CopyDetector(
             test_dirs=[str(sampled)],
             extensions=["txt"],
-            noise_t=25,
-            guarantee_t=50,
+            noise_t=docindex.Recipe().k,
+            guarantee_t=docindex.Recipe().guarantee,
             silent=True,
             disable_filtering=True,
         )

@@ -12,7 +12,7 @@ import docindex
 from docindex.cli import main
 
 A = "The quick brown fox jumps over the lazy dog while the cat looks on and says nothing at all."
-B = A.replace("quick", "slow") + " Then it rains."
+B = A.replace("quick", "slow") + " Then it rains, and all of them go home together, where they sit and tell each other stories."
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ from docindex.sketching.word_weights import count_weights, word_weights
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and
 leaves. Größe, 漢字."""
 
+GRAMS = {"k": 25, "window": 26}
+
 
 def digest(values):
     """A hash of an array's values that does not depend on the machine's byte order."""
@@ -41,11 +43,11 @@ def test_sketches_with_long_tokens_stop_words_and_stems_do_not_change():
     text = "The copies of " + 300 * "x" + "\n" + 300 * "y "
     expected = {}
     for name, recipe in (
-        ("word", Recipe(shingle=1, stop_words="english", stemming="english")),
-        ("line", Recipe(shingle=1, token="line")),
-        ("letter", Recipe(shingle=9, token="letter")),
-        ("bag", Recipe(shingle=1, bag=True)),
-        ("long k", Recipe(k=100)),
+        ("word", Recipe(**GRAMS, shingle=1, stop_words="english", stemming="english")),
+        ("line", Recipe(**GRAMS, shingle=1, token="line")),
+        ("letter", Recipe(**GRAMS, shingle=9, token="letter")),
+        ("bag", Recipe(**GRAMS, shingle=1, bag=True)),
+        ("long k", Recipe(k=100, window=26)),
     ):
         sketch = docindex.sketch(text, recipe)
         expected[name] = digest(sketch.slots), digest(np.uint64(sketch.simhash)), digest(sketch.hashes)

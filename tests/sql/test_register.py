@@ -17,6 +17,8 @@ import pytest
 import docindex
 from tests.storage.texts import noise
 
+WINDOW = docindex.Recipe().window
+
 
 def connected(kind, path=":memory:"):
     connection = apsw.Connection(str(path)) if kind == "apsw" else sqlite3.connect(path)
@@ -132,7 +134,7 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ),
         (
             "doc_search_json('x', 3)",
-            "window=3 is smaller than the window of the index, 26; search with 26 or more, "
+            f"window=3 is smaller than the window of the index, {WINDOW}; search with {WINDOW} or more, "
             "or make an index with a smaller window",
         ),
         ("doc_search_json('x', 'y')", "window must be a whole number, not 'y'"),

@@ -17,7 +17,7 @@ def segments_of(index):
 
 def test_small_segments_are_merged_while_a_large_merge_is_under_way(monkeypatch):
     monkeypatch.setattr(segment_writer, "_LEAST", 64)
-    with docindex.open(":memory:") as index:
+    with docindex.open(":memory:", recipe=docindex.Recipe(k=25, window=26)) as index:
         monkeypatch.setattr(segment_writer, "_MERGED_AT_LEAST", 0)
         monkeypatch.setattr(segment_writer, "_MERGED_PER_POSTING", 0)
         for number in range(4):
