@@ -11,7 +11,7 @@ from docindex.cli.text_input import read_text
 from docindex.cli.typed_paths import display_path, typed_key
 from docindex.index.texts import distance, sketch
 from docindex.opening import open as open_index
-from docindex.query.passages import Passage
+from docindex.query.passages import SHORTEST_PASSAGE, Passage
 from docindex.query.resolve import Text
 
 _SHOWN_PASSAGES = 10
@@ -22,9 +22,19 @@ _SHOWN_PASSAGES = 10
 @click.argument("a", metavar="A", type=click.Path())
 @click.argument("b", metavar="B", type=click.Path())
 @encoding_option
+@click.option(
+    "--min-length",
+    type=click.IntRange(1),
+    metavar="N",
+    default=SHORTEST_PASSAGE,
+    show_default=True,
+    help="Minimum number of letters and digits in a passage.",
+)
 @verbose_option(f"Show all passages, not only the {_SHOWN_PASSAGES} longest, and list guessed encodings.")
 @form_options
-def compare_command(a: str, b: str, encoding: str | None, verbose: bool, form: str | None) -> int:
+def compare_command(
+    a: str, b: str, min_length: int, encoding: str | None, verbose: bool, form: str | None
+) -> int:
     """Show what two text files share, side by side.
 
     Prints the measures first: resemblance is the shared text as a share of both texts together; containment
@@ -38,7 +48,7 @@ def compare_command(a: str, b: str, encoding: str | None, verbose: bool, form: s
     """
     text_a, text_b = (read_text(name, encoding, verbose=verbose) for name in (a, b))
     with open_index(":memory:") as index, progress("comparing"):
-        found = index.compare(Text(text_a), Text(text_b))
+        found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
     record = {
         "a": typed_key(a),
         "b": typed_key(b),

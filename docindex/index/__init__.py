@@ -60,8 +60,9 @@ Which documents a question finds
 - `pairs` by "fingerprints" misses no pair. The methods "slots" and "features" give estimates, and may miss
   pairs.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
-  share a fingerprint. Passages begin and end at whole characters. If two texts repeat the same runs very
-  often, each place is shown with at least one place in the other text, not with all of them.
+  share a fingerprint, down to `min_length` symbols (by default 30). Passages begin and end at whole
+  characters. If two texts repeat the same runs very often, each place is shown with at least one place in the
+  other text, not with all of them.
 
 Boilerplate
 ===========

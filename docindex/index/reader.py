@@ -282,8 +282,20 @@ class IndexReader:
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_clusters(scope, threshold, linkage)
 
-    def compare(self, a: str | Id, b: str | Id, *, boilerplate: BoilerplateChoice = True) -> Comparison:
+    def compare(
+        self,
+        a: str | Id,
+        b: str | Id,
+        *,
+        min_length: int | None = None,
+        boilerplate: BoilerplateChoice = True,
+    ) -> Comparison:
         """Compare two texts or documents: how much they have in common, and their common passages.
+
+        Common runs of less than `min_length` symbols are no passages, and coverage does not count them. By
+        default, that is 30 symbols, or `recipe.guarantee` if that is less: shorter runs are often phrases
+        that anybody writes. ``min_length=1`` gives all runs that were found; none is shorter than `recipe.k`.
+        A run that is the whole of a text is a passage, whatever `min_length` is.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -291,8 +303,10 @@ class IndexReader:
         >>> found.containment, round(found.reverse_containment, 2), found.exact
         (1.0, 0.33, True)
         """
+        if min_length is not None:
+            argument_checks.whole_number("min_length", min_length)
         with open_scope(self, boilerplate=boilerplate) as scope:
-            return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
+            return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b), min_length)
 
     def measures(self, a: str | Id, b: str | Id, *, boilerplate: BoilerplateChoice = True) -> Measures:
         """The numbers that `compare` gives, without the passages: several times faster.
@@ -308,10 +322,12 @@ class IndexReader:
     def _passage_finder(self, query: Query) -> PassageFinder:
         """A function that finds the passages that a query and a content have in common."""
 
-        def passages_with(content: int) -> list[Passage]:
+        def passages_with(content: int, min_length: int | None) -> list[Passage]:
+            if min_length is not None:
+                argument_checks.whole_number("min_length", min_length)
             with open_scope(self, boilerplate=False) as scope:
                 text, other = kept_text(scope.db, query), kept_text(scope.db, Query(None, content))
-                return align(text, other, self.recipe).passages
+                return align(text, other, self.recipe, min_length).passages
 
         return passages_with
 

@@ -22,7 +22,8 @@ class Comparison(Measures):
     passages: tuple[Passage, ...]
     """The common passages, as half-open ranges: `query_start` and `query_end` in a, `start` and `end` in b.
 
-    Empty if one of the texts is not kept. In that case the numbers are estimates; see `basis`.
+    Empty if one of the texts is not kept. In that case the numbers are estimates; see `basis`. Coverage
+    counts these passages only, so a larger `min_length` lowers it.
     """
     query_coverage: float
     """The share of a's symbols that lie in a passage."""
@@ -40,15 +41,15 @@ def measure_texts(scope: Scope, a: Query, b: Query) -> Measures:
     return _measured(scope, (a, b), (a.text(scope.db), b.text(scope.db)))
 
 
-def compare_texts(scope: Scope, a: Query, b: Query) -> Comparison:
-    """How much two texts share, and their common passages, if both texts are kept."""
+def compare_texts(scope: Scope, a: Query, b: Query, min_length: int | None = None) -> Comparison:
+    """How much two texts share, and their passages of at least `min_length` symbols, if both are kept."""
     text_a, text_b = a.text(scope.db), b.text(scope.db)
     measures = _measured(scope, (a, b), (text_a, text_b))
     alike = a.words_hash(scope) == b.words_hash(scope)
     if text_a is None or text_b is None:
         passages, coverages = [], (float(alike), float(alike))
     else:
-        alignment = align(text_a, text_b, scope.recipe)
+        alignment = align(text_a, text_b, scope.recipe, min_length)
         passages = alignment.passages
         # Texts with the same words cover each other, even if they are too short for a passage.
         coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)

@@ -17,6 +17,22 @@ from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns, slices
 from docindex.recipe import Recipe
 
+SHORTEST_PASSAGE = 30
+"""By default, shorter runs are no passages, except where the guarantee of the recipe is shorter.
+
+On PAN 2013, with the default recipe: the share of pairs that have a passage although nothing was taken
+(false); the share of the taken characters in passages / of the characters in passages that were taken. Chosen
+on one half; on the other half .097 of the pairs are false at 1, and .015 at 30.
+
+    min_length  false     verbatim    reworded  translated  summarised
+             1   .101   .998/.945   .218/.927   .272/.765   .299/.665
+            20   .074   .998/.960   .206/.950   .263/.820   .291/.693
+            25   .037   .998/.971   .180/.971   .247/.871   .274/.737
+            30   .015   .998/.979   .153/.975   .226/.892   .253/.788
+            40   .002   .998/.985   .093/.979   .178/.952   .203/.873
+            50   .000   .998/.990   .051/.981   .132/.984   .167/.938
+"""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passage:
@@ -50,22 +66,33 @@ class Alignment:
     """The share of the other text's symbols that lie in a passage; 0 to 1."""
 
 
-def passages(query: str, text: str, recipe: Recipe) -> list[Passage]:
-    r"""The passages that two texts have in common.
+def default_min_length(recipe: Recipe) -> int:
+    """The symbols that a passage has at least, if nobody says otherwise.
+
+    >>> default_min_length(Recipe()), default_min_length(Recipe(k=5, window=4))
+    (30, 8)
+    """
+    return min(SHORTEST_PASSAGE, recipe.guarantee)
+
+
+def passages(query: str, text: str, recipe: Recipe, min_length: int | None = None) -> list[Passage]:
+    r"""The passages that two texts have in common, of at least `min_length` symbols.
 
     Every common run of at least `recipe.guarantee` symbols is in a passage. Shorter runs may be found too, if
-    they have at least `recipe.k` symbols. A run that is shortened to whole characters may become shorter than
-    the guarantee, or be left out.
+    they have at least `recipe.k` symbols; of these, runs that are shorter than `min_length` are left out. (By
+    default, that is `default_min_length`.) A run that is the whole of a text is never too short for
+    `min_length`. A run that is shortened to whole characters may become shorter than the guarantee, or be
+    left out.
 
     >>> query, text = "Hamlet: To be, or not to be.", "and\r\nTO BE\r\nor not to be!"
     >>> passages(query, text, Recipe(k=5, window=4))
     [Passage(query_start=8, query_end=27, start=5, end=24, length=13, query_line=1, line=2)]
     """
-    return align(query, text, recipe).passages
+    return align(query, text, recipe, min_length).passages
 
 
-def align(query: str, text: str, recipe: Recipe) -> Alignment:
-    """The passages of two texts, and how much of each text they cover.
+def align(query: str, text: str, recipe: Recipe, min_length: int | None = None) -> Alignment:
+    """The passages of two texts, as `passages` gives them, and how much of each text they cover.
 
     Nothing covers a text without symbols. Periodic texts have more passages
     than anybody can read; `kernels.alignment.maximal_runs` says which of them are returned.
@@ -81,7 +108,8 @@ def align(query: str, text: str, recipe: Recipe) -> Alignment:
     del of_query, of_text  # frees a byte for each symbol, which the borders may need
     if len(length):
         i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
-        kept = length >= recipe.k
+        floor = default_min_length(recipe) if min_length is None else min_length
+        kept = length >= max(recipe.k, min(floor, query_size, size))
         i, j, length = i[kept], j[kept], length[kept]
     return Alignment(
         passages=_passages(query, text, (i, j, length), reader) if len(length) else [],

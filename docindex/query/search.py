@@ -33,22 +33,26 @@ class Match(Measures):
     id: int
     score: float
     """The number by which matches are ordered, the largest first."""
-    _passages: Callable[[], list[Passage]] = dataclasses.field(repr=False, compare=False)
+    _passages: Callable[[int | None], list[Passage]] = dataclasses.field(repr=False, compare=False)
 
-    def passages(self) -> list[Passage]:
+    def passages(self, *, min_length: int | None = None) -> list[Passage]:
         """The passages that the query and the document have in common, as half-open ranges of both texts.
 
-        `TextNotKept` if one of the two texts was not kept, or was removed from the index.
+        Runs shorter than `min_length` symbols are left out, as in `docindex.Index.compare`. `TextNotKept` if
+        one of the two texts was not kept, or was removed from the index.
         """
-        return self._passages()
+        return self._passages(min_length)
 
 
-PassageFinder = Callable[[int], list[Passage]]
-"""Gives the passages that a content has in common with the query."""
+PassageFinder = Callable[[int, int | None], list[Passage]]
+"""Gives the passages that a content has in common with the query, given their `min_length`."""
 
 
 def match_of(
-    measures: Measures, document: tuple[str, int], score: float, passages: Callable[[], list[Passage]]
+    measures: Measures,
+    document: tuple[str, int],
+    score: float,
+    passages: Callable[[int | None], list[Passage]],
 ) -> Match:
     """A match with these measures; `document` is its key and id."""
     key, number = document

@@ -162,13 +162,15 @@ doc_near(query*, max_distance=5, where=NULL)
     The documents whose simhash differs from that of the query in at most `max_distance` bits (0 to
     63), nearest first. See `Index.near`.
 
-doc_passages(a*, b*)
+doc_passages(a*, b*, min_length=NULL)
     query_start, query_end, start, end, length, query_line, line, text
 
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
-    in a. The texts of documents must be stored. See `Index.compare`.
+    in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
+    guarantee of the recipe if that is less. The texts of documents must be stored. See
+    `Index.compare`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
           method='fingerprints', boilerplate=1)
@@ -223,7 +225,7 @@ A condition on a result column is the threshold of the question. The rules, firs
    0 or below asks for all documents that have anything in common.
 3. Without a limit, any other comparison with a number that says how much is shared asks for all
    documents that have anything in common: `resemblance < 0.5`, `shared > 20`, `distance <> 0`.
-   These numbers are containment, reverse_containment, resemblance, shared and distance.
+   These numbers are containment, reverse_containment, resemblance, shared, distance and length.
 4. Without such a comparison, the default is the threshold.
 
     >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt')")
@@ -236,6 +238,7 @@ These conditions set these parameters:
     doc_search          containment, resemblance, shared >= ...     min_...
     doc_similar         resemblance >= ...                          min_resemblance
     doc_near            distance <= ...                             max_distance
+    doc_passages        length >= ...                               min_length
     doc_pairs           resemblance >= ...                          min_resemblance
                         containment, reverse_containment >= ...     min_containment
     doc_containments    containment >= ...                          min_containment

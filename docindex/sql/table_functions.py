@@ -112,11 +112,11 @@ def _near(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
     return map(_of_neighbour, reader.near(_key_or_text(query), **options))
 
 
-def _passages(reader: IndexReader, a: Value, b: Value) -> Iterable[Row]:
+def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
     query_a, query_b = text_or_id(a), text_or_id(b)
     text = full_text(reader, query_a)
     full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
-    for p in reader.compare(query_a, query_b).passages:
+    for p in reader.compare(query_a, query_b, **options).passages:
         yield (
             *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
             writable(text[p.query_start : p.query_end]),
@@ -210,11 +210,12 @@ TABLES = (
     TableFunction(
         name="doc_passages",
         columns=("query_start", "query_end", "start", "end", "length", "query_line", "line", "text"),
-        parameters=("a", "b"),
+        parameters=("a", "b", "min_length"),
         required=2,
         answer=_passages,
         asks=IndexReader.compare,
         order=(("query_start", False), ("start", False)),
+        thresholds=Thresholds((Bound("length", "min_length", 1, 1 << 62),), ("length",)),
         cost=10_000,
         rows=5,
     ),

@@ -12,7 +12,10 @@ import docindex
 from docindex.cli import main
 
 A = "The quick brown fox jumps over the lazy dog while the cat looks on and says nothing at all."
-B = A.replace("quick", "slow") + " Then it rains, and all of them go home together, where they sit and tell each other stories."
+B = (
+    A.replace("quick", "slow")
+    + " Then it rains, and all of them go home together, where they sit and tell each other stories."
+)
 
 
 @pytest.fixture
@@ -38,6 +41,17 @@ def test_json_has_all_the_numbers(files, capsys):
     assert found["resemblance"] == docindex.resemblance(A, B)
     assert found["simhash_distance"] == docindex.distance(docindex.simhash(A), docindex.simhash(B))
     assert 0 < found["shared_fingerprints"] <= found["fingerprints_of_a"] < found["fingerprints_of_b"]
+
+
+def test_passages_below_the_minimum_length_are_not_shown(tmp_path, capsys):
+    shared = "the engine weaves algebraical patterns just as the loom weaves flowers"  # 60 letters
+    paths = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for path, begin in zip(paths, ("First", "Second"), strict=True):
+        path.write_text(f"{begin} {shared}", "utf-8")
+    for arguments, count in (([], 1), (["--min-length", "60"], 1), (["--min-length", "61"], 0)):
+        assert main(["compare", "--json", *arguments, *map(str, paths)]) == 0
+        assert len(json.loads(capsys.readouterr().out)["passages"]) == count
+    assert main(["compare", "--min-length", "0", *map(str, paths)]) == 2
 
 
 def test_the_position_of_an_invalid_byte_counts_the_byte_order_mark(files, capsys):

@@ -162,6 +162,27 @@ def test_passages_cover_the_shared_text_and_longest_is_the_longest_passage():
     assert (found.query_coverage, found.coverage) == (covered / letters[0], covered / letters[1])
 
 
+def test_a_larger_minimum_length_leaves_passages_out_of_answers_and_of_coverage():
+    short, long = "the analytical engine", "weaves algebraical patterns just as the loom spins flowers"
+    a, b = f"{short} 1 {long}", f"{short} 2 {long}"
+    with docindex.open(":memory:", recipe=Recipe(k=5, window=4)) as index:
+        index.add("b", b)
+        (match,) = index.search(a)
+        lengths = {}
+        for least in (None, 1, 19, 20, 50, 51):
+            found = index.compare(a, "b", min_length=least)
+            assert list(found.passages) == match.passages(min_length=least)
+            lengths[least] = [passage.length for passage in found.passages]
+            assert found.query_coverage == sum(lengths[least]) / 70
+            assert found.exact
+        assert lengths == {None: [19, 50], 1: [19, 50], 19: [19, 50], 20: [50], 50: [50], 51: []}
+        for wrong, error in ((0, ValueError), (-1, ValueError), ("5", TypeError), (True, TypeError)):
+            with pytest.raises(error, match="min_length must be a whole number"):
+                index.compare(a, "b", min_length=wrong)
+            with pytest.raises(error, match="min_length must be a whole number"):
+                match.passages(min_length=wrong)
+
+
 def test_a_match_gives_its_passages_or_says_that_a_text_is_not_kept():
     text = prose(random.Random(8), 80)
     with docindex.open(":memory:") as index:

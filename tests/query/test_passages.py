@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from docindex.query.passages import Alignment, Passage, align, passages
+from docindex.query.passages import Alignment, Passage, align, default_min_length, passages
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
@@ -58,7 +58,7 @@ def line_of(text, offset):
     return len((text[:offset].replace("\r\n", "\n").replace("\r", "\n") + ".").split("\n"))
 
 
-def expected(query, text, recipe):
+def expected(query, text, recipe, min_length):
     """The definition: the common runs of symbols, shortened to whole characters, as ranges of characters."""
     (a, of_query), (b, of_text) = (
         zip(*plain.symbols(source), strict=True) if plain.symbols(source) else ((), ())
@@ -69,9 +69,10 @@ def expected(query, text, recipe):
         return place in (0, len(places)) or places[place - 1] != places[place]
 
     found = []
+    shortest = max(recipe.k, min(min_length, len(a), len(b)))
     for i, j, length in definition(bytes(a), bytes(b), recipe.k, recipe.window):
         cuts = [n for n in range(length + 1) if whole(of_query, i + n) and whole(of_text, j + n)]
-        if cuts and cuts[-1] - cuts[0] >= recipe.k:
+        if cuts and cuts[-1] - cuts[0] >= shortest:
             first, last = cuts[0], cuts[-1] - 1
             starts = of_query[i + first], of_text[j + first]
             found.append(
@@ -92,33 +93,35 @@ def symbols_of(text):
     return bytes(symbol for symbol, _ in plain.symbols(text))
 
 
-@given(texts(), recipes, st.sampled_from([1, 3, slicing.PIECE_CHARACTERS]))
-@example(("东" * 9, "ผ" + "东" * 9), Recipe(k=3, window=2), 2)
-@example(("ﬁnal of", "an inal oﬁ"), Recipe(k=3, window=2), 2)
-@example(("ofﬁce\r\nhours", "in the of\u00adfi\u0301\nce hours"), Recipe(k=2, window=2), 3)
+@given(texts(), recipes, st.sampled_from([1, 3, slicing.PIECE_CHARACTERS]), st.integers(1, 12))
+@example(("东" * 9, "ผ" + "东" * 9), Recipe(k=3, window=2), 2, 1)
+@example(("ﬁnal of", "an inal oﬁ"), Recipe(k=3, window=2), 2, 1)
+@example(("ofﬁce\r\nhours", "in the of\u00adfi\u0301\nce hours"), Recipe(k=2, window=2), 3, 1)
 @settings(max_examples=500)
-def test_passages_are_the_common_runs_of_whole_characters_at_their_places_in_both_texts(pair, recipe, part):
+def test_passages_are_the_common_runs_of_whole_characters_at_their_places_in_both_texts(
+    pair, recipe, part, min_length
+):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slicing, "PIECE_CHARACTERS", part)
-        found = passages(*pair, recipe)
-    assert found == expected(*pair, recipe)
+        found = passages(*pair, recipe, min_length)
+    assert found == expected(*pair, recipe, min_length)
 
 
 @given(texts(), recipes)
 @settings(max_examples=500)
 def test_both_sides_of_a_passage_read_alone_give_its_symbols(pair, recipe):
     query, text = pair
-    for passage in passages(query, text, recipe):
+    for passage in passages(query, text, recipe, 1):
         sides = query[passage.query_start : passage.query_end], text[passage.start : passage.end]
         of_query, of_text = (read([side]).symbols.tobytes() for side in sides)
         assert of_query == of_text == symbols_of(sides[0])
         assert len(of_query) == passage.length >= recipe.k
 
 
-@given(texts(), recipes)
-def test_coverage_is_the_share_of_symbols_that_lie_in_some_passage(pair, recipe):
-    alignment = align(*pair, recipe)
-    assert alignment.passages == passages(*pair, recipe)
+@given(texts(), recipes, st.integers(1, 12))
+def test_coverage_is_the_share_of_symbols_that_lie_in_a_passage_that_is_shown(pair, recipe, min_length):
+    alignment = align(*pair, recipe, min_length)
+    assert alignment.passages == passages(*pair, recipe, min_length)
     for text, share, name in (
         (pair[0], alignment.query_coverage, "query_start query_end"),
         (pair[1], alignment.coverage, "start end"),
@@ -157,7 +160,36 @@ def test_exchanging_two_texts_exchanges_the_sides_of_their_passages(pair, recipe
     def in_order(found):
         return sorted(found, key=lambda passage: (passage.query_start, passage.start))
 
-    assert in_order(map(turned, passages(*pair, recipe))) == passages(*reversed(pair), recipe)
+    assert in_order(map(turned, passages(*pair, recipe, 1))) == passages(*reversed(pair), recipe, 1)
+
+
+LETTERS = "thequickbrownfoxjumpsoverthelazydogandranawayfromeverybodyelse"
+
+
+@pytest.mark.parametrize(
+    ("length", "recipe", "default"),
+    [
+        (29, Recipe(), 30),
+        (30, Recipe(), 30),
+        (8, Recipe(k=5, window=4), 8),
+        (7, Recipe(k=5, window=4), 8),
+        (30, Recipe(k=5, window=60), 30),
+    ],
+)
+def test_by_default_a_passage_has_thirty_symbols_or_the_guarantee_if_that_is_less(length, recipe, default):
+    # The run has a fingerprint: with a window of all its k-grams, winnowing selects one of them.
+    query, text = f"0{LETTERS[:length]}1", f"2{LETTERS[:length]}3"
+    assert default_min_length(recipe) == default
+    assert [found.length for found in passages(query, text, recipe)] == [length] * (length >= default)
+    assert [found.length for found in passages(query, text, recipe, 1)] == [length]
+
+
+def test_a_run_that_is_a_whole_text_is_a_passage_however_short_it_is():
+    whole, longer = LETTERS[:20], f"{LETTERS[:20]}1"
+    assert [found.length for found in passages(whole, longer, Recipe())] == [20]
+    assert [found.length for found in passages(longer, whole, Recipe(), 60)] == [20]
+    assert align(longer, whole, Recipe(), 60).coverage == 1.0
+    assert passages(longer, f"2{whole}", Recipe()) == []
 
 
 def test_a_passage_keeps_the_accents_at_its_end_and_takes_no_separator():

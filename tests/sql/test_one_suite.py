@@ -1,5 +1,6 @@
 """Python, SQL on apsw and SQL on sqlite3 give the same answer to every question."""
 
+import itertools
 import json
 import sqlite3
 
@@ -204,9 +205,11 @@ def test_passages(ways):
             ways.rows("doc_passages", ways.id("000"), ways.id("007"))
         return
     for a, b in [("003", "007"), ("000", "000"), ("empty", "000")]:
-        expected = ways.index.compare(a, b).passages
-        for arguments in [(ways.id(a), ways.id(b)), (TEXTS[a], ways.id(b)), (TEXTS[a], TEXTS[b])]:
-            found = ways.rows("doc_passages", *arguments)
+        for min_length, arguments in itertools.product(
+            (None, 1, 20), [(ways.id(a), ways.id(b)), (TEXTS[a], ways.id(b)), (TEXTS[a], TEXTS[b])]
+        ):
+            expected = ways.index.compare(a, b, min_length=min_length).passages
+            found = ways.rows("doc_passages", *arguments, min_length)
             assert [tuple(row.values()) for row in found] == [
                 (p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line,
                  TEXTS[a][p.query_start : p.query_end])

@@ -26,7 +26,7 @@ TABLE_COLUMNS = {
     ),
     "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where boilerplate schema"),
     "doc_near": ("key id distance", "query max_distance where schema"),
-    "doc_passages": ("query_start query_end start end length query_line line text", "a b schema"),
+    "doc_passages": ("query_start query_end start end length query_line line text", "a b min_length schema"),
     "doc_pairs": (
         f"a b {MEASURES}",
         "min_resemblance min_containment where ignore_above method boilerplate schema",

@@ -183,6 +183,29 @@ def test_clusters_are_those_of_the_argument_the_limit_or_the_default(db):
     assert db.execute(joined).fetchall() == clusters(0.2)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "condition", "lengths"),
+    [
+        ("?1, ?2", "1", [13, 40]),  # the guarantee of the recipe is 13
+        ("?1, ?2", "length >= 12", [12, 13, 40]),
+        ("?1, ?2", "length < 13", [12]),
+        ("?1, ?2", "length > 12.5", [13, 40]),
+        ("?1, ?2", "length >= 41", []),
+        ("?1, ?2, 1", "1", [12, 13, 40]),
+        ("?1, ?2, 13", "length >= 12", [13, 40]),
+        ("?1, ?2, 12", "length > 13", [40]),
+    ],
+)
+def test_the_limit_of_a_length_is_the_minimum_length_of_passages(arguments, condition, lengths):
+    runs = "abcdefghijkl", "mnopqrstuvwxy", "thequickbrownfoxjumpsoverthelazydogsback"
+    texts = [
+        "".join(f"{mark}{run}" for run, mark in zip(runs, marks, strict=True)) for marks in ("123", "456")
+    ]
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        sql = f"select length from doc_passages({arguments}) where {condition} order by length"
+        assert index.execute(sql, texts) == [(length,) for length in lengths]
+
+
 def test_pairs_are_joined_by_the_measure_that_has_the_limit():
     pairs = Thresholds(
         (Bound("resemblance", "r", ANY_SHARE), Bound("containment", "c", ANY_SHARE)), only_one=True
