@@ -6,7 +6,7 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, query, sql
+from tests.bench import build, files, kernels, memory, minhash, near, quality, query, sql
 
 BENCHES = {
     "build": build.run,
@@ -15,6 +15,7 @@ BENCHES = {
     "memory": memory.run,
     "minhash": minhash.run,
     "near": near.run,
+    "quality": quality.run,
     "query": query.run,
     "sql": sql.run,
 }
@@ -23,7 +24,11 @@ BENCHES = {
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("name", choices=BENCHES)
-    parser.add_argument("folders", nargs="*", help="text files to measure with (default: Python's own)")
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        help="text files to measure with (default: Python's own); for quality, sections (default: all)",
+    )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(
         "--rounds", type=int, default=3, help="how often each program runs (default: %(default)s)"
