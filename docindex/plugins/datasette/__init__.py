@@ -88,7 +88,9 @@ def page_findings(connection: sqlite3.Connection, text: str, limit_s: float) -> 
     """The best matches of a text, with passages until the time limit has passed; or an error."""
     deadline = time.monotonic() + limit_s
     try:
-        matches = _json_rows(connection, "select doc_search_json(?, null, null, null, ?)", text, _MAX_MATCHES)
+        matches = _json_rows(
+            connection, "select doc_search_json(?, json_object('limit', ?))", text, _MAX_MATCHES
+        )
     except sqlite3.OperationalError as error:
         return PageFindings([], [], _message(connection, error))
     for number, match in enumerate(matches, 1):
