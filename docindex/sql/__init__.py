@@ -140,8 +140,9 @@ boilerplate
     templates with these names.
 [measures]
     The columns containment, reverse_containment, resemblance, shared, basis, containment_error,
-    reverse_containment_error and resemblance_error, as in `docindex.Measures`. `basis` is the unit
-    in which the numbers are counted; the errors are standard errors, and 0 if a number is exact.
+    reverse_containment_error and resemblance_error, as in `docindex.Measures`. All numbers are
+    shares of shingles. With the `basis` "shingles" they are counted and exact; otherwise they are
+    estimates, by "fingerprints", "slots" or "samples", and the errors are their standard errors.
 
 doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_containment=0,
            min_resemblance=0, min_shared=0, limit=NULL, where=NULL, rank='likeness',
@@ -151,7 +152,8 @@ doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_cont
     The documents that share fingerprints with the query, best first. Unlike in Python, `limit` has
     no default. See `Index.search`.
 
-doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, boilerplate=1)
+doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, method='shingles',
+            boilerplate=1)
     key, id, [measures]
 
     The documents that resemble the query, most similar first. See `Index.similar`.
@@ -173,20 +175,20 @@ doc_passages(a*, b*, min_length=NULL)
     `Index.compare`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
-          method='fingerprints', boilerplate=1)
+          method='shingles', boilerplate=1)
     a, b, [measures]
 
     The pairs of documents that share text; `a` and `b` are their keys. Give `min_resemblance` or
     `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
 
-doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='fingerprints',
+doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)
     a, b, [measures]
 
     The pairs of documents in which b contains this share of a. See `Index.containments`.
 
 doc_clusters(min_resemblance=0.8, linkage='connected', where=NULL, ignore_above=NULL,
-             method='fingerprints', boilerplate=1)
+             method='shingles', boilerplate=1)
     cluster, key, why, like, resemblance
 
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in

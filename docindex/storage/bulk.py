@@ -19,7 +19,10 @@ from docindex.storage.rows import rows, rows_for, stream
 
 _SIZES = "select id, hashes, shingles, parts > 0, words_hash from main.content order by id"
 _COPIED = "select content from main.document group by content having count(*) > 1"
-_KEPT = "select c.id from carray(?) as w cross join main.content as c on c.id = w.value where c.parts > 0"
+_KEPT = (
+    "select c.id from carray(?) as wanted "
+    "cross join main.content as c on c.id = wanted.value where c.parts > 0"
+)
 _SLOTS_OF_SIZES = "select id, parts, slots from main.content where shingles between ? and ? or parts = 0"
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 

@@ -20,6 +20,7 @@ from docindex.storage.user_sql import Where
 
 _NO_SAMPLE = np.empty(0, np.uint64)
 
+_SAMPLES = f"{SAMPLE.select} where content in (select value from carray(?) as wanted)"
 _OF = (
     "select document.content, document.key, document.id from carray(?) as wanted "
     "cross join main.document on document.content = wanted.value"
@@ -172,7 +173,9 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
 def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]]:
     """The MOD_m and the L_i sample of each content."""
     found = {}
-    for columns in rows_for(db, f"{SAMPLE.select} where content in (select value from carray(?))", contents):
+    for columns in rows_for(
+        db, f"{SAMPLE.select} where content in (select value from carray(?) as wanted)", contents
+    ):
         row = SAMPLE.checked(columns)
         if row is None or len(row.mod_m) % 8 or len(row.level) % 8:
             raise CorruptIndex(f"the samples of content {columns[0]} are damaged; index again", db.filename)

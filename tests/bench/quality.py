@@ -8,12 +8,22 @@ default is chosen on one half of a collection, and reported on the other.
 import sys
 import time
 
-from tests.bench import corpora, quality_passages, quality_recipe, quality_shingle, quality_simhash
+from tests.bench import (
+    corpora,
+    quality_pairs,
+    quality_passages,
+    quality_ranking,
+    quality_recipe,
+    quality_shingle,
+    quality_simhash,
+)
 
 SECTIONS = {
     "recipe": (quality_recipe.run, ["pan13"]),
     "passages": (quality_passages.run, ["pan13"]),
     "shingle": (quality_shingle.run, ["pan13"]),
+    "pairs": (quality_pairs.run, []),
+    "ranking": (quality_ranking.run, []),
     "simhash": (quality_simhash.run, []),
 }
 

@@ -77,11 +77,11 @@ def test_similar_and_pairs_print_measures(capsys):
     assert code == 0
     names = f"  {DRAFT}\n  {FINAL}\n".replace(f"{Path.cwd()}/", "")
     assert (
-        out == f"resemblance 54%; 74% of the first is in the second, 67% of the second in the first\n{names}"
+        out == f"resemblance 48%; 72% of the first is in the second, 59% of the second in the first\n{names}"
     )
     (row,) = csv.DictReader(io.StringIO(run(capsys, "pairs", "--min-containment", "0.5", "--csv")[1]))
     assert (row["a"], row["b"]) == (DRAFT, FINAL)
-    assert run(capsys, "pairs")[1] == out  # the least resemblance is 0.5
+    assert run(capsys, "pairs")[:2] == (1, "no pairs\n")  # the least resemblance is 0.5
     assert run(capsys, "pairs", "--min-resemblance", "0.6") == (1, "no pairs\n", "")
     assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES.parent / "cli")[0] == 1
     assert run(capsys, "pairs", "--min-resemblance", "0.3", "--under", SAMPLES)[0] == 0

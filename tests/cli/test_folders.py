@@ -157,7 +157,7 @@ def test_search_info_check_and_optimize(home, capsys):
 
 def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     run(capsys, "scan", home)
-    assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 6 pairs\n", "")
+    assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 4 pairs\n", "")
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "reading room (1).txt" in page

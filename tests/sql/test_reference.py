@@ -24,7 +24,7 @@ TABLE_COLUMNS = {
         "query window budget min_containment min_reverse_containment min_resemblance min_shared limit where "
         "rank ignore_above exact boilerplate schema",
     ),
-    "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where boilerplate schema"),
+    "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where method boilerplate schema"),
     "doc_near": ("key id distance", "query max_distance where schema"),
     "doc_passages": ("query_start query_end start end length query_line line text", "a b min_length schema"),
     "doc_pairs": (

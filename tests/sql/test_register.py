@@ -148,19 +148,19 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ("doc_passages_json(1, 99)", "there is no document 99"),
         ("doc_near_json('x', 1, 2)", "where must be a condition as TEXT, not INTEGER"),
         (
-            "doc_similar_json('x', 0.5, null, null, 'footer')",
+            "doc_similar_json('x', 0.5, null, null, null, 'footer')",
             "boilerplate must be 1, 0 or a JSON array of template names, not 'footer'",
         ),
         (
-            "doc_similar_json('x', 0.5, null, null, 2)",
+            "doc_similar_json('x', 0.5, null, null, null, 2)",
             "boilerplate must be 1, 0 or a JSON array of template names, not 2",
         ),
         (
-            """doc_similar_json('x', 0.5, null, null, '["footer", 1]')""",
+            """doc_similar_json('x', 0.5, null, null, null, '["footer", 1]')""",
             """boilerplate must be 1, 0 or a JSON array of template names, not '["footer", 1]'""",
         ),
         (
-            """doc_similar_json('x', 0.5, null, null, '["footer"]')""",
+            """doc_similar_json('x', 0.5, null, null, null, '["footer"]')""",
             "there is no template 'footer'",
         ),
     ],

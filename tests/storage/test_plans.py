@@ -26,6 +26,8 @@ SMALL = [
     r"SCAN main\.boilerplate( USING .*)?",
     r"SCAN CONSTANT ROW",
 ]
+WHOLE = {"similar": ["SCAN main.content"]}
+"""The scans of operations that are documented to read a whole table once."""
 
 
 def filled(documents):
@@ -99,7 +101,7 @@ def test_no_statement_of_an_operation_scans_a_large_table(name):
             for *_, step in db.execute(f"explain query plan {sql}", bindings):
                 if step.startswith("SCAN") and not any(re.fullmatch(small, step) for small in SMALL):
                     scans.append((step, sql))
-    assert scans == []
+    assert [step for step, _ in scans] == WHOLE.get(name, []), scans
     assert explained > 0
 
 
