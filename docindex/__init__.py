@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     )
     from docindex.index.writer import Index
     from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
-    from docindex.query.clusters import Cluster, Member
+    from docindex.query.clusters import Cluster, Clusters, Member
     from docindex.query.compare import Comparison
     from docindex.query.measures import Measures
     from docindex.query.near import Neighbour
@@ -62,7 +62,7 @@ _HOMES = {
     ),
     "docindex.index.writer": ("Index",),
     "docindex.opening": ("open",),
-    "docindex.query.clusters": ("Cluster", "Member"),
+    "docindex.query.clusters": ("Cluster", "Clusters", "Member"),
     "docindex.query.compare": ("Comparison",),
     "docindex.query.measures": ("Measures",),
     "docindex.query.near": ("Neighbour",),
@@ -84,6 +84,7 @@ __all__ = [
     "Busy",
     "Cancelled",
     "Cluster",
+    "Clusters",
     "Comparison",
     "CorruptIndex",
     "DiskFull",

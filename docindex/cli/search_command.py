@@ -85,8 +85,8 @@ def search_command(
 ) -> int:
     """Find the documents that share text with FILE.
 
-    The shares are measured on fingerprints, which is fast; see --exact. If FILE is -, the text is read from
-    standard input.
+    The shares are estimates by fingerprints, which is fast; --exact counts shingles. If FILE is -, the text
+    is read from standard input.
 
     \b
     Examples:

@@ -34,31 +34,34 @@ the answers.
 
 Measures
 ========
-- `containment`: the share of the query that is also in the document
-- `reverse_containment`: the share of the document that is also in the query
-- `resemblance`: the shared part, as a share of both together
+All measures are shares of shingles: runs of `Recipe.shingle` words.
+
+- `containment`: the share of the query's shingles that the document has too
+- `reverse_containment`: the share of the document's shingles that the query has too
+- `resemblance`: the shared shingles, as a share of the shingles of both together
 
 `basis` tells how these numbers were obtained:
 
-- "fingerprints": by counting different fingerprints, in `search` and `pairs`
-- "shingles": by counting different shingles, in `similar`, `compare` and ``search(exact=True)`` if both texts
-  are kept; exact
-- "slots": estimated from the sketches, in `similar` and `compare` if a text is not kept. The standard errors
-  are in `containment_error`, `reverse_containment_error` and `resemblance_error`
+- "shingles": counted; exact. So are all numbers of `pairs`, `containments`, `clusters`, `similar`, `compare`
+  and ``search(exact=True)`` if the texts are kept.
+- "fingerprints": the shares of fingerprints, in `search`
+- "slots", "fingerprints" or "samples" if a text is not kept: the estimate with the smallest standard error.
+  The errors are in `containment_error`, `reverse_containment_error` and `resemblance_error`.
+
+The numbers of two documents are the same whichever question gives them, except by `search`, which must be
+fast.
 
 Which documents a question finds
 ================================
 - `search` finds every document that shares a run of `Recipe.guarantee` symbols with the query. It never finds
   a document whose longest common run is shorter than `Recipe.k`, except that a query too short for a
-  fingerprint finds the documents with exactly the same symbols. The first documents are the most like the
+  fingerprint finds the documents with exactly the same words. The first documents are the most like the
   query, or with ``rank="excerpt"`` those that hold most of it; rare fingerprints weigh more than common ones.
   With a larger `window` or a `budget`, fewer fingerprints are looked up: small copies may be missed, but the
   numbers stay the same.
-- `similar` finds documents that share a fingerprint or features. Texts of a dozen words can resemble each
-  other without sharing either; these may be missed.
+- `similar`, `pairs`, `containments` and `clusters` miss nothing if the texts are kept. (By chance, a pair is
+  missed with a probability below 10^-9.)
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
-- `pairs` by "fingerprints" misses no pair. The methods "slots" and "features" give estimates, and may miss
-  pairs.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
   share a fingerprint, down to `min_length` symbols (by default 30). Passages begin and end at whole
   characters. If two texts repeat the same runs very often, each place is shown with at least one place in the
@@ -67,7 +70,8 @@ Which documents a question finds
 Boilerplate
 ===========
 Comparisons ignore the text of each template in `Index.boilerplate`: it counts neither as shared nor as the
-document's own. ``ignore_above=n`` ignores fingerprints that more than n texts have. Slots, simhash and
+document's own. ``ignore_above=n`` ignores shingles (in
+`search`, fingerprints) that more than n texts have. Slots, simhash and
 passages ignore no boilerplate.
 
 >>> index.boilerplate.add("just as the loom weaves", name="the loom")
