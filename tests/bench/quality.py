@@ -10,6 +10,7 @@ import time
 
 from tests.bench import (
     corpora,
+    quality_answers,
     quality_pairs,
     quality_passages,
     quality_ranking,
@@ -22,6 +23,7 @@ SECTIONS = {
     "recipe": (quality_recipe.run, ["pan13"]),
     "passages": (quality_passages.run, ["pan13"]),
     "shingle": (quality_shingle.run, ["pan13"]),
+    "answers": (quality_answers.run, []),
     "pairs": (quality_pairs.run, []),
     "ranking": (quality_ranking.run, []),
     "simhash": (quality_simhash.run, []),
