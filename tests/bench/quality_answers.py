@@ -99,9 +99,7 @@ def excerpts():
             holding = {key for key in long if excerpt in texts[key]} - {host}
             around = f"{texts[host][:middle]}\n\n{excerpt}\n\n{texts[host][middle:]}"
             quoted.append(bool(holding.intersection(found(index, Text(excerpt), 10, rank="excerpt"))))
-            answers = [
-                key for key in found(index, Text(around), 20, rank="excerpt", where=("key <> ?", (host,)))
-            ]
-            inserted.append(bool(holding.intersection(answers[:10])))
+            answers = found(index, Text(around), 10, rank="excerpt", where=("key <> ?", (host,)))
+            inserted.append(bool(holding.intersection(answers)))
     yield "500 characters of Django's documentation alone", quoted, 0.98
     yield "500 characters inside another text", inserted, 0.98
