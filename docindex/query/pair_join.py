@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, Bool
+from docindex.kernels.arrays import I64, U32, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.candidates import Needs, candidates
@@ -111,19 +111,22 @@ class _Join:
     def _count_slot_pairs(self, enough: int) -> None:
         """Count the shingles of the pairs with enough equal slots whose texts are both kept."""
         kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
-        found = [(np.empty(0, np.int64),) * 2]
+        likely: list[tuple[U32, U32]] = []
+        in_pairs = np.zeros(len(self._nodes), bool)
         for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > _EXACT_SIZE, 1 - _LARGE_ERROR, 1.0)
-            likely = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
-            found.append((a[likely], b[likely]))
-        a, b = (np.concatenate(column) for column in zip(*found, strict=True))
+            which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
+            in_pairs[a[which]] = in_pairs[b[which]] = True
+            likely.append((a[which].astype(np.uint32), b[which].astype(np.uint32)))
         self.found.set_sizes(SHINGLES, several, sizes[several])
         large = several[kept[several] & (sizes[several] > _EXACT_SIZE)]
-        nodes = np.unique(np.concatenate([a, b, large]))
+        in_pairs[large] = True
+        nodes = np.flatnonzero(in_pairs)
         contents = self._nodes.representatives[nodes]
         with ShingleSets(self._scope, contents, contents) as sets:
-            self._count(SHINGLES, sets, nodes, [(np.searchsorted(nodes, a), np.searchsorted(nodes, b))])
+            pairs = ((np.searchsorted(nodes, a), np.searchsorted(nodes, b)) for a, b in likely)
+            self._count(SHINGLES, sets, nodes, pairs)
             self._set_sizes(SHINGLES, sets, nodes, large)
 
     def _count_groups(self) -> None:

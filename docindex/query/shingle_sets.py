@@ -54,21 +54,31 @@ class ShingleSets:
         self._too_common: list[U64] = []
         self.postings = np.zeros(len(taking_part), np.int64)
         """How many groups each content is in, whether they are counted or not; known after the first pass."""
+        try:
+            self._starts = starts_of(self._load(scope, loaded))
+        except BaseException:
+            self._close()
+            raise
+
+    def _load(self, scope: Scope, loaded: I64) -> I64:
+        """Read the texts of contents, and store their shingles. Returns the number of shingles of each."""
         sizes = [np.empty(0, np.int64)]
         number = 0
         for hashes, starts in scope.shingle_sets(loaded):
             sizes.append(np.diff(starts))
             self._sets.append(hashes)
             if self._runs is not None:
-                owners = np.repeat(np.arange(number, number + len(starts) - 1), sizes[-1])
-                self._runs.add(hashes, owners)
-            number += len(starts) - 1
-        self._starts = starts_of(np.concatenate(sizes))
+                self._runs.add(hashes, np.repeat(np.arange(number, number + len(sizes[-1])), sizes[-1]))
+            number += len(sizes[-1])
+        return np.concatenate(sizes)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
         self._sets.close()
         if self._runs is not None:
             self._runs.close()

@@ -1,3 +1,7 @@
+import math
+import random
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +14,9 @@ from docindex.kernels.minhash import (
     _ROUND,
     EMPTY_KEY,
     EMPTY_SLOT,
+    MISSED,
     estimate_resemblance,
+    fewest_equal_slots,
     slot_keys,
     stored_slots,
 )
@@ -114,3 +120,37 @@ def test_real_sketches_pass_the_filter_as_often_as_its_curve_says(size, wanted):
     expected = acceptance(6, 14, 2, shared / (2 * size - shared))
     deviation = np.sqrt(expected * (1 - expected) / len(alike))
     assert abs(alike.mean() - expected) < 4 * deviation + 0.02
+
+
+@pytest.mark.parametrize("slots", [1, 32, 128, 400])
+@pytest.mark.parametrize("resemblance", ["1/100", "1/5", "1/2", "4/5", "99/100"])
+def test_a_pair_has_fewer_equal_slots_with_the_stated_probability(slots, resemblance):
+    share = Fraction(resemblance)
+
+    def fewer_than(equal):
+        ways = (math.comb(slots, n) * share**n * (1 - share) ** (slots - n) for n in range(equal))
+        return float(sum(ways))
+
+    fewest = fewest_equal_slots(slots, float(share))
+    assert fewer_than(fewest) <= MISSED < fewer_than(fewest + 1)
+
+
+@pytest.mark.parametrize("size", [20, 150, 1500])
+def test_equal_slots_vary_no_more_than_a_binomial_number(size):
+    rng = random.Random(size)
+    slots, trials, shared = 128, 400, size // 2
+    counts = []
+    for _ in range(trials):
+        both = [rng.getrandbits(64) for _ in range(size)]
+        own, other = (
+            both[: shared + (size - shared) // 2],
+            both[:shared] + both[shared + (size - shared) // 2 :],
+        )
+        keys = [
+            slot_keys(np.array(some, np.uint64), np.array([0, len(some)]), slots) for some in (own, other)
+        ]
+        counts.append(np.count_nonzero(keys[0] == keys[1]))
+    share = shared / size
+    # The variance of 400 counts is known to 7%.
+    assert np.var(counts) < 1.2 * slots * share * (1 - share)
+    assert min(counts) > fewest_equal_slots(slots, share)
