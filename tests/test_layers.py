@@ -105,7 +105,8 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"argument_checks", "passages", "measures", "scope", "spilled_numbers"},
+        {"argument_checks", "template_runs", "measures", "scope", "spilled_numbers"},
+        {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},

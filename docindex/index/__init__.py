@@ -70,9 +70,8 @@ Which documents a question finds
 Boilerplate
 ===========
 Comparisons ignore the text of each template in `Index.boilerplate`: it counts neither as shared nor as the
-document's own. ``ignore_above=n`` ignores shingles (in
-`search`, fingerprints) that more than n texts have. Slots, simhash and
-passages ignore no boilerplate.
+document's own. Passages in boilerplate are marked as such (`Passage.boilerplate`). ``ignore_above=n`` ignores
+shingles (in `search`, fingerprints) that more than n texts have. Slots and simhash ignore no boilerplate.
 
 >>> index.boilerplate.add("just as the loom weaves", name="the loom")
 'the loom'

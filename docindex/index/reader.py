@@ -114,7 +114,7 @@ class IndexReader:
         options.check(self.recipe)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
-            return find_matches(scope, asked, options, self._passage_finder(asked))
+            return find_matches(scope, asked, options, self._passage_finder(asked, boilerplate))
 
     def similar(
         self,
@@ -147,7 +147,8 @@ class IndexReader:
             argument_checks.whole_number("limit", limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
-            found = find_similar(scope, asked, min_resemblance, self._passage_finder(asked), method)
+            passages_with = self._passage_finder(asked, boilerplate)
+            found = find_similar(scope, asked, min_resemblance, passages_with, method)
             return found[:limit]
 
     def near(
@@ -297,6 +298,9 @@ class IndexReader:
         that anybody writes. ``min_length=1`` gives all runs that were found; none is shorter than `recipe.k`.
         A run that is the whole of a text is a passage, whatever `min_length` is.
 
+        A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
+        templates. Such passages are not covered text, and boilerplate is no part of the text that could be.
+
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
         ...     found = index.compare("to be or not to be", "To be or not to be, that is the question")
@@ -319,15 +323,15 @@ class IndexReader:
         with open_scope(self, boilerplate=boilerplate) as scope:
             return measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
 
-    def _passage_finder(self, query: Query) -> PassageFinder:
+    def _passage_finder(self, query: Query, boilerplate: BoilerplateChoice) -> PassageFinder:
         """A function that finds the passages that a query and a content have in common."""
 
         def passages_with(content: int, min_length: int | None) -> list[Passage]:
             if min_length is not None:
                 argument_checks.whole_number("min_length", min_length)
-            with open_scope(self, boilerplate=False) as scope:
+            with open_scope(self, boilerplate=boilerplate) as scope:
                 text, other = kept_text(scope.db, query), kept_text(scope.db, Query(None, content))
-                return align(text, other, self.recipe, min_length).passages
+                return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
 
         return passages_with
 

@@ -23,17 +23,22 @@ class Comparison(Measures):
     """The common passages, as half-open ranges: `query_start` and `query_end` in a, `start` and `end` in b.
 
     Empty if one of the texts is not kept. In that case the numbers are estimates; see `basis`. Coverage
-    counts these passages only, so a larger `min_length` lowers it.
+    counts these passages only, so a larger `min_length` lowers it. Passages that are `boilerplate` are here,
+    but they do not count.
     """
     query_coverage: float
-    """The share of a's symbols that lie in a passage."""
+    """The share of a's symbols that lie in a passage, both without boilerplate.
+
+    If a is all boilerplate, this is 1 or 0: whether b has the same words.
+    """
     coverage: float
-    """The share of b's symbols that lie in a passage."""
+    """The share of b's symbols that lie in a passage, both without boilerplate; 1 or 0 as for a."""
 
     @property
     def longest(self) -> Passage | None:
-        """The longest passage, or None if there is no passage."""
-        return max(self.passages, key=lambda passage: passage.length, default=None)
+        """The longest passage that is not boilerplate, or None if there is no such passage."""
+        own = (passage for passage in self.passages if not passage.boilerplate)
+        return max(own, key=lambda passage: passage.length, default=None)
 
 
 def measure_texts(scope: Scope, a: Query, b: Query) -> Measures:
@@ -49,9 +54,9 @@ def compare_texts(scope: Scope, a: Query, b: Query, min_length: int | None = Non
     if text_a is None or text_b is None:
         passages, coverages = [], (float(alike), float(alike))
     else:
-        alignment = align(text_a, text_b, scope.recipe, min_length)
+        alignment = align(text_a, text_b, scope.recipe, min_length, scope.ignored.hashes)
         passages = alignment.passages
-        # Texts with the same words cover each other, even if they are too short for a passage.
+        # Texts with the same words cover each other, even if they have no passage that counts.
         coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)
     return Comparison(
         containment=measures.containment,

@@ -11,11 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from docindex.kernels.alignment import maximal_runs, merged_ranges
-from docindex.kernels.arrays import I64, U8, Bool
+from docindex.kernels.arrays import I64, U8, U64, Bool
+from docindex.query.template_runs import TemplateRuns, template_runs
 from docindex.reading.protocol import SymbolReader
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns, slices
 from docindex.recipe import Recipe
+
+_NOTHING = np.empty(0, np.uint64)
 
 SHORTEST_PASSAGE = 30
 """By default, shorter runs are no passages, except where the guarantee of the recipe is shorter.
@@ -52,18 +55,24 @@ class Passage:
     """The line of the query in which it begins, counted from 1."""
     line: int
     """The line of the other text in which it begins, counted from 1."""
+    boilerplate: bool
+    """Whether it is boilerplate: apart from what templates contain, no stretch of it is long enough for a
+    passage. So a few letters that happen to agree beside a template do not count."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alignment:
-    """The passages that two texts have in common, and how much of each text they cover."""
+    """The passages that two texts have in common, and how much of each text they cover.
+
+    Boilerplate counts neither as covered nor as a part of the text.
+    """
 
     passages: list[Passage]
     """Ordered by where they begin in the query, then in the other text. They may overlap."""
     query_coverage: float
-    """The share of the query's symbols that lie in a passage; 0 to 1."""
+    """The share of the query's symbols that lie in a passage that is not boilerplate; 0 to 1."""
     coverage: float
-    """The share of the other text's symbols that lie in a passage; 0 to 1."""
+    """The share of the other text's symbols that lie in a passage that is not boilerplate; 0 to 1."""
 
 
 def default_min_length(recipe: Recipe) -> int:
@@ -85,17 +94,25 @@ def passages(query: str, text: str, recipe: Recipe, min_length: int | None = Non
     left out.
 
     >>> query, text = "Hamlet: To be, or not to be.", "and\r\nTO BE\r\nor not to be!"
-    >>> passages(query, text, Recipe(k=5, window=4))
-    [Passage(query_start=8, query_end=27, start=5, end=24, length=13, query_line=1, line=2)]
+    >>> [found] = passages(query, text, Recipe(k=5, window=4))
+    >>> query[found.query_start : found.query_end], text[found.start : found.end], found.length, found.line
+    ('To be, or not to be', 'TO BE\r\nor not to be', 13, 2)
     """
     return align(query, text, recipe, min_length).passages
 
 
-def align(query: str, text: str, recipe: Recipe, min_length: int | None = None) -> Alignment:
+def align(
+    query: str, text: str, recipe: Recipe, min_length: int | None = None, ignored: U64 = _NOTHING
+) -> Alignment:
     """The passages of two texts, as `passages` gives them, and how much of each text they cover.
 
-    Nothing covers a text without symbols. Periodic texts have more passages
-    than anybody can read; `kernels.alignment.maximal_runs` says which of them are returned.
+    `ignored` are the hashes of all k-grams of the boilerplate, as an index stores them. A passage is
+    boilerplate if nowhere in it `min_length` neighbouring symbols (and at least k) lie outside of the k-grams
+    of templates that it contains. For coverage, a symbol is boilerplate if it lies in any k-gram of a
+    template. A run that is all of a text except its boilerplate is never too short for `min_length`.
+
+    Nothing covers a text without symbols, or a text that is all boilerplate. Periodic texts have more
+    passages than anybody can read; `kernels.alignment.maximal_runs` says which of them are returned.
 
     >>> alignment = align("To be, or not to be.", "or not to be", Recipe(k=5, window=4))
     >>> len(alignment.passages), round(alignment.query_coverage, 2), alignment.coverage
@@ -105,16 +122,21 @@ def align(query: str, text: str, recipe: Recipe, min_length: int | None = None) 
     of_query, of_text = _symbols(query, reader), _symbols(text, reader)
     query_size, size = len(of_query), len(of_text)
     i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window)
+    if not len(length):
+        return Alignment([], 0.0, 0.0)
+    in_query, in_text = (template_runs(symbols, recipe.k, ignored) for symbols in (of_query, of_text))
     del of_query, of_text  # frees a byte for each symbol, which the borders may need
-    if len(length):
-        i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
-        floor = default_min_length(recipe) if min_length is None else min_length
-        kept = length >= max(recipe.k, min(floor, query_size, size))
-        i, j, length = i[kept], j[kept], length[kept]
+    i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
+    floor = default_min_length(recipe) if min_length is None else min_length
+    least = max(recipe.k, min(floor, in_query.own, in_text.own))
+    kept = length >= least
+    i, j, length = i[kept], j[kept], length[kept]
+    boilerplate = in_query.fill(i, length, least)
+    counted = ~boilerplate
     return Alignment(
-        passages=_passages(query, text, (i, j, length), reader) if len(length) else [],
-        query_coverage=_share(i, length, query_size),
-        coverage=_share(j, length, size),
+        passages=_passages(query, text, (i, j, length), boilerplate, reader) if len(length) else [],
+        query_coverage=_share(i[counted], length[counted], in_query),
+        coverage=_share(j[counted], length[counted], in_text),
     )
 
 
@@ -145,7 +167,9 @@ def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[
     return i, j, length
 
 
-def _passages(query: str, text: str, common: tuple[I64, I64, I64], reader: SymbolReader) -> list[Passage]:
+def _passages(
+    query: str, text: str, common: tuple[I64, I64, I64], boilerplate: Bool, reader: SymbolReader
+) -> list[Passage]:
     """The passages that belong to common runs; the runs are given as positions of symbols."""
     i, j, length = common
     query_starts, starts = _in_any_order(reader.offsets, query, i), _in_any_order(reader.offsets, text, j)
@@ -160,8 +184,9 @@ def _passages(query: str, text: str, common: tuple[I64, I64, I64], reader: Symbo
             lines_and_columns(text, starts)[0],
         ]
     )
-    in_order = columns[:, np.lexsort((starts, query_starts))]
-    return [Passage(*numbers) for numbers in in_order.T.tolist()]
+    order = np.lexsort((starts, query_starts))
+    fields = [*columns[:, order].tolist(), boilerplate[order].tolist()]
+    return [Passage(*values) for values in zip(*fields, strict=True)]
 
 
 def _in_any_order(where: Callable[[str, I64], I64], text: str, positions: I64) -> I64:
@@ -172,9 +197,7 @@ def _in_any_order(where: Callable[[str, I64], I64], text: str, positions: I64) -
     return found
 
 
-def _share(begins: I64, lengths: I64, size: int) -> float:
-    """The share of the `size` symbols of a text that runs cover."""
-    if not size:
-        return 0.0
-    first, last = merged_ranges(begins, begins + lengths)
-    return int((last - first).sum()) / size
+def _share(begins: I64, lengths: I64, templates: TemplateRuns) -> float:
+    """The share of the symbols of a text, without boilerplate, that runs cover; 0 if all is boilerplate."""
+    own = templates.own
+    return templates.own_in(*merged_ranges(begins, begins + lengths)) / own if own else 0.0

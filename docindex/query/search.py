@@ -38,8 +38,10 @@ class Match(Measures):
     def passages(self, *, min_length: int | None = None) -> list[Passage]:
         """The passages that the query and the document have in common, as half-open ranges of both texts.
 
-        Runs shorter than `min_length` symbols are left out, as in `docindex.Index.compare`. `TextNotKept` if
-        one of the two texts was not kept, or was removed from the index.
+        Runs shorter than `min_length` symbols are left out, as in `docindex.Index.compare`. Passages in the
+        boilerplate that the question ignores are marked as `boilerplate`. `TextNotKept` if one of the two
+        texts was not kept, or was removed from the index; `KeyError` if the question named a template that
+        was removed.
         """
         return self._passages(min_length)
 

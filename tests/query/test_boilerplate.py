@@ -1,11 +1,13 @@
 """Boilerplate can be added, listed and removed, by name, by key and by text."""
 
+import dataclasses
 import itertools
 import random
 
 import pytest
 
 import docindex
+from docindex import Recipe
 from tests.storage.texts import prose
 
 TEMPLATE = prose(random.Random(1), 60)
@@ -125,3 +127,88 @@ def test_a_question_ignores_the_templates_that_it_chooses():
                 TypeError, match="boilerplate must be True, False or a list of template names"
             ):
                 index.similar(texts[0], boilerplate=wrong)
+
+
+LICENCES = {
+    "Latin": "Permission is hereby granted, free of charge, to any person obtaining a copy of this software",
+    "Cyrillic": "Данная лицензия разрешает лицам, получившим копию данного программного обеспечения",
+    "Devanagari": "यह अनुमति किसी भी व्यक्ति को निःशुल्क दी जाती है जो इस सॉफ़्टवेयर की एक प्रति प्राप्त करता है",
+    "Chinese": "特此免费授予任何获得本软件副本和相关文档文件的人不受限制地处理本软件的权利",
+    "code": "# SPDX-License-Identifier: MIT\n# pylint: disable=too-many-lines, missing-docstring\n",
+}
+
+
+@pytest.mark.parametrize("script", LICENCES)
+@pytest.mark.parametrize("recipe", [Recipe(), Recipe(k=25, window=26), Recipe(k=12, window=10, shingle=3)])
+def test_two_texts_that_share_only_a_template_share_nothing(script, recipe):
+    template = LICENCES[script]
+    rng = random.Random(script)
+    # The letters around the template agree by chance. That must not make a passage of it that counts.
+    own = [f"al{mark}que {prose(rng, 60)} {mark}el" for mark in "qx"]
+    a, b = (f"{text}\n\n{template}\n\n{text}" for text in own)
+    with docindex.open(":memory:", recipe=recipe) as index:
+        index.boilerplate.add(template, name="licence")
+        found = index.compare(a, b)
+        assert (found.resemblance, found.containment, found.reverse_containment) == (0.0, 0.0, 0.0)
+        assert (found.query_coverage, found.coverage, found.longest) == (0.0, 0.0, None)
+        assert found.passages
+        assert all(passage.boilerplate for passage in found.passages)
+        assert index.compare(template, a).coverage == index.compare(template, a).query_coverage == 0.0
+        assert index.compare(template, template.upper()).query_coverage == 1.0
+        assert index.compare(a, a).coverage == 1.0
+        plain = index.compare(a, b, boilerplate=False)
+        assert plain.coverage > 0
+        assert plain.longest == plain.passages[0] == dataclasses.replace(found.passages[0], boilerplate=False)
+
+
+def test_coverage_is_a_share_of_the_text_without_boilerplate():
+    rng = random.Random(12)
+    copied, one, other = (prose(rng, words) for words in (60, 60, 90))
+    a, b = f"{copied} + {TEMPLATE} + {one}", f"{other} + {TEMPLATE} + {copied}"
+    with docindex.open(":memory:") as index:
+        index.boilerplate.add(TEMPLATE)
+        found = index.compare(a, b)
+        assert [passage.boilerplate for passage in found.passages] == [False, True]
+        copied, one, other = (sum(map(str.isalnum, part)) for part in (copied, one, other))
+        assert found.query_coverage == copied / (copied + one)
+        assert found.coverage == copied / (copied + other)
+        assert found.longest == found.passages[0]
+
+
+def test_a_template_too_short_for_a_fingerprint_is_ignored_in_shingles_and_makes_no_passage():
+    with docindex.open(":memory:", recipe=Recipe(k=15, window=36, shingle=3)) as index:
+        index.boilerplate.add("is it in a nut")
+        a, b = "is it in a nut! Ada weaves algebraical patterns", "Bob says: is it in a nut"
+        found = index.compare(a, b)
+        assert (found.resemblance, found.query_coverage, found.coverage) == (0.0, 0.0, 0.0)
+        assert found.passages == ()
+        assert index.compare(a, b, boilerplate=False).shared == 3
+
+
+def test_matches_mark_passages_by_the_templates_that_the_question_chose():
+    rng = random.Random(13)
+    text = f"{prose(rng, 60)}\n{TEMPLATE}"
+    with docindex.open(":memory:") as index:
+        index.add_many([("a", f"{TEMPLATE} 1 {text[:300]}"), ("b", text.upper())])
+        index.boilerplate.add(TEMPLATE, name="licence")
+        index.boilerplate.add("some other text that nobody has in a document", name="other")
+        for choice, marked in (
+            (True, True),
+            (False, False),
+            (["licence"], True),
+            (["other"], False),
+            ([], False),
+        ):
+            for key in "ab":
+                compared = index.compare(text, key, boilerplate=choice)
+                (match,) = (m for m in index.search(text, boilerplate=choice) if m.key == key)
+                assert match.passages() == list(compared.passages)
+            assert [p.boilerplate for p in index.compare(TEMPLATE, "a", boilerplate=choice).passages] == [
+                marked
+            ]
+            (similar,) = index.similar(text, 0.9, boilerplate=choice)
+            assert similar.passages() == list(index.compare(text, "b", boilerplate=choice).passages)
+        (match, _) = index.search(text, boilerplate=["licence"])
+        index.boilerplate.remove("licence")
+        with pytest.raises(KeyError, match="licence"):
+            match.passages()

@@ -1,4 +1,5 @@
 import dataclasses
+import itertools
 import unicodedata
 
 import numpy as np
@@ -6,10 +7,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from docindex.query import template_runs
 from docindex.query.passages import Alignment, Passage, align, default_min_length, passages
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
+from docindex.sketching.single_text import text_fingerprints
+from docindex.storage.contents import as_stored
 from tests import plain
 from tests.kernels.test_alignment import definition
 
@@ -58,7 +62,30 @@ def line_of(text, offset):
     return len((text[:offset].replace("\r\n", "\n").replace("\r", "\n") + ".").split("\n"))
 
 
-def expected(query, text, recipe, min_length):
+def in_templates(symbols, k, grams):
+    """For each symbol, whether it lies in a k-gram of a template."""
+    inside = [False] * len(symbols)
+    for place in range(len(symbols) - k + 1):
+        if symbols[place : place + k] in grams:
+            inside[place : place + k] = [True] * k
+    return inside
+
+
+def grams_of(templates, k):
+    return {
+        symbols[place : place + k]
+        for symbols in map(symbols_of, templates)
+        for place in range(len(symbols) - k + 1)
+    }
+
+
+def ignored_hashes(templates, recipe):
+    """What an index stores of templates."""
+    every = dataclasses.replace(recipe, window=1)
+    return as_stored(np.concatenate([text_fingerprints(template, every)[0] for template in ["", *templates]]))
+
+
+def expected(query, text, recipe, min_length, templates=()):
     """The definition: the common runs of symbols, shortened to whole characters, as ranges of characters."""
     (a, of_query), (b, of_text) = (
         zip(*plain.symbols(source), strict=True) if plain.symbols(source) else ((), ())
@@ -68,13 +95,16 @@ def expected(query, text, recipe, min_length):
     def whole(places, place):
         return place in (0, len(places)) or places[place - 1] != places[place]
 
-    found = []
-    shortest = max(recipe.k, min(min_length, len(a), len(b)))
+    found, grams = [], grams_of(templates, recipe.k)
+    own = (in_templates(bytes(symbols), recipe.k, grams).count(False) for symbols in (a, b))
+    shortest = max(recipe.k, min(min_length, *own))
     for i, j, length in definition(bytes(a), bytes(b), recipe.k, recipe.window):
         cuts = [n for n in range(length + 1) if whole(of_query, i + n) and whole(of_text, j + n)]
         if cuts and cuts[-1] - cuts[0] >= shortest:
             first, last = cuts[0], cuts[-1] - 1
             starts = of_query[i + first], of_text[j + first]
+            inside = in_templates(bytes(a[i + first : i + last + 1]), recipe.k, grams)
+            longest_own = max(len(list(run)) * (not known) for known, run in itertools.groupby(inside))
             found.append(
                 Passage(
                     query_start=starts[0],
@@ -84,6 +114,7 @@ def expected(query, text, recipe, min_length):
                     length=last - first + 1,
                     query_line=line_of(query, starts[0]),
                     line=line_of(text, starts[1]),
+                    boilerplate=longest_own < shortest,
                 )
             )
     return sorted(found, key=lambda passage: (passage.query_start, passage.start))
@@ -105,6 +136,53 @@ def test_passages_are_the_common_runs_of_whole_characters_at_their_places_in_bot
         patch.setattr(slicing, "PIECE_CHARACTERS", part)
         found = passages(*pair, recipe, min_length)
     assert found == expected(*pair, recipe, min_length)
+
+
+@st.composite
+def texts_with_templates(draw):
+    """Two texts, and templates of which some are parts of the texts."""
+    pair = draw(texts())
+    parts = [text[first : first + size] for text in pair for first in (0, 3, 8) for size in (5, 10, 30)]
+    return pair, draw(st.lists(st.sampled_from(parts) | st.text(st.sampled_from(odd)), max_size=3))
+
+
+@given(texts_with_templates(), recipes, st.integers(1, 9), st.sampled_from([1, 2, 7, 1 << 20]))
+@example((("abcabcab", "abcabcab"), ["abc"]), Recipe(k=3, window=2), 1, 2)
+@example((("xtemplatey", "ztemplatey"), ["template"]), Recipe(k=4, window=1), 9, 3)
+@example((("xtemplateabc", "ztemplateabc"), ["template"]), Recipe(k=3, window=1), 3, 3)
+@example((("xabctemplate", "zabctemplate"), ["template"]), Recipe(k=3, window=1), 3, 3)
+@settings(max_examples=500)
+def test_a_passage_is_boilerplate_if_it_has_no_stretch_beside_templates_that_is_long_enough(
+    texts, recipe, min_length, part
+):
+    (query, text), templates = texts
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(template_runs, "_SLICE", part)
+        found = align(query, text, recipe, min_length, ignored_hashes(templates, recipe))
+        other = align(text, query, recipe, min_length, ignored_hashes(templates, recipe))
+    assert found.passages == expected(query, text, recipe, min_length, templates)
+    assert (other.query_coverage, other.coverage) == (found.coverage, found.query_coverage)
+    assert sorted(passage.boilerplate for passage in other.passages) == sorted(
+        passage.boilerplate for passage in found.passages
+    )
+
+
+@given(texts_with_templates(), recipes, st.integers(1, 9))
+@settings(max_examples=500)
+def test_coverage_counts_symbols_outside_of_templates(texts, recipe, min_length):
+    pair, templates = texts
+    alignment = align(*pair, recipe, min_length, ignored_hashes(templates, recipe))
+    grams = grams_of(templates, recipe.k)
+    for text, share, start, end in (
+        (pair[0], alignment.query_coverage, "query_start", "query_end"),
+        (pair[1], alignment.coverage, "start", "end"),
+    ):
+        symbols = plain.symbols(text)
+        inside = in_templates(symbols_of(text), recipe.k, grams)
+        own = [place for (_, place), known in zip(symbols, inside, strict=True) if not known]
+        ranges = [(getattr(p, start), getattr(p, end)) for p in alignment.passages if not p.boilerplate]
+        covered = [place for place in own if any(first <= place < last for first, last in ranges)]
+        assert share == (len(covered) / len(own) if own else 0.0)
 
 
 @given(texts(), recipes)
