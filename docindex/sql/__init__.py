@@ -164,14 +164,15 @@ doc_near(query*, max_distance=5, where=NULL)
     The documents whose simhash differs from that of the query in at most `max_distance` bits (0 to
     63), nearest first. See `Index.near`.
 
-doc_passages(a*, b*, min_length=NULL)
-    query_start, query_end, start, end, length, query_line, line, text
+doc_passages(a*, b*, min_length=NULL, boilerplate=1)
+    query_start, query_end, start, end, length, query_line, line, is_boilerplate, text
 
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
     in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
-    guarantee of the recipe if that is less. The texts of documents must be stored. See
+    guarantee of the recipe if that is less. `is_boilerplate` is 1 if the passage would be too short
+    without the text of templates, otherwise 0. The texts of documents must be stored. See
     `Index.compare`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,

@@ -1,5 +1,6 @@
 """A running Datasette finds the plugin by itself; tested over HTTP and in a real browser."""
 
+import contextlib
 import html
 import http.client
 import json
@@ -8,6 +9,7 @@ import random
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
@@ -18,6 +20,7 @@ import urllib.request
 import pytest
 
 import docindex
+from docindex.plugins.datasette import page_findings
 from tests.browser import chromium
 from tests.storage.texts import prose
 
@@ -221,6 +224,19 @@ def test_the_page_says_if_passages_are_missing_because_a_text_is_not_stored(brow
     found = pasted(browser, server, texts["another one"])
     notes = [section.text for section in found("section") if "not kept" in section.text]
     assert any("The passages are not shown" in note for note in notes)
+
+
+def test_passages_that_are_boilerplate_are_not_marked(tmp_path, texts):
+    footer, letter, story = texts.values()
+    with docindex.open(tmp_path / "essays.docindex") as index:
+        index.add("letter", f"{letter} {footer}")
+        index.boilerplate.add(footer, name="footer")
+    with contextlib.closing(sqlite3.connect(tmp_path / "essays.docindex")) as connection:
+        docindex.register(connection)
+        found = page_findings(connection, f"{letter} {story} {footer}", limit_s=10)
+    (match,) = found.matches
+    assert [letter[: passage["query_end"]] for passage in match["passages"]] == [letter]
+    assert [stretch.text for stretch in found.stretches if stretch.matches] == [letter]
 
 
 def test_the_page_says_when_nothing_was_found_and_when_the_text_is_too_long(browser, server):

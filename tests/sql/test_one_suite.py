@@ -205,16 +205,28 @@ def test_passages(ways):
             ways.rows("doc_passages", ways.id("000"), ways.id("007"))
         return
     for a, b in [("003", "007"), ("000", "000"), ("empty", "000")]:
-        for min_length, arguments in itertools.product(
-            (None, 1, 20), [(ways.id(a), ways.id(b)), (TEXTS[a], ways.id(b)), (TEXTS[a], TEXTS[b])]
+        for min_length, boilerplate, arguments in itertools.product(
+            (None, 1, 20),
+            (None, 0),
+            [(ways.id(a), ways.id(b)), (TEXTS[a], ways.id(b)), (TEXTS[a], TEXTS[b])],
         ):
-            expected = ways.index.compare(a, b, min_length=min_length).passages
-            found = ways.rows("doc_passages", *arguments, min_length)
+            expected = ways.index.compare(
+                a, b, min_length=min_length, boilerplate=boilerplate is None
+            ).passages
+            found = ways.rows("doc_passages", *arguments, min_length, boilerplate)
             assert [tuple(row.values()) for row in found] == [
                 (p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line,
-                 TEXTS[a][p.query_start : p.query_end])
+                 p.boilerplate, TEXTS[a][p.query_start : p.query_end])
                 for p in expected
             ]  # fmt: skip
+    marked = [row["is_boilerplate"] for row in ways.rows("doc_passages", ways.id("003"), ways.id("003"))]
+    assert marked == [0]
+    if len(ways.index.boilerplate):
+        (template,) = ways.index.boilerplate
+        (row,) = ways.rows("doc_passages", template.text, ways.id("003"))
+        assert (row["is_boilerplate"], type(row["is_boilerplate"])) == (1, int)
+        (row,) = ways.rows("doc_passages", template.text, ways.id("003"), None, "[]")
+        assert row["is_boilerplate"] == 0
 
 
 def test_pairs_and_clusters(ways):

@@ -26,7 +26,10 @@ TABLE_COLUMNS = {
     ),
     "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where method boilerplate schema"),
     "doc_near": ("key id distance", "query max_distance where schema"),
-    "doc_passages": ("query_start query_end start end length query_line line text", "a b min_length schema"),
+    "doc_passages": (
+        "query_start query_end start end length query_line line is_boilerplate text",
+        "a b min_length boilerplate schema",
+    ),
     "doc_pairs": (
         f"a b {MEASURES}",
         "min_resemblance min_containment where ignore_above method boilerplate schema",
@@ -105,10 +108,7 @@ def signature(table):
 
 def test_a_table_function_has_the_parameters_of_the_python_method_in_their_order():
     for table in TABLES:
-        left_out = {
-            "doc_passages": {"boilerplate"},  # it does not change passages
-            "doc_fingerprints": {"recipe"},
-        }.get(table.name, set())
+        left_out = {"recipe"} if table.name == "doc_fingerprints" else set()
         names = [{"text": "query"}.get(name, name) for name in signature(table) if name not in left_out]
         assert list(table.parameters) == names
 

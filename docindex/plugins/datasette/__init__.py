@@ -99,9 +99,8 @@ def page_findings(connection: sqlite3.Connection, text: str, limit_s: float) -> 
             if time.monotonic() > deadline:
                 match["note"] = "There was no time left to look for the passages."
             elif match["shared"]:
-                match["passages"] = _json_rows(
-                    connection, "select doc_passages_json(?, ?)", match["id"], text
-                )
+                found = _json_rows(connection, "select doc_passages_json(?, ?)", match["id"], text)
+                match["passages"] = [passage for passage in found if not passage["is_boilerplate"]]
         except sqlite3.OperationalError as error:
             match["note"] = f"The passages are not shown: {_message(connection, error)}."
     return PageFindings(matches, stretches(text, matches))
