@@ -5,14 +5,18 @@ from typing import Any
 
 import click
 
+from docindex.cli.existing_index import open_existing
 from docindex.cli.options import Command, encoding_option, form_options, verbose_option
 from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_text
 from docindex.cli.typed_paths import display_path, typed_key
-from docindex.index.texts import distance, sketch
+from docindex.cli.wording import several
+from docindex.index.reader import open_scope
+from docindex.index.texts import distance, simhash
+from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.query.passages import SHORTEST_PASSAGE, Passage
-from docindex.query.resolve import Text
+from docindex.query.resolve import Query, Text
 
 _SHOWN_PASSAGES = 10
 """How many passages are shown without --verbose."""
@@ -30,53 +34,74 @@ _SHOWN_PASSAGES = 10
     show_default=True,
     help="Minimum number of letters and digits in a passage.",
 )
+@click.option(
+    "--index",
+    "index_path",
+    metavar="FILE",
+    help="Compare as this index does: with its recipe, and ignoring its boilerplate.",
+)
 @verbose_option(f"Show all passages, not only the {_SHOWN_PASSAGES} longest, and list guessed encodings.")
 @form_options
 def compare_command(
-    a: str, b: str, min_length: int, encoding: str | None, verbose: bool, form: str | None
+    a: str,
+    b: str,
+    min_length: int,
+    encoding: str | None,
+    index_path: str | None,
+    verbose: bool,
+    form: str | None,
 ) -> int:
     """Show what two text files share, side by side.
 
     Prints the measures first: resemblance is the shared text as a share of both texts together; containment
     is the shared text as a share of one of them. Then prints the passages that A and B have in common: in
-    colour if the terminal supports it, otherwise between [[ and ]].
+    colour if the terminal supports it, otherwise between [[ and ]]. With --index, text that an index ignores
+    (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
 
     \b
     Examples:
       docindex compare draft.txt final.txt
       docindex compare --verbose draft.txt final.txt
+      docindex compare --index essays.docindex draft.txt final.txt
     """
     text_a, text_b = (read_text(name, encoding, verbose=verbose) for name in (a, b))
-    with open_index(":memory:") as index, progress("comparing"):
+    opened = open_index(":memory:") if index_path is None else open_existing(index_path)
+    with opened as index, progress("comparing"):
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
+        numbers = _sketch_numbers(index, text_a, text_b)
+    passages = [passage for passage in found.passages if not passage.boilerplate]
     record = {
         "a": typed_key(a),
         "b": typed_key(b),
         "resemblance": found.resemblance,
         "containment_of_a_in_b": found.containment,
         "containment_of_b_in_a": found.reverse_containment,
-        **_sketch_numbers(text_a, text_b),
-        "passages": [dataclasses.asdict(passage) for passage in found.passages],
+        **numbers,
+        "boilerplate_passages": len(found.passages) - len(passages),
+        "passages": [dataclasses.asdict(passage) for passage in passages],
     }
     show([record], form, lambda: _measures_text(record), record)
-    if form is None and found.passages:
-        _show_passages((text_a, text_b), found.passages, len(found.passages) if verbose else _SHOWN_PASSAGES)
+    if form is None and passages:
+        _show_passages((text_a, text_b), passages, len(passages) if verbose else _SHOWN_PASSAGES)
     return 0
 
 
-def _sketch_numbers(a: str, b: str) -> dict[str, int]:
-    """The numbers of fingerprints and the distance of the simhashes, for the record."""
-    sketch_a, sketch_b = sketch(a), sketch(b)
-    hashes_a, hashes_b = set(sketch_a.hashes.tolist()), set(sketch_b.hashes.tolist())
+def _sketch_numbers(index: Index, a: str, b: str) -> dict[str, int]:
+    """The numbers of fingerprints that count, and the distance of the simhashes, for the record."""
+    with open_scope(index) as scope:
+        hashes_a, hashes_b = (
+            set(scope.ignored.without(Query(text, None).hashes(scope)[0]).tolist()) for text in (a, b)
+        )
     return {
         "fingerprints_of_a": len(hashes_a),
         "fingerprints_of_b": len(hashes_b),
         "shared_fingerprints": len(hashes_a & hashes_b),
-        "simhash_distance": distance(sketch_a.simhash, sketch_b.simhash),
+        "simhash_distance": distance(simhash(a, index.recipe), simhash(b, index.recipe)),
     }
 
 
 def _measures_text(record: dict[str, Any]) -> str:
+    left_out = record["boilerplate_passages"]
     return "\n".join(
         (
             f"resemblance          {record['resemblance']:.3f}",
@@ -85,11 +110,12 @@ def _measures_text(record: dict[str, Any]) -> str:
             f"shared fingerprints  {record['shared_fingerprints']} "
             f"(A has {record['fingerprints_of_a']}, B has {record['fingerprints_of_b']})",
             f"simhash distance     {record['simhash_distance']} of 64 bits",
+            *([f"boilerplate          {several(left_out, 'passage')} left out"] if left_out else []),
         )
     )
 
 
-def _show_passages(texts: tuple[str, str], passages: tuple[Passage, ...], count: int) -> None:
+def _show_passages(texts: tuple[str, str], passages: list[Passage], count: int) -> None:
     """Print the longest passages, in the order of the first text."""
     from docindex.cli.side_by_side import side_by_side  # imports rich, which --json does not need
 

@@ -98,7 +98,7 @@ def search_command(
         found = index.search(
             Text(query), limit=limit, min_containment=min_containment, rank=rank, exact=exact, window=window
         )
-        passages = [match.passages() if verbose else [] for match in found]
+        passages = [_own_passages(match) if verbose else [] for match in found]
     records = [_record(match) for match in found]
     if verbose:
         for record, shared in zip(records, passages, strict=True):
@@ -218,6 +218,10 @@ def _pair_lines(pair: dict[str, Any]) -> str:
         *map(percent, measures)
     )
     return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}"])
+
+
+def _own_passages(match: Match) -> list[Passage]:
+    return [passage for passage in match.passages() if not passage.boilerplate]
 
 
 def _passage_line(query: str, passage: Passage) -> str:

@@ -232,10 +232,15 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
 
 
 def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], bool]:
-    """The start and the end of each passage in both texts as shown; and whether any passage is cut."""
+    """The start and the end of each passage in both texts as shown; and whether any passage is cut.
+
+    Passages that are boilerplate are not marked.
+    """
     ranges: list[tuple[int, ...]] = []
     cut = False
     for passage in passages:
+        if passage.boilerplate:
+            continue
         cut |= max(passage.query_end, passage.end) > LONGEST_TEXT_SHOWN
         if max(passage.query_start, passage.start) < LONGEST_TEXT_SHOWN:
             query_end, end = (min(end, LONGEST_TEXT_SHOWN) for end in (passage.query_end, passage.end))

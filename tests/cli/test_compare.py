@@ -54,6 +54,68 @@ def test_passages_below_the_minimum_length_are_not_shown(tmp_path, capsys):
     assert main(["compare", "--min-length", "0", *map(str, paths)]) == 2
 
 
+OTHER = "Some different words, which are nowhere in the first file"
+FOOTER = "This document is confidential and may be read only by the persons to whom it was addressed."
+
+
+@pytest.fixture
+def letters(tmp_path):
+    """An index with a footer as boilerplate, and two files that share only that footer."""
+    recipe = docindex.Recipe(k=20, window=11, shingle=2)
+    with docindex.open(tmp_path / "own.docindex", recipe=recipe) as index:
+        index.boilerplate.add(FOOTER, name="footer")
+    paths = [tmp_path / name for name in ("one.txt", "two.txt")]
+    for path, text in zip(paths, (A, OTHER), strict=True):
+        path.write_text(f"{text}\n\n{FOOTER}\n", "utf-8")
+    return str(tmp_path / "own.docindex"), *map(str, paths)
+
+
+def test_with_an_index_its_boilerplate_is_ignored_and_its_recipe_is_used(letters, capsys):
+    index, one, two = letters
+    assert main(["compare", "--json", "--index", index, one, two]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for measure in ("resemblance", "containment_of_a_in_b", "containment_of_b_in_a"):
+        assert found[measure] == 0.0
+    assert (found["shared_fingerprints"], found["boilerplate_passages"], found["passages"]) == (0, 1, [])
+    with docindex.open(index, readonly=True) as opened:
+        hashes = docindex.fingerprints(A, opened.recipe).hashes
+        assert found["fingerprints_of_a"] >= len(set(hashes.tolist())) > 0
+        simhashes = [docindex.simhash(f"{text}\n\n{FOOTER}", opened.recipe) for text in (A, OTHER)]
+    assert found["simhash_distance"] == docindex.distance(*simhashes)
+    assert main(["compare", "--index", index, one, two]) == 0
+    shown = capsys.readouterr().out
+    assert "boilerplate          1 passage left out" in shown
+    assert "confidential" not in shown
+    assert main(["compare", "--index", index, one, one]) == 0
+    assert "resemblance          1.000" in capsys.readouterr().out
+
+
+def test_without_an_index_no_text_is_ignored(letters, capsys, monkeypatch):
+    index, one, two = letters
+    monkeypatch.setenv("DOCINDEX", index)
+    assert main(["compare", "--json", one, two]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["resemblance"] > 0
+    assert (len(found["passages"]), found["boilerplate_passages"]) == (1, 0)
+    assert main(["compare", one, two]) == 0
+    shown = capsys.readouterr().out
+    assert "boilerplate" not in shown
+    assert "confidential" in shown
+    assert main(["compare", "--index", f"{index}.other", one, two]) == 3
+    assert "docindex scan makes one" in capsys.readouterr().err
+
+
+def test_a_search_does_not_show_passages_that_are_boilerplate(letters, capsys):
+    index, one, _ = letters
+    with docindex.open(index) as opened:
+        opened.add("letter", f"{FOOTER}\nAnd more.\n{A}")
+    assert main(["search", "--verbose", "--index", index, one]) == 0
+    (line,) = re.findall(r"symbols: .*", capsys.readouterr().out)
+    assert "The quick brown fox" in line
+    assert main(["search", "--verbose", "--json", "--index", index, one]) == 0
+    assert len(json.loads(capsys.readouterr().out)[0]["passages"]) == 1
+
+
 def test_the_position_of_an_invalid_byte_counts_the_byte_order_mark(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbfab\xff")
     assert main(["compare", "--encoding", "utf-8", *map(str, files)]) == 3

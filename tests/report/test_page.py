@@ -65,6 +65,19 @@ def test_each_passage_is_the_same_in_both_texts(index):
             assert re.sub(r"\W", "", a).lower() == re.sub(r"\W", "", b).lower()
 
 
+def test_passages_that_are_boilerplate_are_not_marked():
+    rng = random.Random(7)
+    copied, footer = prose(rng, 60), prose(rng, 60)
+    with docindex.open(":memory:") as index:
+        index.add("a", f"{copied} + {footer} + {prose(rng, 40)}")
+        index.add("b", f"{prose(rng, 40)} + {footer} + {copied}")
+        assert [len(pair["ranges"]) for pair in data_of(html(index, report_of(index)))["passages"]] == [2]
+        index.boilerplate.add(footer)
+        data = data_of(html(index, report_of(index)))
+    ((start, end, *_),) = data["passages"][0]["ranges"]
+    assert copied.startswith(data["texts"][data["passages"][0]["a"]][start:end])
+
+
 def test_pairs_that_repeat_another_come_after_it_and_copies_come_last(index):
     shown = re.findall(r'<span class="name">(.*?)</span>', html(index, report_of(index)))
     pairs = [frozenset(shown[at : at + 2]) for at in range(0, len(shown), 2)]
