@@ -23,12 +23,18 @@ def estimate(scope: Scope, a: Query, b: Query) -> Measures:
     """
     of_a, of_b = a.stored_sketch(scope), b.stored_sketch(scope)
     if of_a.words_hash == of_b.words_hash and scope.recipe.token != "line":
-        return same_words(of_a.shingles)
+        return same_words(_counting(scope, a, b, of_a.shingles))
     found = [by_fingerprints(*(scope.ignored.without(query.hashes(scope)[0]) for query in (a, b)))]
     if not scope.ignored:
         found.append(by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles))
         found += _by_samples(scope, of_a, of_b)
     return min(found, key=lambda each: each.containment_error + each.reverse_containment_error)
+
+
+def _counting(scope: Scope, a: Query, b: Query, shingles: int) -> int:
+    """How many of the shingles of two texts with the same words count: all, if neither text is known."""
+    text = (a.text(scope.db) or b.text(scope.db)) if scope.ignored else None
+    return shingles if text is None else len(scope.shingles_of(text))
 
 
 def _by_samples(scope: Scope, a: StoredSketch, b: StoredSketch) -> list[Measures]:

@@ -16,7 +16,7 @@ import numpy as np
 from docindex.kernels.arrays import I64
 from docindex.query.hash_lookup import candidates_for, query_hashes
 from docindex.query.measured_contents import measure_contents
-from docindex.query.measures import Measures, same_words
+from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -104,9 +104,11 @@ def _same_words(
 ) -> list[Match]:
     """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
+    found = scope.documents_of(np.array(contents, np.int64))
+    numbers = dict(measure_contents(scope, query, np.unique(np.array([row[0] for row in found], np.int64))))
     matches = [
-        match_of(same_words(0), (key, number), 1.0, functools.partial(passages_with, content))
-        for content, key, number in scope.documents_of(np.array(contents, np.int64))
+        match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content))
+        for content, key, number in found
     ]
     return sorted(matches, key=lambda match: match.key)[: options.limit]
 

@@ -212,3 +212,14 @@ def test_matches_mark_passages_by_the_templates_that_the_question_chose():
         index.boilerplate.remove("licence")
         with pytest.raises(KeyError, match="licence"):
             match.passages()
+
+
+def test_boilerplate_is_not_counted_as_shared_by_two_texts_with_the_same_words_if_one_is_known():
+    template, own = "this line is in every letter", "and these seven words are my own"
+    with docindex.open(":memory:") as index:
+        index.add("a", f"{template} {own}", store_text=False)
+        index.boilerplate.add(docindex.Text(template))
+        of_text = index.measures("a", docindex.Text(f"{template}, {own}!"))
+        index.add("b", f"{template}: {own}.")
+        assert of_text == index.measures("a", "b") == index.measures("b", docindex.Text(index.text("b")))
+        assert (of_text.basis, of_text.shared) == ("shingles", 7)

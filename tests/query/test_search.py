@@ -67,6 +67,18 @@ def test_a_text_without_a_fingerprint_finds_only_texts_with_its_words(index, tex
         assert {numbers(match) for match in found} == {(1.0, 1.0, 1.0, True)}
 
 
+def test_the_numbers_of_a_text_without_a_fingerprint_are_those_of_compare():
+    with docindex.open(":memory:") as index:
+        index.add("a", "To be, or not to be")
+        (match,) = index.search(docindex.Text("to be or not to be"))
+        assert (match.basis, match.shared, match.resemblance) == ("shingles", 2, 1)
+    with docindex.open(":memory:", recipe=docindex.Recipe(token="line", shingle=1)) as index:
+        index.add("a", "to be\nor not")
+        for exact in False, True:
+            (match,) = index.search(docindex.Text("to be or\nnot"), exact=exact)
+            assert (match.basis, match.shared, match.resemblance) == ("shingles", 0, 0)  # no line is the same
+
+
 def test_a_match_exactly_at_a_threshold_is_kept(index, texts):
     for query in list(texts.values())[5:12]:
         expected = search(texts, query)
