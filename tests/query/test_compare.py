@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.query.measures import by_slots
+from docindex.query.measures import by_samples, by_slots
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus, words
 from tests.storage.texts import prose
@@ -203,3 +203,17 @@ def test_a_match_gives_its_passages_or_says_that_a_text_is_not_kept():
 def test_texts_are_compared_by_the_recipe_of_the_index():
     with docindex.open(":memory:", recipe=Recipe(shingle=1)) as index:
         assert index.compare("one two three", "three two one").resemblance == 1.0
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 7, 15, 60])
+def test_a_share_in_a_random_sample_is_within_three_of_its_errors(size):
+    rng = np.random.default_rng(size)
+    true = rng.random(20_000)
+    shared = rng.binomial(size, true)
+    sample = np.arange(size, dtype=np.uint64)
+    of_size = [by_samples(sample, sample + np.uint64(size - common)) for common in range(size + 1)]
+    inside = [
+        abs(of_size[common].containment - share) <= 3 * of_size[common].containment_error
+        for common, share in zip(shared.tolist(), true.tolist(), strict=True)
+    ]
+    assert np.mean(inside) >= 0.997
