@@ -155,12 +155,21 @@ def resolve(db: apsw.Connection, what: object) -> Query:
 
 def kept_text(db: apsw.Connection, query: Query) -> str:
     """The text of a query. `TextNotKept` for a document whose text is not in the index."""
-    exists = query.content is None or contents.is_there(db, query.content)
-    text = query.text(db) if exists else None
+    if query.content is None:
+        return query.given or ""
+    text = query.text(db) if contents.is_there(db, query.content) else None
     if text is None:
-        raise TextNotKept(
-            "this needs the text of a document, but the text was not kept, or the document was removed; "
-            "add the document again with store_text=True",
-            db.filename,
-        )
+        raise _not_kept(db, query.content)
     return text
+
+
+def _not_kept(db: apsw.Connection, content: int) -> TextNotKept:
+    """The error for a content without a text; it names the first of the documents that have the content."""
+    having = documents.documents_of(db, np.array([content]))
+    if not having:
+        return TextNotKept("the document was removed, and its text with it; add it again", db.filename)
+    number, key = min((number, key) for _, key, number in having)
+    return TextNotKept(
+        f"the text of document {number} ({key!r}) was not kept; add it again with store_text=True",
+        db.filename,
+    )

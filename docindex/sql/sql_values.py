@@ -6,8 +6,8 @@ the type. Must never read an index.
 
 import re
 
+from docindex.errors import TextNotKept
 from docindex.query.resolve import Id, Text
-from docindex.storage.templates import UnknownTemplate
 
 Value = None | int | float | str | bytes
 """A value that SQLite can pass to a function, or get from a function."""
@@ -43,8 +43,12 @@ class errors_from:  # noqa: N801 - it is used like a function; a class is entere
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, KeyError):
-            kind = "template" if isinstance(error, UnknownTemplate) else "document"
-            raise ValueError(f"{self._name}: there is no {kind} {error}") from error
+            # The name of a template gets a sentence; the id of a document is the number alone.
+            found = error.args[0] if error.args else error
+            reason = found if isinstance(found, str) else f"there is no document {found}"
+            raise ValueError(f"{self._name}: {reason}") from error
+        if isinstance(error, TextNotKept) and not str(error).startswith("doc_"):
+            raise TextNotKept(f"{self._name}: {error}", error.path) from error
         if type(error) in (TypeError, ValueError) and not str(error).startswith("doc_"):
             raise type(error)(f"{self._name}: {error}") from error  # type: ignore[misc]
 

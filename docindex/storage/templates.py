@@ -62,10 +62,6 @@ class Ignored:
         return shingles[kept], starts_of(kept.astype(np.int64))[starts]
 
 
-class UnknownTemplate(KeyError):
-    """There is no template with this name."""
-
-
 def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> None:
     """Store a template with its k-gram hashes and shingles. Replaces templates with its name or text."""
     hash_ = text_hash(template.text)
@@ -110,12 +106,12 @@ def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
 
 
 def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
-    """The hashes to ignore because of some templates; `UnknownTemplate` for a name that none has."""
+    """The hashes to ignore because of some templates; `KeyError` for a name that none has."""
     found: list[tuple[Any, ...]] = []
     for name in dict.fromkeys(names):
         own = rows(db, f"{BOILERPLATE.select} where name = ?", (name,)) if can_be_stored(name) else []
         if not own:
-            raise UnknownTemplate(name)
+            raise KeyError(f"there is no template {name!r}; index.boilerplate lists the templates")
         found += own
     return _ignored(db, found)
 

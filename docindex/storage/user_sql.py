@@ -171,6 +171,8 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
         if depth < 0 or token == ";":
             break
     try:
+        if _QUOTES.search(_BRACKETS.sub("", condition)):
+            raise apsw.SQLError("a quote is not closed")
         if depth or ";" in _BRACKETS.findall(condition):
             raise apsw.SQLError("it is not one expression")
         if isinstance(condition, HarmlessCondition):
@@ -262,6 +264,8 @@ _HARMFUL_FUNCTIONS = f"select name from pragma_function_list where not flags & {
 _BRACKETS = re.compile(
     r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
 )
+# What is left of a quote without an end, after all that has an end is removed.
+_QUOTES = re.compile(r"""['"`\[]""")
 
 
 def _keep_transaction(

@@ -193,10 +193,14 @@ def test_a_match_gives_its_passages_or_says_that_a_text_is_not_kept():
         (passage,) = by_key["kept"].passages()
         assert (passage.query_start, passage.start) == (8, 0)
         index.remove("removed")
-        for key in ("not kept", "removed"):
-            with pytest.raises(
-                docindex.TextNotKept, match="needs the text of a document, but the text was not kept"
-            ):
+        for key, message in [
+            (
+                "not kept",
+                r"^the text of document 2 \('not kept'\) was not kept; add it again with store_text",
+            ),
+            ("removed", "^the document was removed, and its text with it; add it again"),
+        ]:
+            with pytest.raises(docindex.TextNotKept, match=message):
                 by_key[key].passages()
 
 

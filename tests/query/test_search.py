@@ -273,6 +273,8 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
         ({"window": 10**9}, "window must be a whole number from 1 to 65535"),
         ({"where": "key = 1; delete from document"}, "it is not one expression"),
         ({"where": "0) or (1"}, "it is not one expression"),
+        ({"where": "key like 'a%"}, r"does not work \(a quote is not closed\); expected SQL"),
+        ({"where": '"key = 1'}, "a quote is not closed"),
         ({"where": "1) limit (1"}, "it is not one expression"),
         ({"where": "1); delete from document; --"}, "it is not one expression"),
         ({"where": "nosuch"}, "no such column"),

@@ -161,7 +161,7 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ),
         (
             """doc_similar_json('x', 0.5, null, null, null, '["footer"]')""",
-            "there is no template 'footer'",
+            "there is no template 'footer'; index.boilerplate lists the templates",
         ),
     ],
 )
@@ -426,3 +426,15 @@ def test_execute_has_the_functions_and_still_cannot_write(path):
                 with pytest.raises(docindex.ReadOnly):
                     index.execute(sql)
             assert len(index) == 2
+
+
+@pytest.mark.parametrize("call", ["doc_canonical(1)", "doc_common(1)", "doc_passages_json(1, 1)"])
+def test_an_error_about_a_text_that_is_not_kept_names_the_function_and_the_document(call):
+    name = call.partition("(")[0]
+    with docindex.open(":memory:") as index:
+        index.add("lost", "some words that are not kept", store_text=False)
+        with pytest.raises(docindex.TextNotKept) as raised:
+            index.execute(f"select {call}")
+    assert str(raised.value) == (
+        f"{name}: the text of document 1 ('lost') was not kept; add it again with store_text=True"
+    )
