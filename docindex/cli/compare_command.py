@@ -32,7 +32,7 @@ _SHOWN_PASSAGES = 10
     metavar="N",
     default=SHORTEST_PASSAGE,
     show_default=True,
-    help="Minimum number of letters and digits in a passage.",
+    help="Minimum number of symbols (letters, digits and pictures) in a passage.",
 )
 @click.option(
     "--index",
@@ -53,10 +53,11 @@ def compare_command(
 ) -> int:
     """Show what two text files share, side by side.
 
-    Prints the measures first: resemblance is the shared text as a share of both texts together; containment
-    is the shared text as a share of one of them. Then prints the passages that A and B have in common: in
-    colour if the terminal supports it, otherwise between [[ and ]]. With --index, text that an index ignores
-    (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
+    Prints the measures first. They count different shingles (groups of five words): resemblance is the
+    shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a
+    share of those of one text. Then prints the passages that A and B have in common: in colour if the
+    terminal supports it, otherwise between [[ and ]]. With --index, text that an index ignores (see
+    `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
 
     \b
     Examples:
@@ -68,7 +69,7 @@ def compare_command(
     opened = open_index(":memory:") if index_path is None else open_existing(index_path)
     with opened as index, progress("comparing"):
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
-        numbers = _sketch_numbers(index, text_a, text_b)
+        numbers = _numbers_of_both(index, text_a, text_b)
     passages = [passage for passage in found.passages if not passage.boilerplate]
     record = {
         "a": typed_key(a),
@@ -76,6 +77,7 @@ def compare_command(
         "resemblance": found.resemblance,
         "containment_of_a_in_b": found.containment,
         "containment_of_b_in_a": found.reverse_containment,
+        "shared_shingles": found.shared,
         **numbers,
         "boilerplate_passages": len(found.passages) - len(passages),
         "passages": [dataclasses.asdict(passage) for passage in passages],
@@ -86,13 +88,16 @@ def compare_command(
     return 0
 
 
-def _sketch_numbers(index: Index, a: str, b: str) -> dict[str, int]:
-    """The numbers of fingerprints that count, and the distance of the simhashes, for the record."""
+def _numbers_of_both(index: Index, a: str, b: str) -> dict[str, int]:
+    """The numbers of shingles and of fingerprints that count, and the distance of the simhashes."""
     with open_scope(index) as scope:
         hashes_a, hashes_b = (
             set(scope.ignored.without(Query(text, None).hashes(scope)[0]).tolist()) for text in (a, b)
         )
+        shingles_of_a, shingles_of_b = (len(scope.shingles_of(text)) for text in (a, b))
     return {
+        "shingles_of_a": shingles_of_a,
+        "shingles_of_b": shingles_of_b,
         "fingerprints_of_a": len(hashes_a),
         "fingerprints_of_b": len(hashes_b),
         "shared_fingerprints": len(hashes_a & hashes_b),
@@ -107,8 +112,8 @@ def _measures_text(record: dict[str, Any]) -> str:
             f"resemblance          {record['resemblance']:.3f}",
             f"A contained in B     {record['containment_of_a_in_b']:.3f}   A = {display_path(record['a'])}",
             f"B contained in A     {record['containment_of_b_in_a']:.3f}   B = {display_path(record['b'])}",
-            f"shared fingerprints  {record['shared_fingerprints']} "
-            f"(A has {record['fingerprints_of_a']}, B has {record['fingerprints_of_b']})",
+            f"shared shingles      {record['shared_shingles']} "
+            f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
             f"simhash distance     {record['simhash_distance']} of 64 bits",
             *([f"boilerplate          {several(left_out, 'passage')} left out"] if left_out else []),
         )

@@ -66,7 +66,7 @@ def scan_text(result: folders.Scan, *, verbose: bool) -> str:
     """The result of a scan for a person; with `verbose`, every file that could not be read."""
     lines = [
         f"{several(result.files, 'file')}, {size(result.bytes)}: "
-        f"{several(result.texts, 'text')}, {result.binaries:,} other",
+        f"{several(result.texts, 'text')}, {several(result.binaries, 'other file')}",
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
@@ -75,7 +75,7 @@ def scan_text(result: folders.Scan, *, verbose: bool) -> str:
         lines.append(f"left out: {skipped}")
     if result.undetected:
         lines.append(
-            f"of the other, {several(len(result.undetected), 'text')} in an encoding that is not known; "
+            f"unknown encoding: {several(len(result.undetected), 'text')}, counted among the other files; "
             f"--encoding reads them{'' if verbose else ', --verbose lists them'}"
         )
     if verbose:

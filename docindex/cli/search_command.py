@@ -18,9 +18,11 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown
-from docindex.cli.text_input import read_query
+from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import percent
+from docindex.errors import TextNotKept
+from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
@@ -30,7 +32,10 @@ from docindex.storage.key_ranges import under_roots
 _EXCERPT = 60
 """Characters of a passage that are shown in a list."""
 
-_MATCH_FIELDS = ("key", "containment", "reverse_containment", "resemblance", "shared", "score")
+_MATCH_FIELDS = (
+    *("key", "containment", "reverse_containment", "resemblance", "shared", "score", "basis"),
+    *("containment_error", "reverse_containment_error", "resemblance_error"),
+)
 
 _DEFAULT_RESEMBLANCE = 0.5
 """The minimum resemblance of a pair if no minimum is given."""
@@ -58,14 +63,19 @@ _DEFAULT_RESEMBLANCE = 0.5
     type=click.Choice(["likeness", "excerpt"]),
     default="likeness",
     show_default=True,
-    help="First the documents most like FILE, or those that contain most of it.",
+    help="Order: the documents most like FILE first, or those first that contain most of it.",
 )
-@click.option("--exact", is_flag=True, help="Count groups of words, like compare: slower.")
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Count shared groups of words (shingles), as compare does: exact, but slower.",
+)
 @click.option(
     "--window",
     type=click.IntRange(1),
     metavar="N",
-    help="Use a larger window than that of the index: faster, but may miss short passages.",
+    help="Select fingerprints from windows of N runs, N being more than in the index (36 by default): fewer "
+    "are looked up, which is faster, but short passages may be missed.",
 )
 @encoding_option
 @verbose_option("Show the shared passages too, and say so if the encoding was guessed.")
@@ -85,8 +95,9 @@ def search_command(
 ) -> int:
     """Find the documents that share text with FILE.
 
-    The shares are estimates by fingerprints, which is fast; --exact counts shingles. If FILE is -, the text
-    is read from standard input.
+    The shares are estimated from fingerprints (selected runs of symbols), which is fast. With --exact they
+    are counted in shingles (groups of five words), as in `docindex compare`; but those of a document whose
+    text is not kept stay estimates. If FILE is -, the text is read from standard input.
 
     \b
     Examples:
@@ -102,15 +113,18 @@ def search_command(
     records = [_record(match) for match in found]
     if verbose:
         for record, shared in zip(records, passages, strict=True):
-            record["passages"] = [dataclasses.asdict(passage) for passage in shared]
+            record["passages"] = shared and [dataclasses.asdict(passage) for passage in shared]
+    asked = "the text" if file == STDIN else display_path(typed_key(file))
 
     def text() -> str:
         lines = []
         for match, shared in zip(found, passages, strict=True):
-            share, reverse = percent(match.containment), percent(match.reverse_containment)
+            share, reverse = (_share(match, part) for part in (match.containment, match.reverse_containment))
             name = display_path(match.key)
-            lines.append(f"{name} contains {share} of the text; that is {reverse} of {name}")
-            lines += [_passage_line(query, passage) for passage in shared]
+            lines.append(f"{name}: contains {share} of {asked}; {reverse} of {name} is in {asked}")
+            if shared is None:
+                lines.append("      its passages cannot be shown, because its text is not kept")
+            lines += [_passage_line(query, passage) for passage in shared or []]
         return "\n".join(lines) or "no document shares text with this text"
 
     return show(records, form, text)
@@ -133,8 +147,9 @@ def similar_command(
 ) -> int:
     """Find the documents that resemble FILE as a whole.
 
-    Resemblance is the shared text as a share of both texts together. If FILE is -, the text is read from
-    standard input.
+    Resemblance is the number of different shared shingles (groups of five words) as a share of the different
+    shingles of the two texts together. It is exact, but "about 91%" is an estimate: the text of that document
+    is not kept. If FILE is -, the text is read from standard input.
 
     \b
     Example:
@@ -143,7 +158,11 @@ def similar_command(
     query = Text(read_query(file, encoding, verbose=verbose))
     with open_existing(index_path) as index:
         found = index.similar(query, min_resemblance)
-    lines = [f"{percent(match.resemblance):>4}  {display_path(match.key)}" for match in found]
+    shares = [_share(match, match.resemblance) for match in found]
+    width = max(map(len, shares), default=0)
+    lines = [
+        f"{share:>{width}}  {display_path(match.key)}" for share, match in zip(shares, found, strict=True)
+    ]
     records = [_record(match) for match in found]
     return show(records, form, lambda: "\n".join(lines) or "no document resembles this text")
 
@@ -178,9 +197,10 @@ def pairs_command(
 ) -> int:
     """List the pairs of documents that share the most text.
 
-    Resemblance is the shared text as a share of both texts together; containment is the shared text as a
-    share of one of them. Both count shingles (groups of words), as `docindex compare` does. They are exact
-    if both texts are kept; otherwise they are estimates.
+    Both measures count different shingles (groups of five words), as `docindex compare` does: resemblance is
+    the shared shingles as a share of those of the two texts together, containment the shared shingles as a
+    share of those of one text. If both texts are kept, they are exact, and no pair is missed; otherwise they
+    are estimates. Shingles found in more than --ignore-common texts do not count.
 
     \b
     Examples:
@@ -213,15 +233,25 @@ def pairs_command(
 
 
 def _pair_lines(pair: dict[str, Any]) -> str:
+    about = "" if pair["basis"] == "shingles" else "about "
     measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
     shares = "resemblance {}; {} of the first is in the second, {} of the second in the first".format(
-        *map(percent, measures)
+        *(f"{about}{percent(measure)}" for measure in measures)
     )
     return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}"])
 
 
-def _own_passages(match: Match) -> list[Passage]:
-    return [passage for passage in match.passages() if not passage.boilerplate]
+def _share(measures: Measures, share: float) -> str:
+    """A share of some measures in percent; "about" marks an estimate."""
+    return percent(share) if measures.exact else f"about {percent(share)}"
+
+
+def _own_passages(match: Match) -> list[Passage] | None:
+    """The passages that are not boilerplate, or None if the text of the document is not kept."""
+    try:
+        return [passage for passage in match.passages() if not passage.boilerplate]
+    except TextNotKept:
+        return None
 
 
 def _passage_line(query: str, passage: Passage) -> str:

@@ -120,7 +120,7 @@ class RootScan:
         for found in self._walked():
             key = key_of(found.path)
             if (found.status.st_ino, found.status.st_dev) in self._index_files:
-                self._tally.skipped.counts["docindex's own"] += 1
+                self._tally.skipped.counts["of docindex's own files"] += 1
                 continue
             known = gone.pop(key, None)
             if key in self._tally.seen:  # another root contains it too

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,37 @@ def test_a_filter_is_shown_and_designed(capsys):
     for arguments in [(), ("--k", 6), ("--k", 6, "--s", 14, "--r", 2, "--threshold", 0.5)]:
         code, _, err = run(capsys, "filter", *arguments)
         assert (code, "give --k, --s and --r, or --threshold alone" in err) == (2, True)
+
+
+def test_the_output_says_whether_a_share_is_exact_or_an_estimate(index, capsys):
+    text = Path(DRAFT).read_text("utf-8")
+    run(capsys, "add", DRAFT)
+    index.add("lost", text + " And so on.", store_text=False)
+    exact, estimated = json.loads(run(capsys, "similar", "--json", DRAFT)[1])
+    assert (exact["basis"], exact["resemblance_error"]) == ("shingles", 0.0)
+    assert estimated["basis"] in ("slots", "fingerprints")
+    assert 0 < estimated["resemblance_error"] < 0.2
+    lines = run(capsys, "similar", DRAFT)[1].splitlines()
+    assert lines[0].split()[0] == "100%"
+    assert lines[1].split()[0] == "about"
+    assert len({line.index("%") for line in lines}) == 1
+    (first, *_) = json.loads(run(capsys, "search", "--json", DRAFT)[1])
+    assert (first["basis"], first["containment_error"] > 0) == ("fingerprints", True)
+    out = run(capsys, "search", "--exact", DRAFT)[1]
+    assert re.search(r"draft\.txt: contains 100% of .*; 100% of .*draft\.txt is in", out)
+    assert re.search(r"^lost: contains about \d+% of", out, re.MULTILINE)
+    pairs = run(capsys, "pairs", "--min-resemblance", "0.5")[1]
+    assert re.match(r"resemblance about \d+%; about \d+% of the first", pairs)
+
+
+def test_a_search_shows_its_results_though_a_text_is_not_kept(index, capsys):
+    text = Path(DRAFT).read_text("utf-8")
+    run(capsys, "add", DRAFT)
+    index.add("lost", text + " And so on.", store_text=False)
+    code, out, err = run(capsys, "search", "--verbose", DRAFT)
+    assert (code, err) == (0, "")
+    assert "symbols: " in out
+    assert "lost: contains about " in out
+    assert "\n      its passages cannot be shown, because its text is not kept" in out
+    found = json.loads(run(capsys, "search", "--verbose", "--json", DRAFT)[1])
+    assert {match["key"]: match["passages"] is None for match in found} == {DRAFT: False, "lost": True}

@@ -33,6 +33,7 @@ def test_the_report_prints_the_numbers_of_the_python_functions(files, capsys):
     assert f"resemblance          {docindex.resemblance(A, B):.3f}" in shown.out
     assert f"A contained in B     {docindex.containment(A, B):.3f}   A = {files[0]}" in shown.out
     assert f"B contained in A     {docindex.containment(B, A):.3f}   B = {files[1]}" in shown.out
+    assert "shared shingles      13 (A has 15, B has 33)" in shown.out
 
 
 def test_json_has_all_the_numbers(files, capsys):
@@ -40,6 +41,10 @@ def test_json_has_all_the_numbers(files, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["resemblance"] == docindex.resemblance(A, B)
     assert found["simhash_distance"] == docindex.distance(docindex.simhash(A), docindex.simhash(B))
+    assert found["shared_shingles"] == found["resemblance"] * (
+        found["shingles_of_a"] + found["shingles_of_b"] - found["shared_shingles"]
+    )
+    assert found["shared_shingles"] / found["shingles_of_a"] == found["containment_of_a_in_b"]
     assert 0 < found["shared_fingerprints"] <= found["fingerprints_of_a"] < found["fingerprints_of_b"]
 
 

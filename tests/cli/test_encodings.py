@@ -132,7 +132,7 @@ def test_a_file_in_an_unknown_encoding_is_refused_in_one_sentence(capsys, name):
 @pytest.mark.parametrize("name", ["scan", "dups"])
 def test_a_scan_counts_the_files_in_an_unknown_encoding_and_names_them_with_verbose(capsys, name):
     Path("file").write_bytes(b"\xe4\xf6\n")
-    count = "of the other, 1 text in an encoding that is not known; --encoding reads them"
+    count = "unknown encoding: 1 text, counted among the other files; --encoding reads them"
     line = "docindex: the encoding of file is not known, so it has no text; --encoding sets it\n"
     _, out, err = run(capsys, name, "file")
     assert count + ", --verbose lists them\n" in out + err

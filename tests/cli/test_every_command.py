@@ -35,8 +35,8 @@ def first_has(**expected):
 # For each command: the commands to run before it, its arguments, how its text begins, a check of its JSON;
 # then wrong arguments, their exit code, and a part of the error message.
 CASES = {
-    "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other\n9 new", lambda found: found["texts"] == 6,
-             ["nothing"], 3, "cannot be read: No such file"),
+    "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other files\n9 new",
+             lambda found: found["texts"] == 6, ["nothing"], 3, "cannot be read: No such file"),
     "dups": ([], ["home"], "exact copies: 2 files of 627 B, 627 B reclaimable\n  keep ",
              lambda found: len(found["groups"]) == len(found["alike"]) == 2,
              ["--keep", "best", "home"], 2, "'best' is not one of 'newest', 'oldest'"),
@@ -45,7 +45,7 @@ CASES = {
             ["nothing.json", "--delete"], 3, "nothing.json does not exist"),
     "undo": ([], ["journal"], "would be undone: c\nnothing was changed", first_has(outcome="would be undone"),
              ["home"], 2, "'home' is a directory"),
-    "search": ([ADD], [DRAFT], ".*draft.txt contains 100% of the text; that is 100% of .*draft.txt\n",
+    "search": ([ADD], [DRAFT], ".*draft.txt: contains about 100% of .*draft.txt; about 100% of .* is in .*",
                first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
     "similar": ([ADD], [DRAFT], "100%  ", first_has(resemblance=1.0, key=DRAFT),

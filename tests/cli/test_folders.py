@@ -35,7 +35,7 @@ def test_a_scan_reports_counts(home, capsys):
     code, out, err = run(capsys, "scan", home)
     assert (code, err) == (0, "")
     assert out == (
-        "9 files, 3.1 kB: 6 texts, 3 other\n"
+        "9 files, 3.1 kB: 6 texts, 3 other files\n"
         "9 new, 0 changed, 0 moved, 0 gone, 0 unchanged\n"
         "left out: 1 hidden, 1 symlink\n"
     )
@@ -144,7 +144,8 @@ def test_search_info_check_and_optimize(home, capsys):
     code, out, _ = run(capsys, "search", home / "reading room.txt")
     assert code == 0
     name = "home/old/reading room (1).txt"
-    assert out.startswith(f"{name} contains 100% of the text; that is 100% of {name}\n")
+    asked = "home/reading room.txt"
+    assert out.startswith(f"{name}: contains about 100% of {asked}; about 100% of {name} is in {asked}\n")
     (home / "else").write_text("nothing of the kind")
     assert run(capsys, "search", home / "else")[:2] == (1, "no document shares text with this text\n")
     shown = run(capsys, "info")[1]
