@@ -13,7 +13,7 @@
         TextNotKept         the call needs a text that the index does not keep
         Busy                another process or thread is writing to the file; try again
         ReadOnly            the index is open for reading only
-        Refused             a foreign key, trigger or check of the host's own tables forbids the change
+        Refused             a foreign key, trigger or check of your own tables in the file forbids it
         DiskFull            the disk has no room for the change; the index is as before
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
@@ -93,7 +93,7 @@ class ReadOnly(FileError):
 
 
 class Refused(FileError):
-    """A foreign key, trigger or check of the host's own tables in the file forbids the change."""
+    """A foreign key, trigger or check of your own tables in the file forbids the change."""
 
 
 class DiskFull(FileError):

@@ -24,6 +24,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRA_PACKAGES:
             raise
-        print(f"docindex: the command needs {missing}; install it with pip install 'docindex[cli]'",
+        print(f"docindex: the command needs {missing}; in a checkout, install it with pip install '.[cli]'",
               file=sys.stderr)  # fmt: skip
         return _USAGE

@@ -27,9 +27,11 @@ def filter_command(
 ) -> int:
     """Show which pairs of texts pass a feature filter.
 
-    A pair passes if it shares at least --r of its --k features; each feature is made of --s slots. With
-    --threshold, docindex designs the filter: it keeps 99 of 100 pairs that have this resemblance, and as few
-    as possible of the pairs that have less.
+    A slot is one number of the min-hash sketch of a text. The probability that two texts have the same number
+    in a slot is their resemblance. A feature is a hash of --s slots: it is equal only if all of them are. A
+    pair passes if it shares at least --r of its --k features. With --threshold, docindex designs the filter:
+    it keeps 99 of 100 pairs that have this resemblance, and as few as possible of the pairs that have less.
+    The recipe of an index sets its filter: docindex.Recipe(features=(k, s, r), slots=128).
 
     \b
     Examples:

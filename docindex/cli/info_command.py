@@ -17,7 +17,9 @@ from docindex.cli.wording import several, size
 def info_command(index_path: str | None, form: str | None) -> int:
     """Show how much an index contains, and its size.
 
-    Counts documents, characters and fingerprints, and shows how much space each table takes.
+    Counts documents, characters, symbols (letters, digits and pictures) and fingerprints (selected runs of
+    symbols), and shows how much space each table takes. The density is the share of all runs that were
+    selected; for random text it is 2 / (window + 1).
 
     \b
     Example:
@@ -33,7 +35,7 @@ def info_command(index_path: str | None, form: str | None) -> int:
             [
                 f"file          {path}",
                 f"documents     {stats.documents:,} ({stats.contents:,} different texts)",
-                f"characters    {stats.characters:,} ({stats.symbols:,} letters and digits)",
+                f"characters    {stats.characters:,} ({stats.symbols:,} symbols)",
                 f"fingerprints  {stats.fingerprints:,} in {several(stats.segments, 'segment')}",
                 f"density       {stats.density:.4f} (random text: {stats.expected_density:.4f})",
                 f"space         {size(stats.file_bytes)}: "

@@ -96,8 +96,8 @@ form_options = one_of("form", FORMS)
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = (
-        "The index file. Default: the file that the environment variable DOCINDEX names, or the index "
-        "in your data folder."
+        "The index file. Default: the file that the environment variable DOCINDEX names, or your default "
+        "index, which is in your data folder."
     )
     option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
     return option(command)
@@ -112,7 +112,7 @@ def share_option(name: str, default: float | None, text: str) -> Callable[[F], F
 
 
 def common_option(command: F) -> F:
-    """The option that sets how common a passage must be to be ignored."""
+    """The option that sets how common a shingle must be to be ignored."""
     option = click.option(
         "--ignore-common",
         "ignore_above",
@@ -120,7 +120,7 @@ def common_option(command: F) -> F:
         type=click.IntRange(1),
         default=1000,
         show_default=True,
-        help="Ignore passages found in more than N texts.",
+        help="Ignore groups of words (shingles) found in more than N texts.",
     )
     return option(command)
 

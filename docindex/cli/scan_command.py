@@ -79,7 +79,7 @@ def _watch(
         from docindex.folders.watch import changed_roots
     except ModuleNotFoundError as error:
         raise click.UsageError(
-            "--watch needs watchdog; install it with pip install 'docindex[watch]'"
+            "--watch needs watchdog; in a checkout, install it with pip install '.[watch]'"
         ) from error
     first = True
     with contextlib.suppress(KeyboardInterrupt):

@@ -29,7 +29,8 @@ _MARKS = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool, form: str | None) -> int:
     """Run an SQL statement with docindex's functions and tables.
 
-    FILE is an index or any other SQLite file. Each VALUE replaces one question mark in STATEMENT, as text.
+    FILE is an index or any other SQLite file. Each VALUE replaces one question mark in STATEMENT. A VALUE is
+    always text; write numbers, such as the id of a document, in the statement itself.
 
     \b
     Examples:

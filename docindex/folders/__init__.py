@@ -17,8 +17,9 @@ callback receives the amount done and the total, which is None while it is unkno
 `scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of `docindex`; a wrong
 argument is a `ValueError` or a `TypeError`.
 
-The package needs pathspec, which ``pip install 'docindex[cli]'`` installs. It is tested on Linux. On macOS
-and Windows `scan`, `find` and dry runs are expected to work; `act` and `undo` raise `UnsupportedPlatform`.
+The package needs pathspec, which ``pip install '.[cli]'`` installs in a checkout. It is tested on Linux. On
+macOS and Windows `scan`, `find` and dry runs are expected to work; `act` and `undo` raise
+`UnsupportedPlatform`.
 """
 
 from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo

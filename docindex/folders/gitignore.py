@@ -16,7 +16,7 @@ try:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        "docindex.folders needs pathspec 1.0 or later; install it with pip install 'docindex[cli]'",
+        "docindex.folders needs pathspec 1.0 or later; in a checkout, install it with pip install '.[cli]'",
         name="pathspec",
     ) from error
 

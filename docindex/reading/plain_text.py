@@ -53,7 +53,7 @@ _PART = 1 << 18
 
 
 class PlainText:
-    """The reading "text/2": letters and digits of any script."""
+    """The reading "text/2": letters, digits and pictures of any script."""
 
     longest_unit = _LONGEST_UNIT
 

@@ -34,7 +34,7 @@ class Stats:
     characters: int
     """The total length of the contents, in code points."""
     symbols: int
-    """The total number of symbols (letters and digits) that the contents were reduced to."""
+    """The total number of symbols (letters, digits and pictures) that the contents were reduced to."""
     fingerprints: int
     """The total number of fingerprints of the contents."""
     postings: int

@@ -124,7 +124,9 @@ def test_without_its_packages_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, missing, None)
     code, _, err = run(capsys, *arguments)
     assert code == 2
-    assert err == f"docindex: the command needs {missing}; install it with pip install 'docindex[cli]'\n"
+    assert (
+        err == f"docindex: the command needs {missing}; in a checkout, install it with pip install '.[cli]'\n"
+    )
 
 
 def test_a_mistyped_index_is_not_created(tmp_path, capsys):

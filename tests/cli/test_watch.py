@@ -144,4 +144,4 @@ def test_without_watchdog_the_error_says_what_to_install(capsys, tmp_path, monke
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "watchdog", None)
     assert main(["scan", "--watch", str(tmp_path)]) == 2
-    assert "pip install 'docindex[watch]'" in capsys.readouterr().err
+    assert "pip install '.[watch]'" in capsys.readouterr().err

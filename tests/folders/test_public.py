@@ -605,5 +605,5 @@ def test_without_pathspec_the_import_says_what_to_install():
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: docindex.folders needs pathspec 1.0 or later; "
-        "install it with pip install 'docindex[cli]'"
+        "in a checkout, install it with pip install '.[cli]'"
     )
