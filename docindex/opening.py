@@ -33,7 +33,8 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
 ) -> "Index":
     """Open the index in a file. Makes the file if it does not exist.
 
-    Without a path, opens the user's own index. The path ``":memory:"`` makes a new index in memory.
+    Without a path, opens your default index, which is in your data folder. The path ``":memory:"`` makes a
+    new index in memory.
 
     An index keeps the recipe with which it was made; a different `recipe` raises `RecipeMismatch`. With
     ``durability="normal"`` a commit does not wait for the disk: it survives a crash of the program, but
@@ -106,14 +107,14 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
 
 
 def _own_folder(*, make: bool) -> Path:
-    """The folder of the user's own index."""
+    """The folder of the default index."""
     folder = platformdirs.user_data_path("docindex")
     try:
         if make:
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UnreadableFile(
-            f"the folder {folder} for your index cannot be made: {error.strerror}; "
+            f"the folder {folder} for your default index cannot be made: {error.strerror}; "
             "name another file for the index (the command has --index and DOCINDEX for this)",
             str(folder),
         ) from error

@@ -43,6 +43,15 @@ A parameter that is added to `Recipe` gets an entry here, which must never chang
 class Recipe:
     """How texts become fingerprints and sketches. Sketches whose recipes have the same id can be compared.
 
+    - `k`, `window`, `selector`: symbols of a k-gram; neighbouring k-grams of which at least one is kept; how
+      equal ones are treated ("robust" or "rightmost")
+    - `token`, `shingle`, `bag`: what shingles consist of ("word", "letter" or "line"); how many tokens each
+      has; whether repeats count
+    - `slots`, `features`: the numbers of a min-hash sketch; the feature filter (k, s, r)
+    - `stop_words`, `stemming`: what simhash leaves out and joins ("none" or "english")
+    - `min_s`, `mod_m`, `level`: Broder's samples; 0 stores none
+    - `reading`: the name of the rules that turn a text into symbols
+
     >>> Recipe(k=20, window=31).guarantee
     50
     >>> Recipe(k=0)

@@ -82,9 +82,10 @@ def dups_command(
     """Find copies and similar texts among files.
 
     Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
-    text files it also finds the same words (such as another encoding), near copies, and texts
-    that are contained in others. Changes no file. To remove exact copies, save a plan with --json and run
-    `docindex act` on it.
+    text files it also finds the same words (such as another encoding), near copies, and texts that are
+    contained in others. Both shares count groups of five words (shingles), as in `docindex pairs`, without
+    those found in more than --ignore-common texts. Changes no file. To remove exact copies, save a plan with
+    --json and run `docindex act` on it.
 
     \b
     Examples:

@@ -65,7 +65,8 @@ def report_command(
     """Write a web page with all copies and similar texts.
 
     The page has an overview with plots, the groups of files, and pairs of texts side by side with their
-    shared passages marked. It is a single file and needs no network.
+    shared passages marked. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. It is a
+    single file and needs no network.
 
     \b
     Examples:

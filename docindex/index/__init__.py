@@ -34,19 +34,23 @@ the answers.
 
 Measures
 ========
-All measures are shares of shingles: runs of `Recipe.shingle` words.
+The three measures are shares of shingles: runs of `Recipe.shingle` words. Different shingles are counted:
+repeats count once, unless the recipe has ``bag=True``.
 
-- `containment`: the share of the query's shingles that the document has too
-- `reverse_containment`: the share of the document's shingles that the query has too
-- `resemblance`: the shared shingles, as a share of the shingles of both together
+- `containment`: the shared shingles, as a share of those of the query
+- `reverse_containment`: the shared shingles, as a share of those of the document
+- `resemblance`: the shared shingles, as a share of those of the two texts together
 
-`basis` tells how these numbers were obtained:
+`shared` is how many different things the two texts share, and `basis` tells which things, and how the numbers
+were obtained:
 
 - "shingles": counted; exact. So are all numbers of `pairs`, `containments`, `clusters`, `similar`, `compare`
   and ``search(exact=True)`` if the texts are kept.
-- "fingerprints": the shares of fingerprints, in `search`
+- "fingerprints": the shares of fingerprints, in `search`. (A query too short for a fingerprint finds the
+  documents with its words: exact, and `shared` is 0.)
 - "slots", "fingerprints" or "samples" if a text is not kept: the estimate with the smallest standard error.
-  The errors are in `containment_error`, `reverse_containment_error` and `resemblance_error`.
+  The errors are in `containment_error`, `reverse_containment_error` and `resemblance_error`. Samples are
+  Broder's MOD_m and L_i, which recipes with `mod_m` or `level` store.
 
 The numbers of two documents are the same whichever question gives them, except by `search`, which must be
 fast.
@@ -60,7 +64,10 @@ Which documents a question finds
   With a larger `window` or a `budget`, fewer fingerprints are looked up: small copies may be missed, but the
   numbers stay the same.
 - `similar`, `pairs`, `containments` and `clusters` miss nothing if the texts are kept. (By chance, a pair is
-  missed with a probability below 10^-9.)
+  missed with a probability below 10^-9.) Of texts that are not kept, those near the threshold may be missed
+  or added. `ignore_above` ignores shingles that more than n texts have. In Python the default is to ignore
+  none; `docindex.folders.find` and the commands `dups`, `pairs` and `report` ignore those of more than 1000
+  texts, unless ``ignore_above=None`` or ``--ignore-common`` changes that.
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
   share a fingerprint, down to `min_length` symbols (by default 30). Passages begin and end at whole
@@ -69,9 +76,10 @@ Which documents a question finds
 
 Boilerplate
 ===========
-Comparisons ignore the text of each template in `Index.boilerplate`: it counts neither as shared nor as the
-document's own. Passages in boilerplate are marked as such (`Passage.boilerplate`). ``ignore_above=n`` ignores
-shingles (in `search`, fingerprints) that more than n texts have. Slots and simhash ignore no boilerplate.
+Boilerplate is text that comparisons ignore. `Index.boilerplate` has such texts, each as a `Template` with a
+name: they count neither as shared nor as the document's own. Passages in boilerplate are marked as such
+(`Passage.boilerplate`). ``ignore_above=n`` ignores shingles (in `search`, fingerprints) that more than n
+texts have. Slots and simhash ignore no boilerplate.
 
 >>> index.boilerplate.add("just as the loom weaves", name="the loom")
 'the loom'

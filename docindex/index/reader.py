@@ -77,11 +77,12 @@ class IndexReader:
         The numbers of a match count fingerprints. (Its `basis` is "fingerprints": they are close to, but not
         the same as, those of `compare`.) Each match reaches `min_containment`, `min_reverse_containment`,
         `min_resemblance` and `min_shared`, the number of shared fingerprints. But if the query has no
-        fingerprints, or only ignored ones, the matches are the documents with the same symbols, whatever
-        these minimums are.
+        fingerprints, or only ignored ones, the matches are the documents with the same words, whatever these
+        minimums are. Their measures are exactly 1, and `shared` is 0.
 
         With `exact` the numbers of the matches are those of `compare`: counted in shingles if both texts are
-        kept, else estimated. All minimums then apply to these numbers. The matches are all documents that
+        kept, else estimated. All minimums then apply to these numbers, and `min_shared` to what `basis`
+        names: shared shingles, if both texts are kept. The matches are all documents that
         reach them and share a fingerprint that was looked up; a document that has only runs shorter than
         `recipe.guarantee` in common with the query may be missed. The order is the same as without `exact`.
         A search with `exact` reads the texts of the matches, and with a minimum the texts of all documents
@@ -128,12 +129,12 @@ class IndexReader:
     ) -> list[Match]:
         """The documents with at least this resemblance to a text or a document, the most similar first.
 
-        No document is missed. Resemblance is counted in shingles and is exact if both texts are kept;
-        otherwise it is an estimate with a standard error. The call reads a row for each text of the index, a
-        tenth of a second for a million texts. ``method="features"`` looks up the documents that share
-        features instead, which takes the same time in an index of any size, but misses documents:
-        `doc_filter` of SQL and the command `docindex filter` say how many. `limit` is the largest number of
-        answers.
+        Resemblance is counted in shingles. It is exact if both texts are kept, and no such document is
+        missed. Otherwise it is an estimate with a standard error: a document near the threshold may be missed
+        or added. The call reads a row for each text of the index, a tenth of a second for a million texts.
+        ``method="features"`` looks up the documents that share features instead, which takes the same time in
+        an index of any size, but misses documents: `doc_filter` of SQL and the command `docindex filter` say
+        how many. `limit` is the largest number of answers.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -212,13 +213,15 @@ class IndexReader:
         Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
         contains at least this share of the other.
 
-        Shingles are counted. No pair of kept texts is missed, and its numbers are exact. A pair with a text
-        that is not kept is estimated, its resemblance by slots and its containment by fingerprints.
+        Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
+        pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
+        fingerprints: such a pair near the threshold may be missed or added.
 
         The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
         fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
-        them that also pass the feature filter. `ignore_above` ignores shingles (or fingerprints) that more
-        than this many texts have; `set_aside` of the result is how many were ignored.
+        them that also pass the feature filter, which misses some. `ignore_above` ignores shingles (or
+        fingerprints) that more than this many texts have; `set_aside` of the result is how many different
+        ones were ignored.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -295,11 +298,15 @@ class IndexReader:
 
         Common runs of less than `min_length` symbols are no passages, and coverage does not count them. By
         default, that is 30 symbols, or `recipe.guarantee` if that is less: shorter runs are often phrases
-        that anybody writes. ``min_length=1`` gives all runs that were found; none is shorter than `recipe.k`.
-        A run that is the whole of a text is a passage, whatever `min_length` is.
+        that anybody writes. ``min_length=1`` gives all runs that were found. A run is found if it leaves a
+        common fingerprint: always with `recipe.guarantee` symbols, often with `recipe.k` or more, never with
+        fewer. A run that was found and is the whole of a text is a passage, whatever `min_length` is.
 
         A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
-        templates. Such passages are not covered text, and boilerplate is no part of the text that could be.
+        templates. Coverage leaves boilerplate out: it counts neither as covered nor as part of the text.
+
+        If a text is not kept, there are no passages, and coverage is 0, which says nothing. (It is 1 if both
+        texts have the same words.) The measures are then estimates; see `Comparison.basis`.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:

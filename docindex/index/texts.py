@@ -79,9 +79,9 @@ def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
 
 
 def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The resemblance of two texts: their common shingles, as a share of all their shingles.
+    """The resemblance of two texts: the shared shingles, as a share of those of the two texts together.
 
-    Exact and symmetric; 0 to 1.
+    Different shingles are counted: repeats count once. Exact and symmetric; 0 to 1.
 
     >>> resemblance("a rose is a rose is a rose", "a rose is a flower which is a rose", Recipe(shingle=2))
     0.5
@@ -90,8 +90,9 @@ def resemblance(a: str, b: str, recipe: Recipe | None = None) -> float:
 
 
 def containment(a: str, b: str, recipe: Recipe | None = None) -> float:
-    """The containment of `a` in `b`: the share of the shingles of `a` that `b` also has. Exact; 0 to 1.
+    """The containment of `a` in `b`: the shared shingles, as a share of those of `a`. Exact; 0 to 1.
 
+    Different shingles are counted: repeats count once.
     A text without words, such as "?!", is contained only in a text of the same signs.
 
     >>> draft, final = "to be or not to be", "to be or not to be that is the question"

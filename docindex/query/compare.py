@@ -16,15 +16,20 @@ from docindex.query.scope import Scope
 class Comparison(Measures):
     """How much two texts, `a` and `b`, have in common, and their common passages.
 
-    `containment` is the share of a that is in b, `reverse_containment` the share of b that is in a.
+    The fields of `Measures`, where `containment` is the share of a that is in b; and:
+
+    - `passages`: the common passages; `query_start` and `query_end` in a, `start` and `end` in b
+    - `query_coverage`, `coverage`: the share of a's and of b's symbols that lie in passages
+
+    If a text is not kept, there are no passages, and coverage is 0, which says nothing. (It is 1 if both
+    texts have the same words.) The measures are then estimates; see `basis`.
     """
 
     passages: tuple[Passage, ...]
     """The common passages, as half-open ranges: `query_start` and `query_end` in a, `start` and `end` in b.
 
-    Empty if one of the texts is not kept. In that case the numbers are estimates; see `basis`. Coverage
-    counts these passages only, so a larger `min_length` lowers it. Passages that are `boilerplate` are here,
-    but they do not count.
+    Coverage counts these passages only, so a larger `min_length` lowers it. Passages that are `boilerplate`
+    are here, but they do not count.
     """
     query_coverage: float
     """The share of a's symbols that lie in a passage, both without boilerplate.

@@ -29,19 +29,29 @@ _END_ERROR = 1.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Measures:
-    """How much two texts share. The first text is the query or `a`; the second is the match or `b`."""
+    """How much two texts share. The first text is the query or `a`; the second is the match or `b`.
+
+    - `containment`: the different shared shingles, as a share of those of the first text
+    - `reverse_containment`: the same as a share of those of the second text
+    - `resemblance`: the same as a share of those of the two texts together
+    - `shared`: how many different things the texts share; `basis` names the things
+    - `basis`: how the numbers were obtained. "shingles": counted, and exact. The others are estimates: by
+      "fingerprints", equal "slots", or "samples" (MOD_m or L_i, if the recipe has `mod_m` or `level`)
+    - `containment_error`, `reverse_containment_error`, `resemblance_error`: standard errors; 0 if exact
+    """
 
     containment: float
-    """The share of the first text that the second also has."""
+    """The different shingles of the first text that the second also has, as a share of the first's."""
     reverse_containment: float
-    """The share of the second text that the first also has."""
+    """The different shingles of the second text that the first also has, as a share of the second's."""
     resemblance: float
-    """The common part of the two texts, as a share of their union."""
+    """The different shared shingles, as a share of the different shingles of the two texts together."""
     shared: int
     """How many different shingles, fingerprint hashes, slots or samples the two texts share; see `basis`."""
     basis: Basis
     """How the numbers were obtained. "shingles": counted, and exact. The others are estimates with standard
-    errors: shares of the "fingerprints", equal "slots" of the min-hash sketches, or Broder's "samples"."""
+    errors: shares of the "fingerprints", equal "slots" of the min-hash sketches, or Broder's "samples" MOD_m
+    and L_i, which recipes with `mod_m` or `level` store."""
     containment_error: float = 0.0
     """The standard error of `containment`; 0 if `containment` is exact."""
     reverse_containment_error: float = 0.0

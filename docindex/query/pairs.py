@@ -48,8 +48,8 @@ class Pairs(Iterable[Pair]):
         self._open_scope = open_scope
         self._directed = directed
         self.set_aside = found.set_aside
-        """How many different shingles (or hashes, by the method "fingerprints") were not counted because too
-        many texts have them."""
+        """How many different shingles (or hashes, by the method "fingerprints") were ignored because more
+        than `ignore_above` texts have them."""
 
     def __iter__(self) -> Iterator[Pair]:
         begin = 0

@@ -12,11 +12,11 @@ query and a document share, Q is the weight of the query, and R that of the hash
 If only a part of the query's hashes is looked up, S and Q are sums over that part, and R is multiplied by the
 share of the hashes that are looked up.
 
-Printed by tests/bench/quality_ranking.py for k=25 and window=26, and the half of the texts that chose
-nothing: the right licence of a text is the first answer, or among the first five, of 2,289; the share of a
-manual page's other releases among the first two, and of a Django source's among the first six. Then 500
-characters of a text are the whole query (licences), or are inserted into another text (manual pages, Django):
-a text that holds them is among the first ten.
+Printed by tests/bench/quality_ranking.py for the half of the texts that chose nothing, with k=25 and
+window=26, which were the default when the formulas were chosen: the right licence of a text is the first
+answer, or among the first five, of 2,289; the share of a manual page's other releases among the first two,
+and of a Django source's among the first six. Then 500 characters of a text are the whole query (licences), or
+are inserted into another text (manual pages, Django): a text that holds them is among the first ten.
 
     formula, weight            licences     manuals  Django   quoted   inserted
     S / (Q + R), n^-1/2        .682 .929    .989     .933     .935     .895 .875

@@ -27,7 +27,14 @@ from docindex.storage import documents
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Match(Measures):
-    """A document that shares text with a query. `containment` is the share of the query in the document."""
+    """A document that shares text with a query. `containment` is the share of the query in the document.
+
+    The fields of `Measures`, and:
+
+    - `key`, `id`: those of the document
+    - `score`: the number by which the answers are ordered, the largest first; it compares answers of one
+      search only, and is not a share of text
+    """
 
     key: str
     id: int

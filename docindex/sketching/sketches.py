@@ -18,7 +18,7 @@ HASH_SHIFT = np.uint64(64 - 8 * HASH_BYTES)
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Sketch:
-    """Everything that an index stores of one text."""
+    """Everything that an index stores of one text, except the text itself."""
 
     recipe: Recipe
     symbols: int

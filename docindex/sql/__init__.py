@@ -29,11 +29,12 @@ Texts, documents and NULL
 A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document. In `doc_similar`
 and `doc_near`, TEXT that is the key of a document means that document.
 
-A *symbol* is a letter or a digit in the form that docindex compares, without case and accents. A
-*fingerprint* is the hash of a selected run of symbols: 15 symbols in the default recipe. A
-*shingle* is a run of words: 5 words in the default recipe. A *sketch* is a min-hash sketch of the
-shingles; its numbers are the *slots*, and *features* are hashes of groups of slots. *Boilerplate*
-is text that comparisons ignore.
+A *symbol* is a byte of a letter, digit or picture in the form that docindex compares, without case
+and accents; ideographs and pictures are two. A *fingerprint* is the hash of a selected run of
+symbols: 15 symbols in the default recipe. A *shingle* is a run of words: 5 words in the default
+recipe. A *sketch* is a min-hash sketch of the shingles; its numbers are the *slots*, and *features*
+are hashes of groups of slots. *Boilerplate* is text that comparisons ignore; a *template* is one
+such text with its name.
 
 NULL: a scalar function returns NULL if an argument other than the schema is NULL. An aggregate
 ignores NULL. A table function gives no rows if a required argument is NULL; any other argument
@@ -63,16 +64,16 @@ document changes.
 Scalar functions
 ================
 doc_resemblance(a, b) [schema]
-    The shingles that a and b share, as a share of all shingles of a and b, without boilerplate.
-    The number is exact. But if a or b is a document whose text is not stored, it is an estimate:
-    see doc_basis.
+    The shared shingles of a and b, as a share of those of the two texts together, without
+    boilerplate. Repeats count once. The number is exact. But if a or b is a document whose text is
+    not stored, it is an estimate: see doc_basis.
 doc_containment(a, b) [schema]
-    The shingles that a and b share, as a share of the shingles of a. Boilerplate and estimates are
-    treated as in doc_resemblance.
+    The shared shingles of a and b, as a share of those of a. Boilerplate, repeats and estimates
+    are treated as in doc_resemblance.
 doc_basis(a, b) [schema]
-    How doc_resemblance and doc_containment obtain their numbers for a and b: "shingles" if the
-    numbers are exact. Otherwise, they are estimates from the part of the sketches that is named,
-    such as "slots".
+    How doc_resemblance and doc_containment obtain their numbers for a and b. "shingles": they are
+    counted and exact. "slots", "fingerprints" or "samples": they are estimates from this part of
+    the sketches.
 doc_simhash(query) [schema]
     The simhash: 64 bits, as a signed INTEGER. Similar texts differ in few bits.
 doc_distance(x, y)
@@ -140,9 +141,10 @@ boilerplate
     templates with these names.
 [measures]
     The columns containment, reverse_containment, resemblance, shared, basis, containment_error,
-    reverse_containment_error and resemblance_error, as in `docindex.Measures`. All numbers are
+    reverse_containment_error and resemblance_error, as in `docindex.Measures`. The first three are
     shares of shingles. With the `basis` "shingles" they are counted and exact; otherwise they are
     estimates, by "fingerprints", "slots" or "samples", and the errors are their standard errors.
+    `shared` is how many different shingles, fingerprints, slots or samples both texts have.
 
 doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_containment=0,
            min_resemblance=0, min_shared=0, limit=NULL, where=NULL, rank='likeness',
@@ -171,7 +173,8 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
     in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
-    guarantee of the recipe if that is less. `is_boilerplate` is 1 if the passage would be too short
+    guarantee of the recipe if that is less. But a run that was found and is the whole of a text is
+    a passage, however short it is. `is_boilerplate` is 1 if the passage would be too short
     without the text of templates, otherwise 0. The texts of documents must be stored. See
     `Index.compare`.
 

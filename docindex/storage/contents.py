@@ -30,13 +30,20 @@ PARTS = "id between ? and ?"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Document:
-    """The facts about one document. `Index.text` gives its text."""
+    """The facts about one document. `Index.text` gives its text.
+
+    - `key`, `id`, `meta`: its key; its id, to which your own tables may refer; the value stored with it
+    - `added_at`: when the present text was stored, in seconds since 1970, UTC
+    - `content`: the id of the text; documents with the same text have the same content
+    - `characters`, `symbols`, `fingerprints`, `shingles`: how many the text has (different shingles)
+    - `simhash`: 64 bits, 0 to 2^64 - 1
+    """
 
     key: str
     id: int
-    """The id stays the same as long as the document is in the index. The host's tables may refer to it."""
+    """The id stays the same as long as the document is in the index. Your own tables may refer to it."""
     meta: Any
-    """The value that the host stored with the text, or None."""
+    """The value that was stored with the text, or None."""
     added_at: float
     """When the present text was stored: seconds since 1970, UTC."""
     content: int

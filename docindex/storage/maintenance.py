@@ -25,7 +25,14 @@ _PAGES_AT_A_TIME = 1000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Stats:
-    """What an index holds, and how large its file is: the result of `Index.stats`."""
+    """What an index holds, and how large its file is: the result of `Index.stats`.
+
+    - `documents`, `contents`: documents, and different texts among them
+    - `characters`, `symbols`, `fingerprints`: how many the different texts have
+    - `postings`, `segments`, `dead`: the inverted index: entries, parts, and removed texts still in it
+    - `density`, `expected_density`: selected k-grams as a share of all; the same for random text
+    - `bytes`, `file_bytes`: the size of each table by name, and of the file
+    """
 
     documents: int
     """How many documents there are."""

@@ -27,7 +27,7 @@ _NOTHING = np.empty(0, np.uint64)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Template:
-    """A text that comparisons ignore."""
+    """A text that comparisons ignore (boilerplate), and its name."""
 
     name: str
     text: str

@@ -118,7 +118,7 @@ def test_a_question_ignores_the_templates_that_it_chooses():
             (["footer", "licence"], (licence, footer)),
         ]:
             assert answers(index, texts[:2], boilerplate=choice) == expected[ignored], choice
-        with pytest.raises(KeyError, match="there is no template 'strange'; index.boilerplate lists"):
+        with pytest.raises(KeyError, match=r"there is no template 'strange'; index\.boilerplate lists"):
             index.search(texts[0], boilerplate=["licence", "strange"])
         with pytest.raises(KeyError):
             index.pairs(min_resemblance=0.5, boilerplate=["\ud800"])
