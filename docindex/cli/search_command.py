@@ -74,8 +74,8 @@ _DEFAULT_RESEMBLANCE = 0.5
     "--window",
     type=click.IntRange(1),
     metavar="N",
-    help="Select fingerprints from windows of N runs, N being more than in the index (36 by default): fewer "
-    "are looked up, which is faster, but short passages may be missed.",
+    help="A larger window than that of the index (36 by default) looks up fewer fingerprints: faster, but it "
+    "may miss short passages.",
 )
 @encoding_option
 @verbose_option("Show the shared passages too, and say so if the encoding was guessed.")
