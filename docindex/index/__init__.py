@@ -47,7 +47,7 @@ were obtained:
 - "shingles": counted; exact. So are all numbers of `pairs`, `containments`, `clusters`, `similar`, `compare`
   and ``search(exact=True)`` if the texts are kept.
 - "fingerprints": the shares of fingerprints, in `search`. (A query too short for a fingerprint finds the
-  documents with its words: exact, and `shared` is 0.)
+  documents with its words; their numbers are those of `compare`.)
 - "slots", "fingerprints" or "samples" if a text is not kept: the estimate with the smallest standard error.
   The errors are in `containment_error`, `reverse_containment_error` and `resemblance_error`. Samples are
   Broder's MOD_m and L_i, which recipes with `mod_m` or `level` store.

@@ -78,7 +78,7 @@ class IndexReader:
         the same as, those of `compare`.) Each match reaches `min_containment`, `min_reverse_containment`,
         `min_resemblance` and `min_shared`, the number of shared fingerprints. But if the query has no
         fingerprints, or only ignored ones, the matches are the documents with the same words, whatever these
-        minimums are. Their measures are exactly 1, and `shared` is 0.
+        minimums are. Their numbers are those of `compare`.
 
         With `exact` the numbers of the matches are those of `compare`: counted in shingles if both texts are
         kept, else estimated. All minimums then apply to these numbers, and `min_shared` to what `basis`
