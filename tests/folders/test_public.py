@@ -478,7 +478,9 @@ def test_the_error_names_the_folder_that_cannot_be_made_and_its_purpose(index, h
             docindex.UnreadableFile, match=f"/file/docindex for {purpose} cannot be made: Not a"
         ):
             action()
-    with pytest.raises(docindex.UnreadableFile, match=r"/file/docindex for your index cannot .* --index"):
+    with pytest.raises(
+        docindex.UnreadableFile, match=r"/file/docindex for your default index cannot .* --index"
+    ):
         docindex.open()
     assert files_in(home) == before
 
