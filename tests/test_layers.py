@@ -105,7 +105,8 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"argument_checks", "template_runs", "measures", "scope", "spilled_numbers"},
+        {"argument_checks", "template_runs", "measures", "spilled_numbers"},
+        {"scope"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},

@@ -166,7 +166,7 @@ def _sample(data: bytes) -> bytes:
 
     No encoding uses the byte of an ASCII space inside a character.
     """
-    words = list(dict.fromkeys(re.findall(rb"[^\s]*[\x80-\xff][^\s]*", data)))
+    words = list(dict.fromkeys(word for word in data.split() if not word.isascii()))
     step = max(1, sum(map(len, words)) // _SAMPLE)
     return b" ".join(words[::step])[: 4 * _SAMPLE]
 

@@ -74,6 +74,8 @@ class JoinedPairs:
     """For each basis, a row with the size of each node: shingles that count, shingles, hashes that count.
 
     The first and the last row are known only for nodes in a pair of that basis."""
+    unit_errors: F64
+    """The result of `measures.unit_errors` for each node."""
     starts: I64
     contents: I64
     """The contents of all nodes, end to end; `starts` says where those of each node begin."""
@@ -118,6 +120,7 @@ class JoinedPairs:
         if code == SLOTS:
             numbers = shares_of_slots(common, self.slots, size_a, size_b)
         else:
-            numbers = shares_of_sets(common, size_a, size_b, estimated=code == FINGERPRINTS)
+            errors = np.maximum(self.unit_errors[self.a], self.unit_errors[self.b])
+            numbers = shares_of_sets(common, size_a, size_b, errors if code == FINGERPRINTS else None)
         same = self.a == self.b
         return numbers.with_wholes(same) if same.any() else numbers

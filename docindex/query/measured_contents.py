@@ -9,7 +9,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
-from docindex.query.estimates import estimate
+from docindex.query.estimates import estimate, known_text
 from docindex.query.measures import Measures, same_words
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -22,9 +22,13 @@ def measure_contents(scope: Scope, query: Query, contents: I64) -> Iterator[tupl
     kept = bulk.kept_among(scope.db, contents) if text is not None else contents[:0]
     if text is not None:
         yield from _exactly(scope, query, scope.shingles_of(text), kept)
-    for content in np.setdiff1d(contents, kept, assume_unique=True).tolist():
+    estimated = np.setdiff1d(contents, kept, assume_unique=True).tolist()
+    if not estimated:
+        return
+    own = known_text(scope, query)
+    for content in estimated:
         scope.check_cancelled()
-        yield content, estimate(scope, query, Query(None, content))
+        yield content, estimate(scope, own, known_text(scope, Query(None, content)))
 
 
 def _exactly(scope: Scope, query: Query, shingles: U64, contents: I64) -> Iterator[tuple[int, Measures]]:

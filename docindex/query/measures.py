@@ -12,6 +12,7 @@ import numpy as np
 
 from docindex.kernels import minhash
 from docindex.kernels.arrays import F64, I64, U32, U64, Bool
+from docindex.recipe import Recipe
 
 Basis = Literal["shingles", "slots", "fingerprints", "samples"]
 """How measures were obtained: by counting shingles, which is exact, or as estimates by one of the others."""
@@ -25,6 +26,16 @@ Basis = Literal["shingles", "slots", "fingerprints", "samples"]
 # k = 40 it is 11%: such long k-grams miss reworded text that shingles of five words still find.
 _EDIT_ERROR = 0.25
 _END_ERROR = 1.0
+# The errors that `unit_errors` adds where a k-gram is more than `_LONG` times as long as a shingle, or less
+# than `_SHORT` times. Calibrated with `python -m tests.oracle`.
+_LONG, _LONG_ERROR = 1.1, 0.16
+_SHORT, _SHORT_ERROR = 0.45, 0.1
+_MOST_ERROR = 0.35
+
+Ignoring = Literal["nothing", "boilerplate", "common text"]
+"""The text that a question ignores. "common text" is what too many texts have."""
+
+_IGNORING_ERRORS = {"nothing": 0.0, "boilerplate": 0.1, "common text": 0.25}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -140,41 +151,64 @@ def by_slots(a: U32, b: U32, size_a: int, size_b: int) -> Measures:
     return columns.measures(0, equal, "slots")
 
 
-def by_fingerprints(a: U64, b: U64) -> Measures:
-    """Estimated measures of two texts, given the fingerprint hashes that count, ascending."""
+def by_fingerprints(a: U64, b: U64, unit_errors: F64) -> Measures:
+    """Estimated measures of two texts, given the fingerprint hashes that count, ascending.
+
+    `unit_errors` is the result of the function of that name for both texts.
+    """
     shared = len(np.intersect1d(a, b, assume_unique=True))
     sizes = np.array([len(a)]), np.array([len(b)])
-    return shares_of_sets(np.array([shared]), *sizes, estimated=True).measures(0, shared, "fingerprints")
+    columns = shares_of_sets(np.array([shared]), *sizes, unit_errors.max(keepdims=True))
+    return columns.measures(0, shared, "fingerprints")
 
 
 def by_samples(a: U64, b: U64) -> Measures:
     """Estimated measures of two texts, given samples of their shingles with the same modulus, ascending."""
     shared = len(np.intersect1d(a, b, assume_unique=True))
     counts = np.array([shared]), np.array([len(a)]), np.array([len(b)])
-    shares = shares_of_sets(*counts, estimated=False).shares
+    shares = shares_of_sets(*counts).shares
     wholes = np.array([len(a)]), np.array([len(b)]), np.array([len(a) + len(b) - shared])
     errors = (_error_of_sample(counts[0], whole) for whole in wholes)
     return ShareColumns(*shares, *errors).measures(0, shared, "samples")
 
 
-def shares_of_sets(shared: I64, size_a: I64, size_b: I64, *, estimated: bool) -> ShareColumns:
+def shares_of_sets(shared: I64, size_a: I64, size_b: I64, unit_errors: F64 | None = None) -> ShareColumns:
     """The shares that pairs of sets have in common, given their sizes.
 
-    The shares are exact if the sets are shingles. With `estimated`, the sets are fingerprint hashes, and the
-    shares are estimates of those of shingles.
+    The shares are exact if the sets are shingles. With `unit_errors`, the sets are fingerprint hashes, and
+    the shares are estimates of those of shingles.
 
-    >>> found = shares_of_sets(*map(np.array, ([1], [4], [2])), estimated=False)
+    >>> found = shares_of_sets(*map(np.array, ([1], [4], [2])))
     >>> [column.tolist() for column in found.shares]
     [[0.25], [0.5], [0.2]]
     """
     wholes = size_a, size_b, size_a + size_b - shared
     shares = [quotients(shared, whole) for whole in wholes]
     errors = (
-        [_error_of_fingerprints(shared, whole) for whole in wholes]
-        if estimated
-        else [np.zeros(len(shared))] * 3
+        [np.zeros(len(shared))] * 3
+        if unit_errors is None
+        else [_error_of_fingerprints(shared, whole, unit_errors) for whole in wholes]
     )
     return ShareColumns(*shares, *errors)
+
+
+def unit_errors(symbols: I64, shingles: I64, recipe: Recipe, ignoring: Ignoring = "nothing") -> F64:
+    """How far shares of fingerprints may be from shares of shingles because the units differ.
+
+    A k-gram that is longer than a shingle misses reworded text, and one that is much shorter finds common
+    parts of words. Hashes and shingles of boilerplate, or that too many texts have, do not correspond either.
+    `symbols` and `shingles` are the numbers of symbols and shingles of texts.
+
+    >>> unit_errors(np.array([500, 100]), np.array([100, 100]), Recipe()).round(2).tolist()
+    [0.0, 0.3]
+    """
+    lengths = recipe.shingle * np.maximum(symbols, 1) / np.maximum(shingles, 1)
+    times = recipe.k / lengths
+    least = _MOST_ERROR if recipe.token == "line" or recipe.shingle == 1 else _IGNORING_ERRORS[ignoring]
+    errors: F64 = np.clip(
+        np.maximum(_LONG_ERROR * (times - _LONG), _SHORT_ERROR * (_SHORT / times - 1)), least, _MOST_ERROR
+    )
+    return errors
 
 
 def shares_of_slots(equal: I64, slots: int, size_a: I64, size_b: I64) -> ShareColumns:
@@ -207,9 +241,10 @@ def quotients(part: I64 | F64, whole: I64) -> F64:
     return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
-def _error_of_fingerprints(shared: I64, whole: I64) -> F64:
+def _error_of_fingerprints(shared: I64, whole: I64, unit_errors: F64) -> F64:
     likely = (shared + 1) / (whole + 2)
-    errors: F64 = np.sqrt(_EDIT_ERROR**2 * likely * (1 - likely) + (_END_ERROR / (whole + 2)) ** 2)
+    edits, ends = _EDIT_ERROR**2 * likely * (1 - likely), (_END_ERROR / (whole + 2)) ** 2
+    errors: F64 = np.sqrt(edits + ends + unit_errors**2)
     return errors
 
 

@@ -21,7 +21,7 @@ from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.candidates import Needs, candidates
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
-from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots
+from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
 from docindex.query.pair_needs import needs_of_sets, rounded_up
 from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
@@ -71,7 +71,10 @@ class _Join:
         self._nodes = nodes
         self._threshold = threshold
         self._ignores = bool(scope.ignored) or threshold.ignore_above is not None
-        self.found = CollectedPairs(nodes)
+        self._unit_errors = unit_errors(
+            nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
+        )
+        self.found = CollectedPairs(nodes, self._unit_errors)
 
     def by_shingles(self) -> None:
         """Find the pairs of kept texts exactly, and estimate the others."""
@@ -188,12 +191,12 @@ class _Join:
             wanted = one_of[a] | one_of[b]
             found.append(pair_numbers(np.minimum(a, b)[wanted], np.maximum(a, b)[wanted]))
         a, b = split_pairs(np.unique(np.concatenate(found)))
-        sizes = self._nodes.shingles
+        sizes, errors = self._nodes.shingles, self._unit_errors
         for part, shared, of_a, of_b in count_shared(overlap, a, b, self._scope.check_cancelled):
             own, other = a[part], b[part]
             self.found.set_sizes(FINGERPRINTS, own, of_a)
             self.found.set_sizes(FINGERPRINTS, other, of_b)
-            shares = shares_of_sets(shared, of_a, of_b, estimated=True)
+            shares = shares_of_sets(shared, of_a, of_b, np.maximum(errors[own], errors[other]))
             better = np.zeros(len(own), bool)
             if slots:
                 equal = slots.equal(own, other)
@@ -207,7 +210,7 @@ class _Join:
         """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
         for a, b in pairs:
             for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
-                shares = shares_of_sets(shared, of_a, of_b, estimated=False)
+                shares = shares_of_sets(shared, of_a, of_b)
                 own, other = nodes[a[part]], nodes[b[part]]
                 self.found.set_sizes(basis, own, of_a)
                 self.found.set_sizes(basis, other, of_b)

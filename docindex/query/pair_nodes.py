@@ -7,7 +7,7 @@ import dataclasses
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, U32, Bool, starts_of
+from docindex.kernels.arrays import F64, I64, U8, U32, Bool, starts_of
 from docindex.kernels.joins import starts_of_runs
 from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
 from docindex.query.scope import Scope
@@ -35,6 +35,11 @@ class Nodes:
     def kept(self) -> Bool:
         """Whether the text of each node is kept."""
         return self.sizes.kept[self.firsts]
+
+    @property
+    def symbols(self) -> I64:
+        """The number of symbols of each node."""
+        return self.sizes.symbols[self.firsts]
 
     @property
     def shingles(self) -> I64:
@@ -78,8 +83,9 @@ def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
 class CollectedPairs:
     """The pairs that a join has found so far."""
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes, unit_errors: F64) -> None:
         self._nodes = nodes
+        self._unit_errors = unit_errors
         self._columns: list[tuple[U32, U32, U32, U8]] = []
         self._sizes = np.zeros((len(BASES), len(nodes)), np.int64)
         self._sizes[SLOTS] = nodes.shingles
@@ -112,6 +118,7 @@ class CollectedPairs:
             common=common,
             basis=basis,
             sizes=self._sizes,
+            unit_errors=self._unit_errors,
             starts=self._nodes.starts,
             contents=self._nodes.contents,
             slots=slots,

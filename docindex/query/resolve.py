@@ -115,6 +115,7 @@ class Query:
         sketch = batch[0]
         return StoredSketch(
             -1,
+            sketch.symbols,
             sketch.shingles,
             sketch.words_hash,
             sketch.simhash,

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 import apsw
 
 from docindex.kernels.arrays import I64, U64
+from docindex.query.measures import Ignoring
 from docindex.recipe import Recipe
 from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
@@ -54,6 +55,12 @@ class Scope:
     def chosen(self) -> I64 | None:
         """The contents of the documents that fulfil the condition, ascending; None without a condition."""
         return None if self.where is None else documents.contents_of(self.db, self.where)
+
+    def ignoring(self, ignore_above: int | None = None) -> Ignoring:
+        """The kind of text that a question in this scope ignores."""
+        if ignore_above is not None:
+            return "common text"
+        return "boilerplate" if self.ignored else "nothing"
 
     def shingle_sets(self, contents: I64) -> Iterator[tuple[U64, I64]]:
         """The shingle sets of contents whose texts are kept, in batches: hashes, and where each set begins.

@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures, shares_of_sets
+from docindex.query.measures import Measures, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -89,7 +89,16 @@ class Scorer:
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
         scores = scores_of(weight, self._whole, others).tolist()
-        shares = shares_of_sets(shared, np.full(size, len(asked)), sizes, estimated=True)
+        shares = shares_of_sets(
+            shared,
+            np.full(size, len(asked)),
+            sizes,
+            unit_errors(
+                *documents.text_sizes_of(scope.db, contents),
+                scope.recipe,
+                scope.ignoring(self.options.ignore_above),
+            ),
+        )
         bases = ["fingerprints"] * size
         columns = (
             *map(np.ndarray.tolist, (*shares.shares, shared)),

@@ -75,11 +75,15 @@ def set_sizes(source: SetSource, places: I64, check_cancelled: CheckCancelled) -
 
 
 def _end_of_batch(weights: I64, a: I64, b: I64, begin: int) -> int:
-    """The end of the batch of pairs at `begin`: one pair, or pairs of sets with up to `_HASHES` hashes."""
+    """The end of the batch of pairs at `begin`: one pair, or pairs of sets with up to `_HASHES` hashes.
+
+    The largest set does not count: many small sets may be compared with one very large set.
+    """
     most = len(a) - begin
     while most > 1:
         places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
-        if len(places) < _SETS and weights[places].sum() <= _HASHES:
+        of_places = weights[places]
+        if len(places) < _SETS and of_places.sum() - of_places.max() <= _HASHES:
             break
         most //= 2
     return begin + most
@@ -98,7 +102,9 @@ def _shared(hashes: U64, starts: I64, a: I64, b: I64, check_cancelled: CheckCanc
     while begin < len(a):
         check_cancelled()
         before = int(until[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(until, before + _LOOKED_UP, "right")))
+        # A table of a very large set serves as many look-ups as it has hashes.
+        most = max(_LOOKED_UP, int(sizes[b[begin]]))
+        end = max(begin + 1, int(np.searchsorted(until, before + most, "right")))
         of_a, of_b = a[begin:end], b[begin:end]
         moved = hashes[ranges(starts[of_a], sizes[of_a])]
         moved += np.repeat(salts[of_b], sizes[of_a])

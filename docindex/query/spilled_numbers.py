@@ -4,6 +4,7 @@ A short list stays in memory, and a long one goes to a temporary file, so that a
 takes a bounded amount of memory. The file has no name, and vanishes with the process.
 """
 
+import contextlib
 import errno
 import tempfile
 from typing import IO
@@ -41,6 +42,7 @@ class SpilledNumbers:
                 self._file.write(self._held.taken().data)
                 self._held = GrowingArray(np.uint64)
             self._file.write(np.ascontiguousarray(more).data)
+            self._file.flush()  # a full disk must be noticed here
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
@@ -63,4 +65,5 @@ class SpilledNumbers:
     def close(self) -> None:
         """Free the memory or the file."""
         if self._file is not None:
-            self._file.close()
+            with contextlib.suppress(OSError):  # after a full disk, the rest of the buffer cannot be written
+                self._file.close()

@@ -17,7 +17,7 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, Bool
 from docindex.storage.rows import rows, rows_for, stream
 
-_SIZES = "select id, hashes, shingles, parts > 0, words_hash from main.content order by id"
+_SIZES = "select id, hashes, symbols, shingles, parts > 0, words_hash from main.content order by id"
 _COPIED = "select content from main.document group by content having count(*) > 1"
 _KEPT = (
     "select c.id from carray(?) as wanted "
@@ -38,6 +38,8 @@ class Sizes:
     """The ids of the contents, ascending."""
     hashes: I64
     """The number of different hashes of each content."""
+    symbols: I64
+    """The number of symbols of each content."""
     shingles: I64
     """The number of different shingles of each content; an estimate above 2^20."""
     kept: Bool
@@ -49,18 +51,19 @@ class Sizes:
 def sizes(db: apsw.Connection) -> Sizes:
     """The sizes of all contents."""
     found = rows(db, _SIZES)
-    if any(len(row[4]) != 16 for row in found):
+    if any(len(row[5]) != 16 for row in found):
         raise CorruptIndex(
             "the hash of a content's words does not have 16 bytes; restore a backup, or index again",
             db.filename,
         )
-    halves = np.frombuffer(b"".join(row[4] for row in found), "<u8").reshape(-1, 2)
+    halves = np.frombuffer(b"".join(row[5] for row in found), "<u8").reshape(-1, 2)
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
     words = np.empty(len(found), np.int64)
     words[order] = np.append(0, np.cumsum(changes))[: len(found)]
-    numbers = np.array([row[:4] for row in found], np.int64).reshape(-1, 4)
-    return Sizes(numbers[:, 0], numbers[:, 1], numbers[:, 2], numbers[:, 3] > 0, words)
+    numbers = np.array([row[:5] for row in found], np.int64).reshape(-1, 5)
+    contents, hashes, counts, shingles, parts = numbers.T
+    return Sizes(contents, hashes, counts, shingles, parts > 0, words)
 
 
 def copied(db: apsw.Connection) -> I64:
@@ -84,7 +87,7 @@ class SlotsOfSizes(NamedTuple):
 
 def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[SlotsOfSizes]:
     """The contents with a number of shingles in a range, and all whose texts are not kept, in batches."""
-    found = stream(db, _SLOTS_OF_SIZES, (math.ceil(least), min(math.floor(most), (1 << 63) - 1)))
+    found = stream(db, _SLOTS_OF_SIZES, (math.ceil(least), math.floor(min(most, 1e18))))
     while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
         if any(len(row[2]) != 4 * count for row in some):
             raise _without_slots(db, count)

@@ -26,8 +26,9 @@ _OF = (
     "cross join main.document on document.content = wanted.value"
 )
 _SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
+_TEXT_SIZES = _SIZES.replace("c.hashes", "c.symbols, c.shingles")
 _STORED_SKETCHES = (
-    "select c.id, c.shingles, c.words_hash, c.simhash, c.slots from carray(?) as wanted "
+    "select c.id, c.symbols, c.shingles, c.words_hash, c.simhash, c.slots from carray(?) as wanted "
     "join main.content as c on c.id = wanted.value"
 )
 
@@ -37,6 +38,7 @@ class StoredSketch:
     """The sketch of a content without its fingerprints."""
 
     content: int
+    symbols: int
     shingles: int
     words_hash: bytes
     simhash: int
@@ -149,17 +151,27 @@ def sizes_of(db: apsw.Connection, contents: I64) -> I64:
     return np.array([hashes for (hashes,) in found], np.int64)
 
 
+def text_sizes_of(db: apsw.Connection, contents: I64) -> tuple[I64, I64]:
+    """The number of symbols and of shingles of each content; the contents are ascending."""
+    found = rows_for(db, _TEXT_SIZES, contents)
+    if len(found) != len(contents):
+        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
+    symbols, shingles = np.array(found, np.int64).reshape(-1, 2).T
+    return symbols, shingles
+
+
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
     """The sketches of some contents, without their fingerprints."""
     found = []
     samples = _samples_of(db, contents) if recipe.mod_m or recipe.level else {}
-    for content, shingles, words_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
+    for content, symbols, shingles, words_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
         if len(slots) != 4 * recipe.slots:
             raise CorruptIndex(
                 f"content {content} does not have {recipe.slots} slots; index again", db.filename
             )
         stored_sketch = StoredSketch(
             content,
+            symbols,
             shingles,
             words_hash,
             simhash % (1 << 64),

@@ -221,3 +221,15 @@ def test_a_share_in_a_random_sample_is_within_three_of_its_errors(size):
         for common, share in zip(shared.tolist(), true.tolist(), strict=True)
     ]
     assert np.mean(inside) >= 0.997
+
+
+def test_an_empty_sample_is_no_estimate():
+    rng = random.Random(3)
+    words = prose(rng, 900).split()
+    with docindex.open(":memory:", recipe=Recipe(mod_m=8)) as index:
+        index.add("whole", " ".join(words), store_text=False)
+        for _ in range(40):
+            begin = rng.randrange(800)
+            piece = " ".join(words[begin : begin + rng.randrange(12, 20)])
+            found = index.compare(piece, "whole")
+            assert abs(found.containment - 1) <= 3 * found.containment_error
