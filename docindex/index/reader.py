@@ -131,7 +131,7 @@ class IndexReader:
 
         Resemblance is counted in shingles. It is exact if both texts are kept, and no such document is
         missed. Otherwise it is an estimate with a standard error: a document near the threshold may be missed
-        or added. The call reads a row for each text of the index, a tenth of a second for a million texts.
+        or added. The call reads a row for each text of the index, half a second for a million texts.
         ``method="features"`` looks up the documents that share features instead, which takes the same time in
         an index of any size, but misses documents: `doc_filter` of SQL and the command `docindex filter` say
         how many. `limit` is the largest number of answers.

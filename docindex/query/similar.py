@@ -1,7 +1,7 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
 By the method "shingles", the slots of all contents of a suitable size are compared. This reads the table of
-contents once, a tenth of a microsecond for each text. A document at the threshold has fewer equal slots than
+contents once, half a microsecond for each text. A document at the threshold has fewer equal slots than
 a candidate needs with a probability below 10^-9. By the method "features", candidates are looked up by their
 features, which takes the same time in an index of any size, but misses documents: 1% at a resemblance of
 .976, 12% at .95, and 97% at .8. Must never report a candidate that is not measured.
