@@ -74,8 +74,8 @@ _DEFAULT_RESEMBLANCE = 0.5
     "--window",
     type=click.IntRange(1),
     metavar="N",
-    help="A larger window than that of the index (36 by default) looks up fewer fingerprints: faster, but it "
-    "may miss short passages.",
+    help="A larger window than that of the index (36 by default) looks up fewer fingerprints. It saves time "
+    "in a large index, but may miss short passages.",
 )
 @encoding_option
 @verbose_option("Show the shared passages too, and say so if the encoding was guessed.")
