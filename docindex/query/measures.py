@@ -28,8 +28,8 @@ _EDIT_ERROR = 0.25
 _END_ERROR = 1.0
 # The errors that `unit_errors` adds where a k-gram is more than `_LONG` times as long as a shingle, or less
 # than `_SHORT` times. Calibrated with `python -m tests.oracle`.
-_LONG, _LONG_ERROR = 1.1, 0.16
-_SHORT, _SHORT_ERROR = 0.45, 0.1
+_LONG, _LONG_ERROR = 1.1, 0.2
+_SHORT, _SHORT_ERROR = 0.5, 0.15
 _MOST_ERROR = 0.35
 
 Ignoring = Literal["nothing", "boilerplate", "common text"]
@@ -200,7 +200,7 @@ def unit_errors(symbols: I64, shingles: I64, recipe: Recipe, ignoring: Ignoring 
     `symbols` and `shingles` are the numbers of symbols and shingles of texts.
 
     >>> unit_errors(np.array([500, 100]), np.array([100, 100]), Recipe()).round(2).tolist()
-    [0.0, 0.3]
+    [0.0, 0.35]
     """
     lengths = recipe.shingle * np.maximum(symbols, 1) / np.maximum(shingles, 1)
     times = recipe.k / lengths
