@@ -235,8 +235,10 @@ def pairs_command(
 def _pair_lines(pair: dict[str, Any]) -> str:
     about = "" if pair["basis"] == "shingles" else "about "
     measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
-    shares = "resemblance {}; {} of the first is in the second, {} of the second in the first".format(
-        *(f"{about}{percent(measure)}" for measure in measures)
+    whole, inside, reverse = (f"{about}{percent(measure)}" for measure in measures)
+    shares = (
+        f"resemblance {whole}; the second text contains {inside} of the first, and the first {reverse} of "
+        "the second"
     )
     return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}"])
 

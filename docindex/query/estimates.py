@@ -2,8 +2,8 @@
 
 Takes two queries. Of the estimates that the file allows, the one with the smallest standard error of the
 containments is given: by the slots of the sketches, by the fingerprints, or by Broder's samples. A small text
-inside a large one has hardly an equal slot, but its fingerprints show it. Must never read a text that is kept
-by neither side.
+inside a large one has hardly an equal slot, but its fingerprints show it. Must never be asked
+if both texts are kept: then they are counted.
 """
 
 import dataclasses

@@ -29,10 +29,7 @@ from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets
 from docindex.query.slot_pairs import EqualSlots, SlotPairs
-
-# The number of shingles of a text is exact up to this; a larger number is an estimate with an error of 0.14%.
-_EXACT_SIZE = 1 << 20
-_LARGE_ERROR = 0.01
+from docindex.sketching.incremental import COUNT_ERROR, COUNTED
 
 
 def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
@@ -118,12 +115,12 @@ class _Join:
         in_pairs = np.zeros(len(self._nodes), bool)
         for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
-            least = self._threshold.least * np.where(larger > _EXACT_SIZE, 1 - _LARGE_ERROR, 1.0)
+            least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
             in_pairs[a[which]] = in_pairs[b[which]] = True
             likely.append((a[which].astype(np.uint32), b[which].astype(np.uint32)))
         self.found.set_sizes(SHINGLES, several, sizes[several])
-        large = several[kept[several] & (sizes[several] > _EXACT_SIZE)]
+        large = several[kept[several] & (sizes[several] > COUNTED)]
         in_pairs[large] = True
         nodes = np.flatnonzero(in_pairs)
         contents = self._nodes.representatives[nodes]

@@ -59,10 +59,9 @@ def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
     chosen = scope.chosen()
     if chosen is not None:
         places = places[np.isin(sizes.contents, chosen)]
-    group = sizes.words[places] if by_words else places
-    order = places[np.lexsort((places, ~sizes.kept[places], group))]
-    groups = sizes.words[order] if by_words else order
-    starts = starts_of_runs(groups.astype(np.uint64))
+    groups = sizes.words if by_words else np.arange(len(sizes.contents))
+    order = places[np.lexsort((places, ~sizes.kept[places], groups[places]))]
+    starts = starts_of_runs(groups[order].astype(np.uint64))
     copied = np.isin(sizes.contents[order], bulk.copied(scope.db))
     several = np.diff(starts_of(copied.astype(np.int64))[starts]) > 0
     several |= np.diff(starts) > 1

@@ -19,11 +19,8 @@ from docindex.query.measured_contents import measure_contents
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.query.search import Match, PassageFinder, candidates_of, match_of
+from docindex.sketching.incremental import COUNT_ERROR
 from docindex.storage import bulk, documents
-
-# The number of shingles of a text above 2^20 is an estimate, with a standard error of up to 0.14%.
-_SIZE_ERROR = 0.01
-
 
 SimilarMethod = Literal["shingles", "features"]
 """How `similar` finds candidates."""
@@ -84,8 +81,8 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
         # Slots and sizes include boilerplate. A pair of resemblance r without it, in which a text has `size`
         # shingles, has at least this resemblance with it, because it adds at most `ignored` shingles.
         equal = fewest_equal_slots(scope.recipe.slots, min_resemblance * size / (size + ignored))
-        least = min_resemblance * size * (1 - _SIZE_ERROR)
-        most = size / min_resemblance * (1 + _SIZE_ERROR) + ignored
+        least = min_resemblance * size * (1 - COUNT_ERROR)
+        most = size / min_resemblance * (1 + COUNT_ERROR) + ignored
         for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots):
             scope.check_cancelled()
             found.append(some.contents[np.count_nonzero(some.slots == sketch.slots, axis=1) >= equal])

@@ -223,8 +223,6 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
         except (KeyError, TextNotKept):
             a = b = None  # a document was removed after the pairs were found, or its text was never kept
         else:
-            for measure in ("resemblance", "containment", "reverse_containment"):
-                record[measure] = getattr(compared, measure)
             ranges, cut = _shown_ranges(compared.passages)
         record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges}}
         found.append(record)

@@ -20,9 +20,15 @@ from docindex.sketching.tokens import shingle_tokens
 
 _Number = TypeVar("_Number", np.uint64, np.uint16)
 
-# Up to this many different shingles of a document are counted exactly; they take 8 MB. A larger count is
-# estimated from the shingles that are 0 modulo a power of two, with a standard error of 0.1 to 0.14%.
-_COUNTED = 1 << 20
+COUNTED = 1 << 20
+"""Up to this many different shingles of a document are counted exactly; they take 8 MB.
+
+A larger count is estimated from the shingles that are 0 modulo a power of two, with a standard error
+of 0.1 to 0.14%.
+"""
+
+COUNT_ERROR = 0.01
+"""A count above `COUNTED` is never off by more than this share: seven standard errors."""
 
 
 class GrowingArray(Generic[_Number]):
@@ -148,14 +154,14 @@ class ShingleCounter:
         if recipe.mod_m:
             self.mod_m = union(self.mod_m, samples.mod_m(hashes, starts, recipe.mod_m)[0])
         self._sample = union(self._sample, samples.mod_m(hashes, starts, 1 << self._level)[0])
-        while len(self._sample) > _COUNTED:
+        while len(self._sample) > COUNTED:
             self._level += 1
             self._sample = samples.coarsen(self._sample, self._level)
 
     @property
     def size(self) -> int:
         """The number of different shingles: exact up to 2^20, then an estimate."""
-        return max(len(self._sample) << self._level, _COUNTED + 1) if self._level else len(self._sample)
+        return max(len(self._sample) << self._level, COUNTED + 1) if self._level else len(self._sample)
 
     @property
     def level(self) -> U64:

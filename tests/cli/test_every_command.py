@@ -54,7 +54,7 @@ CASES = {
                 has(shared_fingerprints=14),
                 [DRAFT, "nothing"], 3, "nothing cannot be read: No such file"),
     "pairs": ([ADD], ["--min-resemblance", "0.3"],
-              "resemblance 48%; 72% of the first is in the second, 59% of the second in the first\n",
+              "resemblance 48%; the second text contains 72% of the first, and the first 59% of the second\n",
               first_has(a=DRAFT, b=FINAL), ["--limit", "0"], 2, "0 is not in the range"),
     "report": ([SCAN], ["-o", "page.html"], r"page.html: 4 groups, 4 pairs\n$", has(groups=4, pairs=4),
                ["-o", "no/page.html"], 3,

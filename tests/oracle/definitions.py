@@ -81,17 +81,7 @@ def tokens_of(text, token):
 
 def shingles_of(text, recipe):
     """Broder's shingles. A text of fewer tokens than a shingle has is one shingle."""
-    tokens = tokens_of(text, recipe.token)
-    q = recipe.shingle
-    found = [tuple(tokens[i : i + q]) for i in range(max(1, len(tokens) - q + 1))] if tokens else []
-    if not recipe.bag:
-        return frozenset(found)
-    seen = Counter()
-    labelled = set()
-    for shingle in found:
-        seen[shingle] += 1
-        labelled.add((shingle, seen[shingle]))
-    return frozenset(labelled)
+    return frozenset(plain.shingles(tokens_of(text, recipe.token), recipe.shingle, bag=recipe.bag))
 
 
 class Shares(NamedTuple):

@@ -92,7 +92,7 @@ def test_simhash_ignores_stop_words_and_plural_endings_if_the_recipe_says_so():
 def test_the_number_of_shingles_is_estimated_within_3_percent_if_there_are_too_many_to_keep(monkeypatch):
     recipe = Recipe(shingle=1)
     text = " ".join(map(str, range(30_000)))
-    monkeypatch.setattr("docindex.sketching.incremental._COUNTED", 10_000)
+    monkeypatch.setattr("docindex.sketching.incremental.COUNTED", 10_000)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 10_000)
     assert sketcher._sketch_long(text, recipe)[0].shingles == pytest.approx(30_000, rel=0.03)
 
