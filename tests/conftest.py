@@ -1,9 +1,14 @@
-"""Settings for every test: hypothesis without deadlines (machines differ), seeded in CI."""
+"""Settings for every test: hypothesis without deadlines (machines differ), seeded in CI; Control-C works."""
 
 import os
+import signal
 
 from hypothesis import settings
 
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+# A shell starts background jobs with SIGINT ignored. Programs that tests start and interrupt would inherit
+# that, and would never end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
