@@ -11,6 +11,7 @@
         SchemaTooOld        the file was made by an older docindex; open it for writing to upgrade it
         CorruptIndex        the file is damaged
         TextNotKept         the call needs a text that the index does not keep
+        FileReplaced        another file has the name of an open index; nothing was written to it
         Busy                another process or thread is writing to the file; try again
         ReadOnly            the index is open for reading only
         Refused             a foreign key, trigger or check of your own tables in the file forbids it
@@ -82,6 +83,10 @@ class CorruptIndex(FileError):
 
 class TextNotKept(FileError):
     """The call needs the text of a document, but the index does not keep that text."""
+
+
+class FileReplaced(FileError):
+    """The file of an open index was replaced, moved or removed. Close the index, and open it again."""
 
 
 class Busy(FileError):

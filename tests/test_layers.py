@@ -60,7 +60,7 @@ INSIDE = {
         {"workers"},
     ],
     "storage": [
-        {"values", "key_ranges", "user_sql", "sqlite_errors"},
+        {"values", "key_ranges", "user_sql", "sqlite_errors", "file_identity", "lending"},
         {"connection"},
         {"rows"},
         {"tables"},

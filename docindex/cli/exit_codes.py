@@ -27,6 +27,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.RecipeMismatch: 14,
     errors.UnsupportedPlatform: 15,
     errors.SchemaTooOld: 16,
+    errors.FileReplaced: 17,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,
@@ -52,6 +53,7 @@ MEANINGS = {
     14: "the index was built with another recipe",
     15: "not implemented on this operating system",
     16: "the index was made by an older docindex: open it for writing once, which upgrades it",
+    17: "the file of the index was replaced, moved or removed while it was open",
     INTERNAL: "internal error",
     INTERRUPTED: "interrupted",
 }

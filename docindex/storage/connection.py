@@ -8,15 +8,17 @@ never know a table.
 import contextlib
 import errno
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol, TypeVar
 
 import apsw
 
-from docindex.errors import Busy, Cancelled, ReadOnly
+from docindex.errors import Busy, Cancelled, FileReplaced, ReadOnly
+from docindex.storage.file_identity import OpenedFile, identity_of
+from docindex.storage.lending import Lender, LendingBlock, Loan
 from docindex.storage.sqlite_errors import CANCELLED, still_writing, translation
 
 Connection = apsw.Connection
@@ -31,7 +33,7 @@ _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
 _WAIT_S = 0.01
 _STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
-_KEPT_IDLE = 8  # reading connections that stay open while no thread uses them
+_CLOSE_S = 5.0  # how long `close` waits for other threads
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
@@ -77,86 +79,142 @@ class Store:
         self._durability = durability
         self._timeout_s = timeout_s
         self._in_memory = path == MEMORY
-        self._lock = threading.RLock()
-        self._pool = threading.Condition()
-        self._lent = 0
-        self._idle: list[apsw.Connection] = []
-        self._all: list[apsw.Connection] = []
         self._cancels = 0
         self._closed = False
         self._unchanged: os.stat_result | None = None
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
+        connect_writer = None if self._in_memory else self._connect_writer
+        self._lender = Lender(self._connect_reader, connect_writer, self._release)
         with self.translated():
-            self._writer = self._connect(readonly=readonly)
+            before = None if self._in_memory else identity_of(path)
+            self._lender.keep_writer(self._connect(readonly=readonly))
+            self._file = None if self._in_memory else OpenedFile(path, before)
 
     def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], None]) -> None:
         """Call a function when a transaction begins: it raises an error if the file was upgraded."""
         if not self._in_memory:
             self._refuse_upgraded = refuse_upgraded
 
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """A connection on which every statement sees the same commit."""
-        with self.translated():
-            if self._in_memory:
-                with self._turn():
-                    yield self._writer
-                return
-            connection = self._borrow()
-            try:
-                self._refuse_changed()
-                connection.execute("begin")
-                if self._refuse_upgraded is not None:
-                    self._refuse_upgraded(connection)
-                yield connection
-                self._refuse_changed()
-            finally:
-                if connection.in_transaction:
-                    connection.execute("rollback")
-                self._give_back(connection)
+    def reading(self) -> LendingBlock:
+        """A block with a connection on which every statement sees the same commit."""
+        if self._in_memory:
+            return self.alone()
+        return LendingBlock(self._begin_reading, self._end_reading)
 
-    @contextlib.contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """A connection inside a transaction, which is committed at the end, or rolled back after an error."""
-        self.refuse_readonly()
-        with self.translated(), self._turn():
-            connection = self._writer
-            if connection.in_transaction:
-                raise RuntimeError(
-                    "a transaction cannot begin inside another transaction; finish the first one"
-                )
-            try:
-                connection.execute("begin immediate")
-                if self._refuse_upgraded is not None:
-                    self._refuse_upgraded(connection)
-                yield connection
-                connection.execute("commit")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("rollback")
-                raise
+    def writing(self) -> LendingBlock:
+        """A block with a connection inside a transaction.
 
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[apsw.Connection]:
-        """The writing connection without a transaction, for statements that SQLite refuses inside one."""
-        with self.translated(), self._turn():
-            yield self._writer
-
-    @contextlib.contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Reserve the writing connection for this thread."""
+        The transaction is committed at the end, or rolled back after an error.
+        """
         before = self._cancels
-        if not self._lock.acquire(timeout=self._timeout_s):
-            raise still_writing(self.path, "another thread of this process", self._timeout_s)
+        return LendingBlock(partial(self._begin_writing, before), partial(self._end_writing, before))
+
+    def alone(self) -> LendingBlock:
+        """A block with the writing connection, for statements that SQLite refuses inside a transaction."""
+        before = self._cancels
+        return LendingBlock(partial(self._begin_turn, before), partial(self._end_turn, before))
+
+    def _begin_reading(self, loan: Loan) -> apsw.Connection:
         try:
             self._refuse_closed()
-            self.refuse_cancelled(before)  # `cancel` may have been called during the wait
+            connection = self._lender.lend(loan)
+            self._refuse_replaced()
+            self._refuse_changed()
+            connection.execute("begin")
+            self._refuse_other_schema(connection)
+            if self._closed:  # by another thread, perhaps before it could know this connection
+                self._lender.take_back(loan)
+                self._lender.release_free()
+                self._refuse_closed()
+            return connection
+        except apsw.Error as error:
+            self._raise_translated(error, loan.connection)
+            raise
+
+    def _end_reading(self, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
+        with self._ending(loan, error) as connection:
+            _roll_back(connection)
+            if error is None:
+                self._refuse_changed()
+
+    def _begin_turn(self, before: int, loan: Loan) -> apsw.Connection:
+        """Reserve the writing connection for this thread."""
+
+        def refuse() -> None:
+            self._refuse_closed()
+            self.refuse_cancelled(before)
+
+        refuse()
+        with self.translated():
+            connection = self._lender.lend_writer(loan, self._timeout_s, refuse)
+            if connection is None:
+                raise still_writing(self.path, "another thread of this process", self._timeout_s)
+        refuse()  # `close` or `cancel` may have been called during the wait
+        self._refuse_replaced()
+        return connection
+
+    def _end_turn(self, before: int, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
+        with self._ending(loan, error):
+            if isinstance(error, apsw.BusyError):
+                self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
+
+    def _begin_writing(self, before: int, loan: Loan) -> apsw.Connection:
+        self.refuse_readonly()
+        connection = self._begin_turn(before, loan)
+        if loan.is_nested and connection.in_transaction:
+            raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
+        with self.translated(), self._undone(connection, before):
+            connection.execute("begin immediate")
+            self._refuse_other_schema(connection)
+        return connection
+
+    def _refuse_other_schema(self, connection: apsw.Connection) -> None:
+        """Raise an error if the file was upgraded. Called in a transaction, before any other statement."""
+        if self._refuse_upgraded is not None:
+            self._refuse_upgraded(connection)
+            if self._file is not None:
+                self._file.remember_log()
+
+    def _end_writing(
+        self, before: int, loan: Loan, _: object, error: BaseException | None, __: object
+    ) -> None:
+        with self._ending(loan, error) as connection:
+            if error is None:
+                with self._undone(connection, before):
+                    self._refuse_replaced()
+                    connection.execute("commit")
+            else:
+                self._undo(connection, before, error)
+
+    @contextlib.contextmanager
+    def _undone(self, connection: apsw.Connection, before: int) -> Iterator[None]:
+        """Undo the transaction if one of the statements here fails."""
+        try:
             yield
-        except apsw.BusyError:
+        except BaseException as error:
+            self._undo(connection, before, error)
+            raise
+
+    def _undo(self, connection: apsw.Connection, before: int, error: BaseException) -> None:
+        _roll_back(connection)
+        if isinstance(error, apsw.BusyError):
             self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
+
+    @contextlib.contextmanager
+    def _ending(self, loan: Loan, error: BaseException | None) -> Iterator[apsw.Connection]:
+        """Take back what was lent. Translates errors: of the block, and of the statements that end it."""
+        assert loan.connection is not None
+        try:
+            yield loan.connection
+            if isinstance(error, apsw.Error):
+                raise error
+        except apsw.Error as failed:
+            self._raise_translated(failed, loan.connection)
             raise
         finally:
-            self._lock.release()
+            self._lender.take_back(loan)
+            if self._closed:  # `close` could not wait for this thread
+                self._lender.release_free()
 
     def refuse_readonly(self) -> None:
         """Raise `ReadOnly` if this store is for reading only, `ValueError` if it is closed."""
@@ -165,25 +223,34 @@ class Store:
             raise ReadOnly(f"{self.path} is open for reading only; open it without readonly=True", self.path)
 
     @contextlib.contextmanager
-    def translated(self) -> Iterator[None]:
-        """Translate the errors of SQLite that are about the file. All other errors keep their type."""
+    def translated(self, connection: apsw.Connection | None = None) -> Iterator[None]:
+        """Translate the errors of SQLite that are about the file. All other errors keep their type.
+
+        `connection` is the one that the statements use, if it is known.
+        """
         try:
             yield
         except apsw.Error as error:
-            # Only then: a connection that another thread uses must not be asked.
-            is_io = isinstance(error, apsw.IOError)
-            no_room = is_io and any(connection.system_errno in NO_ROOM for connection in self._all)
-            translated = translation(
-                error, self.path, self._timeout_s, no_room=no_room, trusted=self._guard is None
-            )
-            if translated is None:
-                raise  # probably a mistake in docindex: do not tell the user to restore a backup
+            self._raise_translated(error, connection)
+            raise
+
+    def _raise_translated(self, error: apsw.Error, connection: apsw.Connection | None) -> None:
+        if isinstance(error, apsw.ConnectionClosedError):
+            self._refuse_closed()
+        # Only then: a connection that another thread uses must not be asked.
+        asked = self._lender.connections() if connection is None else [connection]
+        no_room = isinstance(error, apsw.IOError) and any(one.system_errno in NO_ROOM for one in asked)
+        translated = translation(
+            error, self.path, self._timeout_s, no_room=no_room, trusted=self._guard is None
+        )
+        if translated is not None:  # else it is probably a mistake in docindex: no reason to restore a backup
             raise translated from error
 
     def shorten_journal(self, db: apsw.Connection) -> None:
         """Move the write-ahead journal into the file, unless somebody is reading from the journal."""
-        db.set_busy_handler(None)  # waiting for readers would block writers
+        self._refuse_replaced()
         try:
+            db.set_busy_handler(None)  # waiting for readers would block writers
             with contextlib.suppress(apsw.BusyError):
                 db.execute("pragma wal_checkpoint(truncate)").fetchall()
         finally:
@@ -202,10 +269,8 @@ class Store:
 
     def cancel(self) -> None:
         """Stop the work of all other threads on this store; they get `Cancelled`."""
-        with self._pool:
-            self._cancels += 1
-            for connection in self._all:
-                connection.interrupt()
+        self._cancels += 1
+        self._lender.interrupt()
 
     def cancels(self) -> int:
         """The number of calls of `cancel` so far. Work of many statements passes it to `refuse_cancelled`."""
@@ -217,54 +282,78 @@ class Store:
             raise Cancelled(CANCELLED, self.path)
 
     def close(self) -> None:
-        """Interrupt the other threads that read, and close all connections. Closing twice does no harm."""
+        """Interrupt the other threads, and close all connections. Closing twice does no harm.
+
+        Waits for other threads for a few seconds. If a thread goes on for longer, its next statement fails.
+        """
         self._closed = True  # first, so that waiting threads stop waiting
-        with self._lock, self._pool:
-            while self._lent:
-                for connection in self._all:
-                    connection.interrupt()
-                self._pool.wait(0.1)
-            # Close the writer last, because the last connection to a file removes the journal.
-            for connection in reversed(self._all):
-                connection.close()
-            self._all.clear()
-            self._idle.clear()
+        self._lender.wait_until_idle(_CLOSE_S)
+        self._lender.release_all()
 
-    def _borrow(self) -> apsw.Connection:
-        with self._pool:
-            self._refuse_closed()
-            connection = self._idle.pop() if self._idle else self._connect(readonly=True)
-            self._lent += 1
-            return connection
-
-    def _give_back(self, connection: apsw.Connection) -> None:
-        with self._pool:
-            self._lent -= 1
-            self._pool.notify_all()
-            if len(self._idle) < _KEPT_IDLE:
-                self._idle.append(connection)
-                return
-            self._all.remove(connection)
-        connection.close()
+    def _release(self, connection: apsw.Connection) -> None:
+        """Close a connection. Closing it twice does no harm."""
+        with contextlib.suppress(apsw.ConnectionClosedError):
+            with contextlib.suppress(apsw.InterruptError):  # `close` rolls back, too
+                _roll_back(connection)
+            if self._file is not None and not connection.readonly("main"):
+                self._file.settle_log(connection)
+            connection.close(True)  # also if somebody keeps a cursor
 
     def _refuse_closed(self) -> None:
         if self._closed:
             raise ValueError(f"the index {self.path} is closed; open it again")
 
+    def _refuse_replaced(self) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.refuse_replaced()
+        except FileReplaced:
+            with contextlib.suppress(Busy), LendingBlock(self._begin_settling, self._end_settling) as writer:
+                self._file.settle_log(writer)
+            raise
+
+    def _begin_settling(self, loan: Loan) -> apsw.Connection:
+        connection = self._lender.lend_writer(loan, 0, lambda: None)
+        if connection is None:
+            raise still_writing(self.path, "another thread of this process", 0)
+        return connection
+
+    def _end_settling(self, loan: Loan, *_: object) -> None:
+        self._lender.take_back(loan)
+
+    @property
+    def _writer(self) -> apsw.Connection:
+        return self._lender.connections()[0]
+
+    def _connect_writer(self) -> apsw.Connection:
+        self._refuse_closed()
+        if self._file is not None:
+            self._file.refuse_replaced()
+        return self._connect(readonly=self.readonly)
+
+    def _connect_reader(self) -> apsw.Connection:
+        self._refuse_replaced()
+        return self._connect(readonly=True)
+
     def _connect(self, *, readonly: bool) -> apsw.Connection:
         connection = self._connect_readonly() if readonly and not self._in_memory else self._made(self.path)
-        connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
-        connection.execute("pragma foreign_keys = on")
-        connection.execute("pragma temp_store = memory")
-        if not readonly:
-            connection.execute(f"pragma page_size = {_PAGE_SIZE}")
-            connection.execute(f"pragma synchronous = {self._durability}")
+        with self.translated(connection):
+            connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+            connection.execute("pragma foreign_keys = on")
+            connection.execute("pragma temp_store = memory")
+            if not readonly:
+                connection.execute(f"pragma page_size = {_PAGE_SIZE}")
+                connection.execute(f"pragma synchronous = {self._durability}")
         return connection
 
     def _connect_readonly(self) -> apsw.Connection:
         connection = self._made(self.path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             connection.execute("select 1 from main.sqlite_schema").fetchall()
+        except apsw.IOError:
+            with self.translated(connection):
+                raise
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # In a folder without write permission SQLite cannot make the files that readers and writers
             # share. If there is no journal, nobody is writing now, and all commits are in the file.
@@ -278,7 +367,6 @@ class Store:
 
     def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
         connection = apsw.Connection(name, flags)
-        self._all.append(connection)  # at once, because `_translation` asks all connections
         connection.set_busy_handler(self._waits())
         # The handler lets Python notice Control-C during a long statement.
         connection.set_progress_handler(lambda: False, _STEPS, id="signals")
@@ -313,3 +401,12 @@ class Store:
                     "open the index again",
                     self.path,
                 )
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    """Roll back the transaction, if there is one. `close` may have done that, without waiting any longer."""
+    try:
+        if connection.in_transaction:
+            connection.execute("rollback")
+    except apsw.ConnectionClosedError:
+        return

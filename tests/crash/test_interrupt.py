@@ -167,7 +167,7 @@ def test_a_check_stopped_at_any_step_raises_cancelled_and_reports_no_damage(tmp_
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         assert index.check() == []
-        (reader,) = index._store._idle
+        (reader,) = index._store._lender.connections()[1:]
         reader.set_progress_handler(count := StopAt(), 1)
         index.check()
         for step in range(1, count.steps + 1, max(1, count.steps // STEPS)):

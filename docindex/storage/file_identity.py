@@ -1,0 +1,91 @@
+"""Notice that an open file was replaced, moved or removed, and keep its log away from the file that came.
+
+SQLite opens a file by its name, then writes to it by its handle, whatever has happened to the name since. Its
+write-ahead log, though, stays beside the *name*: the next program that opens the name would take the log for
+that of the new file, and destroy it. Takes paths, and compares device and inode. Must never write to a file
+that replaced ours.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from docindex.errors import FileReplaced
+
+
+class FileIdentity(NamedTuple):
+    """What a file keeps when it gets another name."""
+
+    device: int
+    inode: int
+
+
+def identity_of(path: str) -> FileIdentity | None:
+    """The identity of the file that has this name now; None if no file has it.
+
+    >>> identity_of("/no such folder/index") is None
+    True
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116 - for each transaction; a Path takes twice as long
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return FileIdentity(status.st_dev, status.st_ino)
+
+
+class OpenedFile:
+    """The file that a store has opened under a name."""
+
+    def __init__(self, path: str, before: FileIdentity | None) -> None:
+        """Takes the path of a file that was just opened, and the identity that it had before that."""
+        self._path = path
+        # SQLite follows symbolic links once, when it opens a file. The log is beside the real file.
+        self._real = os.path.realpath(path)
+        self._identity = identity_of(path)
+        self._log: dict[str, FileIdentity] = {}
+        self._found: FileReplaced | None = None
+        if before not in (None, self._identity):
+            raise self._replaced()
+
+    def refuse_replaced(self) -> None:
+        """`FileReplaced` if the name does not lead to the file that was opened, now or at an earlier call."""
+        if self._found is not None or identity_of(self._path) != self._identity:
+            raise self._replaced()
+
+    def remember_log(self) -> None:
+        """Note which files are the log. The caller has read: nobody removes a log that is in use."""
+        if not self._log:
+            found = {name: identity_of(name) for name in (self._real + "-wal", self._real + "-shm")}
+            self._log = {name: identity for name, identity in found.items() if identity is not None}
+
+    def settle_log(self, db: apsw.Connection) -> None:
+        """Remove our log from beside a name that no longer leads to our file.
+
+        First moves the commits in the log to the file that they belong to, wherever that is now: `db`, which
+        writes, still has it open. Does nothing if the name leads to our file, or if the log was moved too.
+        """
+        if identity_of(self._real) == self._identity or not self._is_log_there():
+            return
+        # If somebody is reading from the log, it must stay: it may be all there is of the latest commits.
+        with contextlib.suppress(apsw.BusyError, apsw.LockedError, apsw.InterruptError):
+            ((busy, _, _),) = db.execute("pragma wal_checkpoint(truncate)")
+            for name, identity in self._log.items():
+                if not busy and identity_of(name) == identity:
+                    Path(name).unlink()
+
+    def _is_log_there(self) -> bool:
+        return any(identity_of(name) == identity for name, identity in self._log.items())
+
+    def _replaced(self) -> FileReplaced:
+        if self._found is None:
+            there = identity_of(self._path) is not None
+            what = "was replaced by another file" if there else "was removed, or it was moved"
+            self._found = FileReplaced(
+                f"{self._path} {what} while the index was open; nothing was written after that: "
+                f"close the index, {'then' if there else 'put the file back, then'} open it again",
+                self._path,
+            )
+        return FileReplaced(str(self._found), self._path)
