@@ -22,6 +22,11 @@ wait, except in memory, where all threads share one connection. Writers wait for
 `timeout_s` seconds, and then get `Busy`. `Index.cancel` stops the work of all other threads: they get
 `Cancelled`, and committed work stays. After a fork, the child process must open the index again.
 
+Close an index before you replace, move or remove its file. If you do not, every later call raises
+`FileReplaced`, and nothing is written to the new file. Never remove the files that end in ``-wal`` and
+``-shm`` while the index is open: this process would keep what it commits, but other processes could lose
+what they commit.
+
 Questions
 =========
 A question is about a document, given by its key, or about any other text. Where a value could be either, wrap

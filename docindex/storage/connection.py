@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,23 @@ class Transactions(Protocol):
         """Raise an error if `cancel` was called since `cancels` returned `before`."""
 
 
+_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+def _refuse_foreign_log(path: str) -> None:
+    """`FileReplaced` if the log beside a file is that of an open store, which had opened another file there.
+
+    SQLite would apply that log to the new file.
+    """
+    real = os.path.realpath(path)
+    if any(store.left_log_at(real) for store in tuple(_stores)):
+        raise FileReplaced(
+            f"{path} was replaced while an index of this process was open there, and is in use: "
+            "close that index, then open the new file",
+            path,
+        )
+
+
 class Store:
     """The connections of one process to one file.
 
@@ -85,10 +103,13 @@ class Store:
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
         connect_writer = None if self._in_memory else self._connect_writer
         self._lender = Lender(self._connect_reader, connect_writer, self._release)
+        if not self._in_memory:
+            _refuse_foreign_log(path)
         with self.translated():
             before = None if self._in_memory else identity_of(path)
             self._lender.keep_writer(self._connect(readonly=readonly))
             self._file = None if self._in_memory else OpenedFile(path, before)
+        _stores.add(self)
 
     def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], None]) -> None:
         """Call a function when a transaction begins: it raises an error if the file was upgraded."""
@@ -312,6 +333,14 @@ class Store:
             with contextlib.suppress(Busy), LendingBlock(self._begin_settling, self._end_settling) as writer:
                 self._file.settle_log(writer)
             raise
+
+    def left_log_at(self, real: str) -> bool:
+        """Whether our log is beside a file that is not ours. Takes it away if nobody uses this store."""
+        if self._closed or self._file is None or not self._file.left_log_at(real):
+            return False
+        with contextlib.suppress(FileReplaced):
+            self._refuse_replaced()
+        return self._file.left_log_at(real)
 
     def _begin_settling(self, loan: Loan) -> apsw.Connection:
         connection = self._lender.lend_writer(loan, 0, lambda: None)

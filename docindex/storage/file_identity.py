@@ -67,7 +67,7 @@ class OpenedFile:
         First moves the commits in the log to the file that they belong to, wherever that is now: `db`, which
         writes, still has it open. Does nothing if the name leads to our file, or if the log was moved too.
         """
-        if identity_of(self._real) == self._identity or not self._is_log_there():
+        if not self.left_log_at(self._real):
             return
         # If somebody is reading from the log, it must stay: it may be all there is of the latest commits.
         with contextlib.suppress(apsw.BusyError, apsw.LockedError, apsw.InterruptError):
@@ -76,8 +76,13 @@ class OpenedFile:
                 if not busy and identity_of(name) == identity:
                     Path(name).unlink()
 
-    def _is_log_there(self) -> bool:
-        return any(identity_of(name) == identity for name, identity in self._log.items())
+    def left_log_at(self, real: str) -> bool:
+        """Whether our log is beside a real path that no longer leads to our file."""
+        return (
+            real == self._real
+            and identity_of(real) != self._identity
+            and any(identity_of(name) == identity for name, identity in self._log.items())
+        )
 
     def _replaced(self) -> FileReplaced:
         if self._found is None:

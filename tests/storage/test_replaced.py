@@ -224,6 +224,33 @@ def test_a_log_that_another_program_needs_is_not_removed(place):
     assert holds(place) == {f"new{number}" for number in range(30)}
 
 
+@pytest.mark.parametrize("way", [*REPLACED, removed])
+def test_a_replacement_can_be_opened_while_the_index_before_it_is_still_open(place, way):
+    with docindex.open(place) as before:
+        before.add("fresh", text_of(500))
+        way(place)
+        with docindex.open(place) as index:
+            assert index.check() == []
+            index.add("in the new file", text_of(1))
+            with pytest.raises(docindex.FileReplaced):
+                before.add("another", text_of(2))
+            before.close()
+            index.add("later", text_of(3))
+    new = set() if way is removed else {f"new{number}" for number in range(30)}
+    assert holds(place) == {"in the new file", "later"} | new
+
+
+def test_a_replacement_is_not_opened_while_a_question_reads_the_log_of_the_file_before_it(place):
+    with docindex.open(place) as before:
+        before.add("fresh", text_of(500))
+        with before._store.reading() as db:
+            db.execute("select count(*) from document").fetchall()
+            moved_over(place)
+            with pytest.raises(docindex.FileReplaced, match="close that index"):
+                docindex.open(place)
+        assert holds(place) == {f"new{number}" for number in range(30)}
+
+
 def test_the_command_says_that_the_file_was_replaced(place, capsys, monkeypatch, tmp_path):
     (tmp_path / "texts").mkdir()
     for number in range(3):
