@@ -7,6 +7,7 @@ never know a table.
 
 import contextlib
 import errno
+import itertools
 import os
 import time
 import weakref
@@ -98,6 +99,7 @@ class Store:
         self._timeout_s = timeout_s
         self._in_memory = path == MEMORY
         self._cancels = 0
+        self._numbers = itertools.count(1)  # gives each number to one thread only
         self._closed = False
         self._unchanged: os.stat_result | None = None
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
@@ -290,7 +292,7 @@ class Store:
 
     def cancel(self) -> None:
         """Stop the work of all other threads on this store; they get `Cancelled`."""
-        self._cancels += 1
+        self._cancels = next(self._numbers)
         self._lender.interrupt()
 
     def cancels(self) -> int:
@@ -309,16 +311,19 @@ class Store:
         """
         self._closed = True  # first, so that waiting threads stop waiting
         self._lender.wait_until_idle(_CLOSE_S)
-        self._lender.release_all()
+        with self.translated():
+            self._lender.release_all()
 
     def _release(self, connection: apsw.Connection) -> None:
         """Close a connection. Closing it twice does no harm."""
         with contextlib.suppress(apsw.ConnectionClosedError):
             with contextlib.suppress(apsw.InterruptError):  # `close` rolls back, too
                 _roll_back(connection)
-            if self._file is not None and not connection.readonly("main"):
-                self._file.settle_log(connection)
-            connection.close(True)  # also if somebody keeps a cursor
+            try:
+                if self._file is not None and not connection.readonly("main"):
+                    self._file.settle_log(connection)
+            finally:
+                connection.close(True)  # also if somebody keeps a cursor
 
     def _refuse_closed(self) -> None:
         if self._closed:
@@ -353,6 +358,7 @@ class Store:
 
     @property
     def _writer(self) -> apsw.Connection:
+        # Only for tests: it may be in use, and may be replaced by another.
         return self._lender.connections()[0]
 
     def _connect_writer(self) -> apsw.Connection:
