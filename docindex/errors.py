@@ -90,7 +90,11 @@ class FileReplaced(FileError):
 
 
 class Busy(FileError):
-    """Another process or thread was writing and did not finish in time, or changed the file unexpectedly."""
+    """Others used the file for too long, or one changed it unexpectedly. The call changed nothing.
+
+    Another process or thread was writing and did not finish in time; or somebody was reading for so long that
+    the file's write-ahead log has no room for more changes. The message names who it was.
+    """
 
 
 class ReadOnly(FileError):

@@ -38,8 +38,8 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
 
     An index keeps the recipe with which it was made; a different `recipe` raises `RecipeMismatch`. With
     ``durability="normal"`` a commit does not wait for the disk: it survives a crash of the program, but
-    perhaps not a power failure. If another process is writing to the file, a change waits up to `timeout_s`
-    seconds, then raises `Busy`.
+    perhaps not a power failure. If another process is writing to the file, or reads for so long that the
+    write-ahead log is full, a change waits up to `timeout_s` seconds, then raises `Busy`.
 
     Use ``trusted=False`` for a file that somebody else made. Then the triggers, views and functions in it are
     never run, values and statements have limits, and docindex's tables are checked first, which takes as long

@@ -60,7 +60,8 @@ INSIDE = {
         {"workers"},
     ],
     "storage": [
-        {"values", "key_ranges", "user_sql", "sqlite_errors", "file_identity", "lending"},
+        {"values", "key_ranges", "user_sql", "lock_holders", "file_identity", "lending"},
+        {"sqlite_errors", "write_ahead_log"},
         {"connection"},
         {"rows"},
         {"tables"},

@@ -22,6 +22,13 @@ wait, except in memory, where all threads share one connection. Writers wait for
 `timeout_s` seconds, and then get `Busy`. `Index.cancel` stops the work of all other threads: they get
 `Cancelled`, and committed work stays. After a fork, the child process must open the index again.
 
+Changes go to a log first, a second file whose name ends in ``-wal``, and from there into the index. The log
+cannot start again from its beginning while somebody reads in it, so a single question that takes minutes lets
+it grow. When it has 64 MB, changes wait up to a second for questions to end, and the logger ``"docindex"``
+warns of those that do not. When the log would grow beyond 128 MB, changes wait `timeout_s` seconds, then
+raise `Busy`, which names the reader. So end your read transactions, also those of your own connections. (A
+connection of your own that writes to the file is not stopped by this limit.)
+
 Close an index before you replace, move or remove its file. If you do not, every later call raises
 `FileReplaced`, and nothing is written to the new file. Never remove the files that end in ``-wal`` and
 ``-shm`` while the index is open: this process would keep what it commits, but other processes could lose

@@ -14,8 +14,10 @@ from docindex.storage.content_writer import Incoming
 
 def write_documents(
     db: Connection, documents: Sequence[Incoming], recipe: Recipe, *, store_text: bool
-) -> None:
+) -> int:
     """Store documents within the caller's transaction, and add their fingerprints to the inverted index.
+
+    Returns how many postings should still be merged, in further transactions.
 
     If a key occurs several times, its last document is stored. Texts that are new to the index are sketched
     here, unless their sketches are given.
@@ -27,6 +29,6 @@ def write_documents(
         if document.hash not in known and document.hash not in sketched:
             (document.sketches,) = sketch_batches([document.text], recipe)
             sketched.add(document.hash)
-    segment_writer.add_postings(
+    return segment_writer.add_postings(
         db, content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
     )

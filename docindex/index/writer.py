@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from docindex.errors import Busy
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.items import Item, checked_key, checked_list, from_line, incoming, to_line
@@ -23,7 +24,7 @@ from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.workers import ENOUGH_FOR_WORKERS, SketchedBatch, SketchWorkers, default_workers
-from docindex.storage import check, content_writer, contents, maintenance, postings, user_sql
+from docindex.storage import check, content_writer, contents, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import MEMORY, Connection, Store
 from docindex.storage.content_writer import Incoming
 from docindex.storage.contents import Document
@@ -41,6 +42,8 @@ _COMMITTED_DOCUMENTS = 10_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
 _KEYS_AT_A_TIME = 1000
+# A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
+_LOG_BYTES_A_CHARACTER = 2
 
 
 class Index(IndexReader):
@@ -221,15 +224,15 @@ class Index(IndexReader):
         """Merge all segments, delete what removed documents left behind, and return unused disk space.
 
         Makes searches faster. Works in short commits and can be stopped at any time; the next call continues.
+        In a file of more than 64 MB, pages that are partly full stay so; SQLite's `vacuum` fills them.
         """
         before = self._store.cancels()
         unfinished = True
         while unfinished:
-            with self._store.writing() as db:
+            with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
                 unfinished = maintenance.merge_some(db)
             self._store.refuse_cancelled(before)
-        with self._store.alone() as db:
-            maintenance.shrink(self._store, db)
+        maintenance.shrink(self._store)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the index as it is now into a new file. Others can read and write during the copy."""
@@ -314,8 +317,15 @@ class Index(IndexReader):
     def _commit(self, group: list[Incoming], store_text: bool) -> None:
         if not group:
             return
-        with self._store.writing() as db:
-            write_documents(db, group, self.recipe, store_text=store_text)
+        log_bytes = _LOG_BYTES_A_CHARACTER * sum(len(document.text) for document in group)
+        with self._store.writing(log_bytes=log_bytes) as db:
+            unmerged = write_documents(db, group, self.recipe, store_text=store_text)
+        # The documents are stored. If somebody reads for too long now, a later commit merges instead.
+        with contextlib.suppress(Busy):
+            while unmerged:
+                with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
+                    segment_writer.merge(db, min(unmerged, segment_writer.MERGED_AT_A_TIME))
+                unmerged = max(0, unmerged - segment_writer.MERGED_AT_A_TIME)
 
 
 class _Batch:

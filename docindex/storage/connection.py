@@ -19,9 +19,11 @@ from typing import Literal, Protocol, TypeVar
 import apsw
 
 from docindex.errors import Busy, Cancelled, FileReplaced, ReadOnly
+from docindex.storage import write_ahead_log
 from docindex.storage.file_identity import OpenedFile, identity_of
 from docindex.storage.lending import Lender, LendingBlock, Loan
 from docindex.storage.sqlite_errors import CANCELLED, still_writing, translation
+from docindex.storage.write_ahead_log import WriteAheadLog
 
 Connection = apsw.Connection
 Durability = Literal["full", "normal"]
@@ -98,6 +100,7 @@ class Store:
         self._durability = durability
         self._timeout_s = timeout_s
         self._in_memory = path == MEMORY
+        self._log = WriteAheadLog(path)
         self._cancels = 0
         self._numbers = itertools.count(1)  # gives each number to one thread only
         self._closed = False
@@ -124,18 +127,25 @@ class Store:
             return self.alone()
         return LendingBlock(self._begin_reading, self._end_reading)
 
-    def writing(self) -> LendingBlock:
+    def writing(self, *, log_bytes: int = 0) -> LendingBlock:
         """A block with a connection inside a transaction.
 
-        The transaction is committed at the end, or rolled back after an error.
+        The transaction is committed at the end, or rolled back after an error. `log_bytes` says about how
+        much the transaction will write, if that is more than some megabytes. Raises `Busy` if the write-ahead
+        log has no room for it, because somebody reads for too long.
         """
         before = self._cancels
-        return LendingBlock(partial(self._begin_writing, before), partial(self._end_writing, before))
+        return LendingBlock(
+            partial(self._begin_writing, before, log_bytes), partial(self._end_writing, before)
+        )
 
-    def alone(self) -> LendingBlock:
-        """A block with the writing connection, for statements that SQLite refuses inside a transaction."""
+    def alone(self, *, log_bytes: int = 0) -> LendingBlock:
+        """A block with the writing connection, for statements that SQLite refuses inside a transaction.
+
+        `log_bytes` says about how much the statements will write.
+        """
         before = self._cancels
-        return LendingBlock(partial(self._begin_turn, before), partial(self._end_turn, before))
+        return LendingBlock(partial(self._begin_alone, before, log_bytes), partial(self._end_turn, before))
 
     def _begin_reading(self, loan: Loan) -> apsw.Connection:
         try:
@@ -143,6 +153,7 @@ class Store:
             connection = self._lender.lend(loan)
             self._refuse_replaced()
             self._refuse_changed()
+            self._log.question_begins(connection)
             connection.execute("begin")
             self._refuse_other_schema(connection)
             if self._closed:  # by another thread, perhaps before it could know this connection
@@ -157,6 +168,7 @@ class Store:
     def _end_reading(self, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
         with self._ending(loan, error) as connection:
             _roll_back(connection)
+            self._log.question_ends(connection)
             if error is None:
                 self._refuse_changed()
 
@@ -181,15 +193,43 @@ class Store:
             if isinstance(error, apsw.BusyError):
                 self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
 
-    def _begin_writing(self, before: int, loan: Loan) -> apsw.Connection:
+    def _begin_alone(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
+        deadline = time.monotonic() + self._timeout_s
+        connection = self._begin_turn(before, loan)
+        if log_bytes and not self._log.has_room(connection, log_bytes):
+            with self.translated(), self._room(connection, log_bytes, deadline):
+                pass
+        return connection
+
+    def _begin_writing(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
         self.refuse_readonly()
+        deadline = time.monotonic() + self._timeout_s
         connection = self._begin_turn(before, loan)
         if loan.is_nested and connection.in_transaction:
             raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
         with self.translated(), self._undone(connection, before):
-            connection.execute("begin immediate")
+            if self._in_memory or self._log.has_room(connection, log_bytes):
+                connection.execute("begin immediate")
+            else:
+                with self._room(connection, log_bytes, deadline):
+                    connection.execute("begin immediate")
             self._refuse_other_schema(connection)
         return connection
+
+    @contextlib.contextmanager
+    def _room(self, connection: apsw.Connection, log_bytes: int, deadline: float) -> Iterator[None]:
+        """Make room in the write-ahead log. All waits for readers and writers in here end at the deadline."""
+        before, waits = self._cancels, self._waits(deadline)
+        connection.set_busy_handler(waits)
+        try:
+            refusal = self._log.make_room(connection, log_bytes, waits)
+            self._refuse_closed()
+            self.refuse_cancelled(before)  # `cancel` ends the wait for readers
+            if refusal is not None:
+                raise refusal
+            yield
+        finally:
+            connection.set_busy_handler(self._waits())
 
     def _refuse_other_schema(self, connection: apsw.Connection) -> None:
         """Raise an error if the file was upgraded. Called in a transaction, before any other statement."""
@@ -380,6 +420,7 @@ class Store:
             if not readonly:
                 connection.execute(f"pragma page_size = {_PAGE_SIZE}")
                 connection.execute(f"pragma synchronous = {self._durability}")
+                connection.execute(f"pragma journal_size_limit = {write_ahead_log.BOUND}")
         return connection
 
     def _connect_readonly(self) -> apsw.Connection:
@@ -409,13 +450,16 @@ class Store:
             self._guard(connection)
         return connection
 
-    def _waits(self) -> Callable[[int], bool]:
-        """A busy handler: SQLite calls it repeatedly to ask whether to keep waiting for a lock."""
-        deadline, before = 0.0, 0
+    def _waits(self, until: float | None = None) -> Callable[[int], bool]:
+        """A busy handler: SQLite calls it repeatedly to ask whether to keep waiting for a lock.
+
+        Each wait may take the time-out, or all waits together last until a deadline.
+        """
+        deadline, before = until or 0.0, self._cancels
 
         def keep_waiting(tries: int) -> bool:
             nonlocal deadline, before
-            if tries == 0:
+            if tries == 0 and until is None:
                 deadline, before = time.monotonic() + self._timeout_s, self._cancels
             if self._closed or self._cancels != before or time.monotonic() >= deadline:
                 return False

@@ -68,6 +68,7 @@ class LendingBlock:
     """A `with` block that borrows a connection.
 
     Calls ``enter(loan)``, which returns the connection, and ``leave(loan, kind, error, trace)`` at the end.
+    Only a `with` statement can use it: `ExitStack.enter_context` does not ask an object for its `__exit__`.
     """
 
     __slots__ = ("_enter", "_leave", "_loan")

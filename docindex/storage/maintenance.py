@@ -13,13 +13,11 @@ import apsw
 from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
-from docindex.storage import segment_writer
+from docindex.storage import segment_writer, write_ahead_log
 from docindex.storage.connection import NO_ROOM, Store
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import all_segments
 
-# How many postings one commit of `optimize` merges. It takes half a second: a crash loses at most that work.
-_MERGED_AT_A_TIME = 4_000_000
 _PAGES_AT_A_TIME = 1000
 
 
@@ -55,23 +53,47 @@ class Stats:
     expected_density: float
     """The density for random text: 2 / (window + 1)."""
     bytes: dict[str, int]
-    """The size of each table including its SQL indexes, by name; unused space is under "free"."""
+    """The size of each table including its SQL indexes, by name; unused space is under "free".
+
+    SQLite's own list of pages is under "page map".
+    """
     file_bytes: int
     """The size of the file."""
 
 
 def merge_some(db: apsw.Connection) -> bool:
     """Merge a bounded number of postings towards one segment. Returns False if nothing is left to merge."""
-    return segment_writer.merge(db, _MERGED_AT_A_TIME, everything=True)
+    return segment_writer.merge(db, segment_writer.MERGED_AT_A_TIME, everything=True)
 
 
-def shrink(store: Store, db: apsw.Connection) -> None:
-    """Return free pages to the file system. While it runs, it needs disk space for a copy of the file."""
-    if db.pragma("freelist_count"):
-        db.execute("pragma temp_store = file")  # the copy may not fit in memory
-        db.execute("vacuum")
-        db.execute("pragma temp_store = memory")
-    store.shorten_journal(db)
+def shrink(store: Store) -> None:
+    """Return free pages to the file system.
+
+    Rewrites a small file, which also fills its pages. In a large file, moves pages from the end of the file
+    to free places, some in each commit: `vacuum` would write the whole file to the write-ahead log at once.
+    (The file is 12 to 22% larger than after `vacuum`, if a third to two thirds of the texts were removed.)
+    """
+    before = store.cancels()
+    with store.alone() as db:
+        page_size, free = db.pragma("page_size"), db.pragma("freelist_count")
+        used = page_size * (db.pragma("page_count") - free)
+    if free and used <= write_ahead_log.BOUND:
+        with store.alone(log_bytes=used) as db:
+            db.execute("vacuum")
+        free = 0
+    # Each page that is moved changes a page that refers to it.
+    log_bytes = write_ahead_log.BOUND // 4
+    pages = max(1, log_bytes // page_size // 2)
+    while free:
+        with store.writing(log_bytes=log_bytes) as db:
+            rows(db, f"pragma incremental_vacuum({pages})")
+            left = db.pragma("freelist_count")
+        if left >= free:  # another program made the file, in a mode in which SQLite does not move pages
+            break
+        free = left
+        store.refuse_cancelled(before)
+    with store.alone() as db:
+        store.shorten_journal(db)
 
 
 def backup(store: Store, path: str) -> None:
@@ -133,6 +155,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     page_size = db.pragma("page_size")
     pages = db.pragma("page_count")
     sizes["free"] = page_size * db.pragma("freelist_count")
+    sizes["page map"] = page_size * pages - sum(sizes.values())
     segments = all_segments(db)
     return Stats(
         documents=documents,

@@ -47,6 +47,11 @@ _LEAST = 4096
 _MERGED_PER_POSTING = 12
 _MERGED_AT_LEAST = 1 << 15
 
+# How many postings one commit merges at most. It takes half a second: a crash loses at most that work.
+MERGED_AT_A_TIME = 4_000_000
+MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
+"""About how much such a commit writes to the log: a posting takes six bytes or so."""
+
 _NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
     f"insert into main.segment ({', '.join(_NEW_COLUMNS)}) values ({', '.join('?' * len(_NEW_COLUMNS))})"
@@ -54,8 +59,11 @@ _INSERT_SEGMENT = (
 _INSERT_BLOCK = "insert into main.posting (id, keys) values (?, ?)"
 
 
-def add_postings(db: apsw.Connection, postings: NewPostings) -> None:
-    """Store postings as a new segment, then merge some older postings. Overwrites the given hashes."""
+def add_postings(db: apsw.Connection, postings: NewPostings) -> int:
+    """Store postings as a new segment, then merge some older postings. Overwrites the given hashes.
+
+    Returns how many more postings should be merged, in further transactions.
+    """
     size = len(postings.hashes)
     if size:
         first, last = int(postings.contents[0]), int(postings.contents[-1])
@@ -69,7 +77,9 @@ def add_postings(db: apsw.Connection, postings: NewPostings) -> None:
         keys.sort()
         repeats = int(np.count_nonzero(keys[1:] == keys[:-1]))
         _write(db, _create(db, first, last, POSTING_HASH_BITS, size - repeats, moved=None), keys)
-    merge(db, max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size))
+    budget = max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size)
+    merge(db, min(budget, MERGED_AT_A_TIME))
+    return max(0, budget - MERGED_AT_A_TIME)
 
 
 def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool:

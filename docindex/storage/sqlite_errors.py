@@ -4,8 +4,6 @@ Damage is only what SQLite calls damage: corruption, and I/O errors. Must never 
 nothing about the file: it may be a mistake of docindex.
 """
 
-import contextlib
-import os
 from pathlib import Path
 
 import apsw
@@ -21,6 +19,7 @@ from docindex.errors import (
     Refused,
     UnreadableFile,
 )
+from docindex.storage.lock_holders import WRITER, lock_holders, process_name
 
 CANCELLED = "the work was cancelled; committed work stays"
 
@@ -109,22 +108,5 @@ def _disk_full(path: str) -> DiskFull:
 
 def _writer_of(path: str) -> str:
     """The process that is writing, if the operating system says which (Linux does)."""
-    # In write-ahead mode a writer locks byte 120 of the shared-memory file. We read the system's list of
-    # locks, because fcntl needs a handle of that file, and closing the handle would drop our own locks.
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        inode = Path(os.path.realpath(path) + "-shm").stat().st_ino
-        for line in Path("/proc/locks").read_text().splitlines():
-            fields = line.split()
-            if (
-                "WRITE" in fields
-                and fields[5].endswith(f":{inode}")
-                and int(fields[6]) <= 120 <= int(fields[7])
-            ):
-                pid = int(fields[4])
-                if pid == os.getpid():
-                    return f"process {pid} (this process, through another Index object)"
-                command = (
-                    Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-                )
-                return f"process {pid} ({command.strip()[:60]})"
-    return "another process"
+    holders = lock_holders(path, "WRITE", WRITER)
+    return process_name(min(holders).process) if holders else "another process"

@@ -50,8 +50,17 @@ _ALLOWED = {
     *(apsw.SQLITE_CREATE_TABLE, apsw.SQLITE_CREATE_INDEX, apsw.SQLITE_REINDEX),
 }
 _PRAGMAS = {
-    *("application_id", "user_version", "journal_mode", "cache_size", "foreign_keys", "foreign_key_check"),
-    *("freelist_count", "integrity_check", "page_count", "page_size", "synchronous"),
+    *(
+        "application_id",
+        "user_version",
+        "auto_vacuum",
+        "incremental_vacuum",
+        "journal_mode",
+        "cache_size",
+        "foreign_keys",
+        "foreign_key_check",
+    ),
+    *("freelist_count", "integrity_check", "journal_size_limit", "page_count", "page_size", "synchronous"),
     *("temp_store", "wal_checkpoint"),
 }
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import docindex
 from docindex.index import writer as facade
 from docindex.reading import slicing
-from docindex.storage import batch_rows, maintenance, segment_writer
+from docindex.storage import batch_rows, segment_writer
 
 COMMIT = 4_000
 """How many characters of text a commit of `add_many` has in these tests."""
@@ -43,7 +43,7 @@ def shrink(setattr=setattr):  # noqa: A002 - a test passes monkeypatch's, which 
     for name, value in (("_LEAST", 32), ("_BLOCK", 16), ("_MERGED_AT_LEAST", 64), ("_MERGED_PER_POSTING", 1)):
         assert hasattr(segment_writer, name)
         setattr(segment_writer, name, value)
-    setattr(maintenance, "_MERGED_AT_A_TIME", 500)
+    setattr(segment_writer, "MERGED_AT_A_TIME", 500)
 
 
 def after(state, call, upto=None):

@@ -778,6 +778,7 @@ def test_stats_add_up(made):
         assert stats.density == stats.fingerprints / places
         assert stats.expected_density == pytest.approx(2 / (Recipe().window + 1))
         assert sum(stats.bytes.values()) == stats.file_bytes
+        assert stats.bytes["page map"] == 8192
         index.remove("ada")
         index.remove("copy")
         index.add("a third", prose(random.Random(2), 90))

@@ -9,7 +9,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from tests.storage.texts import prose
-from tests.stress import program
+from tests.stress import log_growth, program
 
 
 def test_readers_and_writers_in_many_processes_see_only_whole_commits(tmp_path):
@@ -92,3 +92,10 @@ def test_closing_an_index_in_one_thread_does_no_harm_to_the_others(tmp_path):
             assert isinstance(error, docindex.Cancelled) or "is closed" in str(error), repr(error)
     with docindex.open(tmp_path / "index") as index:
         assert index.check() == []
+
+
+def test_the_write_ahead_log_stays_within_twice_its_bound_under_readers_and_writers(tmp_path):
+    counts, share = log_growth.run(tmp_path, 3.0, bound=8 << 20, long=False)
+    assert share < 2
+    assert counts["commit"] > 5
+    assert counts["searches"] > 5

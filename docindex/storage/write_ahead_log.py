@@ -1,0 +1,175 @@
+"""Bound the size of a file's write-ahead log: restart the log when it is long, and name who prevents that.
+
+SQLite appends each commit to the log. It starts again at the beginning of the log when all of it was copied
+into the file and nobody reads from it. If readers overlap, that moment never comes, and the log grows without
+end. So a writer that finds a long log asks SQLite for a checkpoint that waits for the readers. Readers that
+begin during the wait read from the file, and prevent nothing. Must never wait longer than the caller allows,
+and never inside a transaction.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from docindex.errors import Busy
+from docindex.storage.lock_holders import Holder, blocking_readers, process_name
+
+BOUND = 64 << 20
+"""A writer restarts a log of this many bytes, and refuses to let it grow to twice as many.
+
+SQLite itself copies the log into the file about every 8 MB, which is enough if readers do not overlap. A
+restart makes a writer wait for as long as one or two searches take. With 64 MB, two writers among six
+searching threads commit as often as without a bound. A commit of `add_many` also has to fit: 32 million
+characters of random words write 52 MB.
+"""
+
+_FRAME_HEADER = 24  # bytes of the log before each page
+# A transaction is expected to write this share of the bound if the caller does not say how much it writes.
+_SHARE_OF_TRANSACTION = 1 / 16
+# If the log could not be restarted, the next attempt is when it has grown by this share of the bound. So a
+# long reader makes at most four commits of each process wait.
+_SHARE_BETWEEN_ATTEMPTS = 1 / 4
+# How long one attempt waits for readers: longer than most questions take. It locks out other writers of the
+# file, also those of the host, which often give up after five seconds.
+_ATTEMPT_S = 1.0
+# Pauses between attempts: long enough for other writers, which look again after 0.1 s, to have their turn.
+_TRIES_IN_PAUSE = 20
+
+_log = logging.getLogger("docindex")
+
+KeepWaiting = Callable[[int], bool]
+"""A busy handler of SQLite: it waits for a moment, and returns whether to try again."""
+
+
+class WriteAheadLog:
+    """The log of one file, as the writer of a `Store` sees it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._frame = 0
+        self._again = 0.0
+        self._named: set[object] = set()
+        # When each question of this store began, by connection.
+        self._open: dict[apsw.Connection, float] = {}
+
+    def question_begins(self, connection: apsw.Connection) -> None:
+        """Note that a connection reads from now on, so that a message can tell for how long."""
+        self._open[connection] = time.monotonic()
+
+    def question_ends(self, connection: apsw.Connection) -> None:
+        """Note that a connection no longer reads."""
+        self._open.pop(connection, None)
+
+    def has_room(self, db: apsw.Connection, expected: int) -> bool:
+        """Whether a transaction that writes about `expected` bytes can begin at once."""
+        size = self._size(db)
+        if size < BOUND:
+            self._again = 0.0
+            return expected <= BOUND or not _is_full(size, expected)
+        return size < self._again and not _is_full(size, expected)
+
+    def make_room(self, db: apsw.Connection, expected: int, keep_waiting: KeepWaiting) -> Busy | None:
+        """Restart the log. Returns an error if that failed, and the log has no room for the transaction.
+
+        `db` has `keep_waiting` as its handler.
+        """
+        size = self._size(db)
+        full = _is_full(size, expected)
+        began, readers = time.monotonic(), blocking_readers(self._path)
+        if _restarted(db, keep_waiting, keep_trying=full):
+            self._again = 0.0
+            self._named.clear()
+            return None
+        self._again = size + BOUND * _SHARE_BETWEEN_ATTEMPTS
+        readers &= blocking_readers(self._path)
+        if full:
+            return Busy(self._refusal(size, began, readers), self._path)
+        self._warn(size, began, readers)
+        return None
+
+    def _size(self, db: apsw.Connection) -> int:
+        """The bytes of the log that hold commits. (The file may be longer.)"""
+        # 0.4 microseconds. It includes the commits of other processes, unlike the hook of the connection.
+        frames, _ = db.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
+        if frames <= 0:  # -1 in a file without write-ahead log
+            return 0
+        if not self._frame:
+            self._frame = db.pragma("page_size") + _FRAME_HEADER
+        return frames * self._frame
+
+    def _refusal(self, size: int, began: float, readers: set[Holder]) -> str:
+        names = [name for _, name in self._long_readers(began, readers)]
+        waited_s = time.monotonic() - began
+        return (
+            f"{self._path} was not changed: its write-ahead log has {_megabytes(size)}, and can only be "
+            f"emptied when nobody reads from it. Still reading after {waited_s:.1f} s: {_listed(names)}. "
+            "End long questions, or try again later"
+        )
+
+    def _warn(self, size: int, began: float, readers: set[Holder]) -> None:
+        """Log a warning that names the readers that have not been named since the log was last restarted."""
+        found = dict(self._long_readers(began, readers))
+        new = [name for reader, name in found.items() if reader not in self._named]
+        self._named.update(found)
+        if new:
+            _log.warning(
+                "The write-ahead log of %s has %s, and can only be emptied when nobody reads from it. "
+                "Still reading: %s. When the log has %s, changes are refused with Busy.",
+                *(self._path, _megabytes(size), _listed(new), _megabytes(2 * BOUND)),
+            )
+
+    def _long_readers(self, began: float, readers: set[Holder]) -> Iterator[tuple[object, str]]:
+        """Readers that began before a moment and still read: something that identifies each, and its name."""
+        now = time.monotonic()
+        by_process = {reader.process: reader for reader in readers}
+        if not by_process or os.getpid() in by_process:
+            for connection, since in list(self._open.items()):
+                if since <= began:
+                    by_process.pop(os.getpid(), None)
+                    name = f"this process, through a question that has been open for {now - since:.0f} s"
+                    yield (connection, since), name
+        for process, reader in sorted(by_process.items()):
+            yield reader, process_name(process)
+
+
+def _is_full(size: int, expected: int) -> bool:
+    return size > 0 and size + max(expected, BOUND * _SHARE_OF_TRANSACTION) > 2 * BOUND
+
+
+def _restarted(db: apsw.Connection, keep_waiting: KeepWaiting, *, keep_trying: bool) -> bool:
+    """Make SQLite begin at the start of the log; False if readers prevent it.
+
+    Makes one attempt; or attempts until `keep_waiting` says that the time is up.
+    """
+    last = time.monotonic() + _ATTEMPT_S
+    while True:
+        if _attempt(db, keep_waiting):
+            return True
+        # SQLite does not wait at all while another process restarts the log.
+        if time.monotonic() >= last and not keep_trying:
+            return False
+        if not all(keep_waiting(number) for number in range(1, _TRIES_IN_PAUSE)):
+            return False
+
+
+def _attempt(db: apsw.Connection, keep_waiting: KeepWaiting) -> bool:
+    until = time.monotonic() + _ATTEMPT_S
+    db.set_busy_handler(lambda tries: time.monotonic() < until and keep_waiting(tries))
+    try:
+        db.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_RESTART)
+    except apsw.BusyError:
+        return False
+    finally:
+        db.set_busy_handler(keep_waiting)
+    return True
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / (1 << 20):.0f} MB"
+
+
+def _listed(names: list[str]) -> str:
+    return "; ".join(names) or "another process"
