@@ -16,6 +16,7 @@
         ReadOnly            the index is open for reading only
         Refused             a foreign key, trigger or check of your own tables in the file forbids it
         DiskFull            the disk has no room for the change; the index is as before
+        Forked              the file was open when this process was forked
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
 A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
@@ -107,6 +108,10 @@ class Refused(FileError):
 
 class DiskFull(FileError):
     """The disk has no room for the change. The index is as it was before."""
+
+
+class Forked(FileError):
+    """The file was open in the parent when this process was forked, so it cannot be used here."""
 
 
 class Cancelled(FileError):

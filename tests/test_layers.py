@@ -60,8 +60,11 @@ INSIDE = {
         {"workers"},
     ],
     "storage": [
-        {"values", "key_ranges", "user_sql", "lock_holders", "file_identity", "lending"},
-        {"sqlite_errors", "write_ahead_log"},
+        {"values", "key_ranges", "user_sql", "lock_holders", "descriptors", "file_identity", "lending"},
+        {"sqlite_errors", "write_ahead_log", "log_guard"},
+        {"held_files"},
+        {"forks"},
+        {"handles"},
         {"connection"},
         {"rows"},
         {"tables"},

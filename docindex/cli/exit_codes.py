@@ -28,6 +28,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.UnsupportedPlatform: 15,
     errors.SchemaTooOld: 16,
     errors.FileReplaced: 17,
+    errors.Forked: 18,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,
@@ -54,6 +55,7 @@ MEANINGS = {
     15: "not implemented on this operating system",
     16: "the index was made by an older docindex: open it for writing once, which upgrades it",
     17: "the file of the index was replaced, moved or removed while it was open",
+    18: "the file was open when this process was forked",
     INTERNAL: "internal error",
     INTERRUPTED: "interrupted",
 }

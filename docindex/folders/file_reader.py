@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import xxhash
 
-from docindex.folders.system import NO_FOLLOW, READ_FLAGS, open_file
+from docindex.folders.system import NO_FOLLOW, READ_FLAGS, opened_for_reading
 from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
 
 _HEAD = 1 << 14
@@ -60,7 +60,7 @@ def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | Non
     """
     flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:
-        with os.fdopen(open_file(path, flags), "rb") as file:
+        with opened_for_reading(path, flags) as file:
             before = _regular_status(file.fileno())
             data = file.read(_HEAD)
             if before.st_size > LARGEST_TEXT or looks_binary(data, encoding):
@@ -101,7 +101,7 @@ def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
 def beginning_of(path: bytes) -> bytes:
     """The first megabyte of a file; `NotReadable` if it cannot be read."""
     try:
-        with io.FileIO(open_file(path, READ_FLAGS)) as file:
+        with opened_for_reading(path, READ_FLAGS) as file:
             _regular_status(file.fileno())
             return file.read(_PIECE)
     except OSError as error:
@@ -112,13 +112,12 @@ def beginning_of(path: bytes) -> bytes:
 def _opened_unchanged(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
     """Open a file, and check its size and time before and after it is read. A time of -1 is not checked."""
     try:
-        descriptor = open_file(path, READ_FLAGS | NO_FOLLOW)
-        with io.FileIO(descriptor) as file:
-            before = _regular_status(descriptor)
+        with opened_for_reading(path, READ_FLAGS | NO_FOLLOW) as file:
+            before = _regular_status(file.fileno())
             if before.st_size != size or mtime_ns not in (-1, before.st_mtime_ns):
                 raise NotReadable("it was changed since it was scanned")
             yield file
-            _refuse_changed(before, os.fstat(descriptor), size)
+            _refuse_changed(before, os.fstat(file.fileno()), size)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
 

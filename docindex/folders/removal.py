@@ -30,10 +30,12 @@ from docindex.folders.system import (
     extended_attributes,
     file_facts,
     open_file,
+    opened_for_reading,
     rename_no_replace,
     share_storage,
 )
 from docindex.folders.trash import is_in_trash, to_trash
+from docindex.storage.held_files import close_descriptor
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
 """Trash: move copies to the trash. Hardlink: replace copies by hard links to the kept file. Reflink: let
@@ -259,14 +261,14 @@ def _write_again(own: _OpenFile, path: bytes, facts: FileFacts) -> None:
 def _opened(file: PlannedFile) -> Iterator[_OpenFile]:
     """The open file; `NotReadable` unless it is a regular file of the planned size."""
     path = path_of(file.key)
-    try:
-        descriptor = open_file(path, READ_FLAGS | NO_FOLLOW)
-    except FileNotFoundError as error:
-        raise NotReadable("it is already gone") from error
-    except OSError as error:
-        raise NotReadable(error.strerror or str(error)) from error
-    with io.FileIO(descriptor) as opened:
-        status = os.fstat(descriptor)
+    with contextlib.ExitStack() as stack:
+        try:
+            opened = stack.enter_context(opened_for_reading(path, READ_FLAGS | NO_FOLLOW))
+        except FileNotFoundError as error:
+            raise NotReadable("it is already gone") from error
+        except OSError as error:
+            raise NotReadable(error.strerror or str(error)) from error
+        status = os.fstat(opened.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise NotReadable("it is not a regular file any more")
         if status.st_size != file.size:
@@ -312,12 +314,15 @@ def _difference(own: _OpenFile, kept: _OpenFile) -> str | None:
 
 def _share(own: _OpenFile, kept: _OpenFile) -> None:
     """Let a file share the storage of the kept file; the kernel compares the bytes and changes no byte."""
-    with io.FileIO(open_file(own.path, os.O_RDWR | NO_FOLLOW)) as file:
-        if not os.path.samestat(os.fstat(file.fileno()), own.status):
+    writable = open_file(own.path, os.O_RDWR | NO_FOLLOW)
+    try:
+        if not os.path.samestat(os.fstat(writable), own.status):
             raise NotReadable(_CHANGED)
         try:
-            is_shared = share_storage(kept.file.fileno(), file.fileno(), own.status.st_size)
+            is_shared = share_storage(kept.file.fileno(), writable, own.status.st_size)
         except OSError as error:
             raise NotReadable(_CANNOT_SHARE.format(error.strerror)) from error
         if not is_shared:
             raise NotReadable(_CHANGED)
+    finally:
+        close_descriptor(writable)

@@ -18,7 +18,7 @@ from docindex.folders.file_reader import NotReadable, digest_of
 from docindex.folders.journal import Journal, act_lock, open_steps
 from docindex.folders.journal_steps import JournalStep
 from docindex.folders.path_keys import path_of
-from docindex.folders.system import NO_FOLLOW, apply_facts, rename_no_replace
+from docindex.folders.system import NO_FOLLOW, READ_FLAGS, apply_facts, opened_for_reading, rename_no_replace
 from docindex.folders.trash import from_trash
 
 _PIECE = 1 << 20
@@ -185,13 +185,14 @@ def _copy(source: bytes, target: bytes, step: JournalStep) -> None:
     Nobody else can read the copy before it has its mode. `NotReadable` if the bytes do not have the digest.
     """
     hasher = xxhash.xxh3_128()
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
-    with open(source, "rb") as file, open(descriptor, "wb") as copy:
-        while piece := file.read(_PIECE):
-            hasher.update(piece)
-            copy.write(piece)
-        copy.flush()
-        if hasher.hexdigest() != step.digest:
-            raise NotReadable("the kept file has changed")
-        apply_facts(copy.fileno(), step.facts)
-        os.fsync(copy.fileno())
+    with opened_for_reading(source, READ_FLAGS) as file:
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_FOLLOW, 0o600)
+        with open(descriptor, "wb") as copy:
+            while piece := file.read(_PIECE):
+                hasher.update(piece)
+                copy.write(piece)
+            copy.flush()
+            if hasher.hexdigest() != step.digest:
+                raise NotReadable("the kept file has changed")
+            apply_facts(copy.fileno(), step.facts)
+            os.fsync(copy.fileno())

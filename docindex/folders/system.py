@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import dataclasses
 import errno
+import io
 import os
 import stat
 import struct
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from docindex.errors import UnsupportedPlatform
+from docindex.storage.held_files import close_descriptor, parked_descriptor
 
 LONGEST_PATH = 1000
 """Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes in a call, other systems fewer."""
@@ -60,6 +62,22 @@ def open_file(path: bytes, flags: int) -> int:
         return os.open(name, flags, dir_fd=at)
     finally:
         os.close(at)
+
+
+@contextlib.contextmanager
+def opened_for_reading(path: bytes, flags: int) -> Iterator[io.FileIO]:
+    """A file, for reading from its beginning to its end.
+
+    If this process has the file open elsewhere, for example as a database that an app uses, the descriptor is
+    not closed at the end but used for the next reading: closing it would drop the app's locks.
+    """
+    descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
+    if descriptor is None:
+        descriptor = open_file(path, flags)
+    try:
+        yield io.FileIO(descriptor, closefd=False)
+    finally:
+        close_descriptor(descriptor)
 
 
 def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:

@@ -19,7 +19,7 @@ from typing import Literal, Protocol, TypeVar
 import apsw
 
 from docindex.errors import Busy, Cancelled, FileReplaced, ReadOnly
-from docindex.storage import write_ahead_log
+from docindex.storage import forks, handles, write_ahead_log
 from docindex.storage.file_identity import OpenedFile, identity_of
 from docindex.storage.lending import Lender, LendingBlock, Loan
 from docindex.storage.sqlite_errors import CANCELLED, still_writing, translation
@@ -59,7 +59,7 @@ class Transactions(Protocol):
         """Raise an error if `cancel` was called since `cancels` returned `before`."""
 
 
-_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+_stores: "weakref.WeakValueDictionary[int, Store]" = weakref.WeakValueDictionary()
 
 
 def _refuse_foreign_log(path: str) -> None:
@@ -68,7 +68,9 @@ def _refuse_foreign_log(path: str) -> None:
     SQLite would apply that log to the new file.
     """
     real = os.path.realpath(path)
-    if any(store.left_log_at(real) for store in tuple(_stores)):
+    # Not the values themselves: another thread may open an index during the loop.
+    stores = (reference() for reference in _stores.valuerefs())
+    if any(store is not None and store.left_log_at(real) for store in stores):
         raise FileReplaced(
             f"{path} was replaced while an index of this process was open there, and is in use: "
             "close that index, then open the new file",
@@ -104,6 +106,7 @@ class Store:
         self._cancels = 0
         self._numbers = itertools.count(1)  # gives each number to one thread only
         self._closed = False
+        self._process = os.getpid()
         self._unchanged: os.stat_result | None = None
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
         connect_writer = None if self._in_memory else self._connect_writer
@@ -114,12 +117,14 @@ class Store:
             before = None if self._in_memory else identity_of(path)
             self._lender.keep_writer(self._connect(readonly=readonly))
             self._file = None if self._in_memory else OpenedFile(path, before)
-        _stores.add(self)
+        _stores[id(self)] = self
 
     def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], None]) -> None:
         """Call a function when a transaction begins: it raises an error if the file was upgraded."""
         if not self._in_memory:
             self._refuse_upgraded = refuse_upgraded
+            if self._unchanged is None:
+                handles.guard_log(self._writer)
 
     def reading(self) -> LendingBlock:
         """A block with a connection on which every statement sees the same commit."""
@@ -166,6 +171,8 @@ class Store:
             raise
 
     def _end_reading(self, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
+        if self._is_inherited():  # the block forked
+            return
         with self._ending(loan, error) as connection:
             _roll_back(connection)
             self._log.question_ends(connection)
@@ -189,6 +196,8 @@ class Store:
         return connection
 
     def _end_turn(self, before: int, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
+        if self._is_inherited():  # the block forked
+            return
         with self._ending(loan, error):
             if isinstance(error, apsw.BusyError):
                 self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
@@ -241,6 +250,10 @@ class Store:
     def _end_writing(
         self, before: int, loan: Loan, _: object, error: BaseException | None, __: object
     ) -> None:
+        if self._is_inherited():  # the block forked
+            if error is None:
+                self._refuse_inherited()
+            return
         with self._ending(loan, error) as connection:
             if error is None:
                 with self._undone(connection, before):
@@ -332,6 +345,7 @@ class Store:
 
     def cancel(self) -> None:
         """Stop the work of all other threads on this store; they get `Cancelled`."""
+        self._refuse_inherited()
         self._cancels = next(self._numbers)
         self._lender.interrupt()
 
@@ -348,14 +362,20 @@ class Store:
         """Interrupt the other threads, and close all connections. Closing twice does no harm.
 
         Waits for other threads for a few seconds. If a thread goes on for longer, its next statement fails.
+        Does nothing in a forked process: the connections belong to its parent.
         """
+        if self._is_inherited():
+            return
         self._closed = True  # first, so that waiting threads stop waiting
         self._lender.wait_until_idle(_CLOSE_S)
         with self.translated():
             self._lender.release_all()
 
-    def _release(self, connection: apsw.Connection) -> None:
-        """Close a connection. Closing it twice does no harm."""
+    def __del__(self) -> None:
+        handles.drop(self._lender.connections())
+
+    def _release(self, connection: apsw.Connection, is_free: bool) -> None:
+        """Close a connection, which another block uses unless it is free. Closing it twice does no harm."""
         with contextlib.suppress(apsw.ConnectionClosedError):
             with contextlib.suppress(apsw.InterruptError):  # `close` rolls back, too
                 _roll_back(connection)
@@ -363,9 +383,19 @@ class Store:
                 if self._file is not None and not connection.readonly("main"):
                     self._file.settle_log(connection)
             finally:
-                connection.close(True)  # also if somebody keeps a cursor
+                handles.release(connection, is_in_use=not is_free)
+
+    def _is_inherited(self) -> bool:
+        """Whether this process was forked after the file was opened. An index in memory is a copy there."""
+        return os.getpid() != self._process and not self._in_memory
+
+    def _refuse_inherited(self) -> None:
+        if self._is_inherited():
+            raise forks.inherited(self.path)
 
     def _refuse_closed(self) -> None:
+        # First, and before any lock: another thread of the parent may have had the lock at the fork.
+        self._refuse_inherited()
         if self._closed:
             raise ValueError(f"the index {self.path} is closed; open it again")
 
@@ -381,7 +411,7 @@ class Store:
 
     def left_log_at(self, real: str) -> bool:
         """Whether our log is beside a file that is not ours. Takes it away if nobody uses this store."""
-        if self._closed or self._file is None or not self._file.left_log_at(real):
+        if self._closed or self._is_inherited() or self._file is None or not self._file.left_log_at(real):
             return False
         with contextlib.suppress(FileReplaced):
             self._refuse_replaced()
@@ -413,7 +443,7 @@ class Store:
 
     def _connect(self, *, readonly: bool) -> apsw.Connection:
         connection = self._connect_readonly() if readonly and not self._in_memory else self._made(self.path)
-        with self.translated(connection):
+        with self._released_on_error(connection), self.translated(connection):
             connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
             connection.execute("pragma foreign_keys = on")
             connection.execute("pragma temp_store = memory")
@@ -423,13 +453,26 @@ class Store:
                 connection.execute(f"pragma journal_size_limit = {write_ahead_log.BOUND}")
         return connection
 
-    def _connect_readonly(self) -> apsw.Connection:
-        connection = self._made(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+    def _read_something(self, connection: apsw.Connection) -> None:
         try:
             connection.execute("select 1 from main.sqlite_schema").fetchall()
         except apsw.IOError:
             with self.translated(connection):
                 raise
+
+    @contextlib.contextmanager
+    def _released_on_error(self, connection: apsw.Connection) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            handles.release(connection)
+            raise
+
+    def _connect_readonly(self) -> apsw.Connection:
+        connection = self._made(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            with self._released_on_error(connection):
+                self._read_something(connection)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # In a folder without write permission SQLite cannot make the files that readers and writers
             # share. If there is no journal, nobody is writing now, and all commits are in the file.
@@ -442,7 +485,12 @@ class Store:
         return connection
 
     def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
-        connection = apsw.Connection(name, flags)
+        if self._in_memory:
+            connection = apsw.Connection(name, flags)
+        else:
+            connection = handles.acquire(
+                self.path, flags, name=name, is_restricted=self._guard is not None, timeout_s=self._timeout_s
+            )
         connection.set_busy_handler(self._waits())
         # The handler lets Python notice Control-C during a long statement.
         connection.set_progress_handler(lambda: False, _STEPS, id="signals")

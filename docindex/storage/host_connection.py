@@ -7,6 +7,7 @@ it back only if a change of docindex failed half-way.
 """
 
 import contextlib
+import os
 import re
 import weakref
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any, cast
 import apsw
 
 from docindex.recipe import Recipe
-from docindex.storage import migrations
+from docindex.storage import forks, migrations
 from docindex.storage.rows import Bindings
 from docindex.storage.sqlite_errors import refused
 
@@ -31,6 +32,8 @@ class HostTransactions:
     def __init__(self, db: apsw.Connection, schema: str) -> None:
         self.path = db.db_filename(schema) or schema
         self._schema = schema
+        self._process = os.getpid() if db.db_filename(schema) else None
+        """The process that opened the file; None for a database in memory, which a fork copies."""
         # The connection may own this object. A strong reference would keep it open after its host drops it.
         self._host = weakref.ref(db)
 
@@ -79,6 +82,8 @@ class HostTransactions:
             raise apsw.InterruptError("interrupted")
 
     def _host_connection(self) -> apsw.Connection:
+        if self._process is not None and self._process != os.getpid():
+            raise forks.inherited(self.path)
         db = self._host()
         if db is None:
             raise ValueError("the connection is closed")

@@ -122,9 +122,9 @@ class Lender:
         self,
         connect_reader: Callable[[], apsw.Connection],
         connect_writer: Callable[[], apsw.Connection] | None,
-        release: Callable[[apsw.Connection], None],
+        release: Callable[[apsw.Connection, bool], None],
     ) -> None:
-        """`release` ends a connection that nobody uses.
+        """`release(connection, is_free)` ends a connection. It is free if no block and no cursor uses it.
 
         Without `connect_writer`, the writing connection is never replaced by another.
         """
@@ -235,7 +235,7 @@ class Lender:
         # An interrupt between two lines leaves it in the second list, and the end of the store releases it.
         self._retired.append(slot)
         _remove(slots, slot)
-        self._release(slot.connection)
+        self._release(slot.connection, False)
         _remove(self._retired, slot)
 
     def release_all(self) -> None:
@@ -247,7 +247,7 @@ class Lender:
         for slots in (self._retired, self._readers, self._writers):
             for slot in tuple(slots):
                 with contextlib.suppress(apsw.ThreadingViolationError):
-                    self._release(slot.connection)
+                    self._release(slot.connection, slot.is_free())
                     _remove(slots, slot)
 
     def release_free(self) -> None:
@@ -255,7 +255,7 @@ class Lender:
         for slots in (self._retired, self._readers, self._writers):
             for slot in tuple(slots):
                 if slot.is_free() and not (slots is self._writers and self._readers):
-                    self._release(slot.connection)
+                    self._release(slot.connection, True)
                     _remove(slots, slot)
 
 

@@ -6,9 +6,10 @@ file `NNNN_name.py` has a function ``upgrade(db)``, which runs after the script,
 an index. A released script is never edited.
 """
 
+import contextlib
 import dataclasses
 import runpy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
     """
     if not store.readonly:
         _make_newest(store, wanted or Recipe(), trusted=trusted)
-    with store.reading() as db:
+    with _one_state(store) as db:
         version = _version(db, store.path)
         if version == 0:
             raise NotAnIndex(
@@ -69,6 +70,18 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe
+
+
+@contextlib.contextmanager
+def _one_state(store: Store) -> Iterator[apsw.Connection]:
+    """The connection that the store has already, in a transaction. To open another costs as much again."""
+    with store.alone() as db:
+        db.execute("begin")
+        try:
+            yield db
+        finally:
+            if db.in_transaction:
+                db.execute("rollback")
 
 
 def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:

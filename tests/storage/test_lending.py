@@ -245,8 +245,8 @@ def test_close_ends_though_a_thread_goes_on(index, kind, inside, monkeypatch):
 def test_a_close_that_is_interrupted_can_be_repeated(index, monkeypatch):
     lender, release = index._store._lender, index._store._release
 
-    def interrupted(db):
-        release(db)
+    def interrupted(db, is_free):
+        release(db, is_free)
         raise Interrupt
 
     monkeypatch.setattr(lender, "_release", interrupted)

@@ -1,0 +1,191 @@
+"""Remember what docindex has open of each file, and close it when the process has the file open nowhere else.
+
+On Unix, closing a file drops all locks of the process on it, also those of another library: Python's sqlite3
+and apsw are two copies of SQLite. So what docindex no longer uses is parked, and used again for the same
+file. It is closed when the process has no other descriptor of the file.
+
+It is enough to look at the main file of a database. SQLite locks that file and the one with the suffix -shm,
+and it has the main file open as long as the other. The look and the close are two steps: a library that
+opens the file for the first time in the tens of microseconds between them can still lose a lock.
+"""
+
+import contextlib
+import os
+import sys
+import threading
+from typing import Any
+
+import apsw
+
+from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, FileId, file_at, file_id, open_descriptors
+from docindex.storage.log_guard import LogGuard
+
+
+class HeldFile:
+    """What docindex has open of one file: connections and plain descriptors, in use or parked."""
+
+    __slots__ = ("connections", "descriptors", "file", "guard", "hosts", "lent", "main", "spare")
+
+    def __init__(self, file: FileId) -> None:
+        self.file = file
+        self.lent: set[int] = set()
+        """The `id` of each connection in use. References would keep their owners from being freed."""
+        self.connections: list[apsw.Connection] = []
+        """The parked connections."""
+        self.descriptors: list[int] = []
+        """The parked descriptors."""
+        self.main = -1
+        """A descriptor that stays open with the connections; -1 if there are none."""
+        self.guard: LogGuard | None = None
+
+        self.spare = [0, 0]
+        """The descriptors that SQLite keeps for connections closed here before others: to write, to read."""
+        self.hosts = 0, 0
+        """The descriptors that SQLite opened for the host's own connections of apsw: to write, to read."""
+
+    def is_open_elsewhere(self) -> bool:
+        """Whether this process has, or may have, the file open elsewhere."""
+        found = open_descriptors(self.file)
+        own = len(self.lent) + len(self.connections) + len(self.descriptors) + sum(self.spare)
+        own += self.main >= 0
+        if found == own:
+            return False
+        # Fewer: the system does not list all of them. More: perhaps those that SQLite keeps for closed
+        # connections of the host, because closing these descriptors would drop the locks of our connections.
+        return found != own + sum(self.hosts) or self.guard is None or any(self.count_hosts())
+
+    def count_hosts(self) -> tuple[int, int]:
+        """Count the connections of apsw to this file that the host has open: to write, to read."""
+        counts = [0, 0]
+        for connection in apsw.connections():
+            if id(connection) in self.lent or connection in self.connections:
+                continue
+            with contextlib.suppress(apsw.Error):  # another thread uses it: then the file stays open
+                if connection.filename and file_at(connection.filename) == self.file:
+                    counts[connection.readonly("main")] += 1
+        # SQLite opens a descriptor only if it keeps none that is open in the same way.
+        self.hosts = max(counts[0], self.hosts[0]), max(counts[1], self.hosts[1])
+        return counts[0], counts[1]
+
+
+class HeldFiles:
+    """The files that docindex has open in this process. Each method is called with the lock held."""
+
+    def __init__(self) -> None:
+        # Reentrant, because a signal handler may use an index, and must not wait for its own thread.
+        self.lock: Any = threading.RLock()
+        self._files: dict[FileId, HeldFile] = {}
+
+    def is_locked_here(self) -> bool:
+        """Whether this thread has the lock."""
+        return bool(self.lock._is_owned())  # noqa: SLF001 - as threading.Condition asks, too
+
+    def all(self) -> list[HeldFile]:
+        """Every file of which docindex has something open."""
+        return list(self._files.values())
+
+    def get(self, file: FileId | None) -> HeldFile | None:
+        """What is open of a file; None if nothing is."""
+        return None if file is None else self._files.get(file)
+
+    def of_descriptor(self, descriptor: int) -> HeldFile:
+        """What is open of the file that a new descriptor belongs to."""
+        file = file_id(os.fstat(descriptor))
+        return self._files.setdefault(file, HeldFile(file))
+
+    def forget(self) -> set[FileId]:
+        """Forget everything without closing a connection; return the files to which there were connections.
+
+        For a process that was just forked: another thread of its parent may have had the lock.
+        """
+        files = set()
+        for held in self._files.values():
+            held.lent.clear()
+            if held.main >= 0:
+                files.add(held.file)
+                os.close(held.main)  # else its lock would outlive the parent
+            if held.guard is not None:
+                os.close(held.guard.index)
+        self.lock = threading.RLock()
+        self._files = {}
+        return files
+
+    def close_parked(self, held: HeldFile) -> None:
+        """Close what is parked of a file if nothing is in use and the process has it open nowhere else."""
+        if held.lent or held.is_open_elsewhere():
+            return
+        # Closing would do this work, and another library may open the file while it lasts.
+        if _move_journal(held) and held.is_open_elsewhere():
+            return
+        if self._files.pop(held.file, None) is None:
+            return
+        if held.guard is not None:
+            held.guard.let_go(held.main)
+        # A connection that writes is the last one, because the last connection to a file removes the journal.
+        for connection in sorted(held.connections, key=lambda one: not one.readonly("main")):
+            connection.close(True)  # also if somebody keeps a cursor
+        if held.guard is not None:
+            held.descriptors.append(held.guard.index)
+        if held.main >= 0:
+            held.descriptors.append(held.main)
+        for descriptor in held.descriptors:
+            os.close(descriptor)
+
+
+FILES = HeldFiles()
+
+
+def _move_journal(held: HeldFile) -> bool:
+    """Move the write-ahead journal into the file; False if there was nothing to move, or nobody may write."""
+    for connection in held.connections:
+        if not connection.readonly("main") and _size(connection.filename_wal):
+            with contextlib.suppress(apsw.Error):  # then the journal stays, as after a crash
+                connection.execute("pragma wal_checkpoint(passive)").fetchall()
+            return True
+    return False
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
+    """A parked descriptor of the file at a path, at the beginning of the file; None if there is none."""
+    if not any(held.descriptors for held in FILES.all()):
+        return None
+    file = file_at(path, follow_symlinks=follow_symlinks)
+    with FILES.lock:
+        held = FILES.get(file)
+        if held is None or not held.descriptors:
+            return None
+        descriptor = held.descriptors.pop()
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def close_descriptor(descriptor: int) -> None:
+    """Close a descriptor of a file. Parks that of a database that this process has open elsewhere."""
+    if not (CLOSING_DROPS_LOCKS and _may_be_locked(descriptor)):
+        os.close(descriptor)
+        return
+    with FILES.lock:
+        held = FILES.of_descriptor(descriptor)
+        held.descriptors.append(descriptor)
+        FILES.close_parked(held)
+
+
+def _may_be_locked(descriptor: int) -> bool:
+    """Whether a file is one of those that SQLite locks: a database, or the index of a log."""
+    try:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        head = os.read(descriptor, 16)
+    except OSError:  # it is no regular file
+        return False
+    return head.startswith(_LOCKED) or not head.strip(b"\0")  # a new one is empty, or has zeros
+
+
+# A database; an index of a log, which begins with a number in the byte order of the machine.
+_LOCKED = (b"SQLite format 3\0", (3_007_000).to_bytes(4, sys.byteorder))

@@ -1,0 +1,67 @@
+"""Keep another SQLite library of this process from removing or resetting a database's write-ahead log.
+
+A library that opens or closes a file asks the system whether somebody else holds locks on it. The system says
+no if the locks are those of the same process: then the library clears the index of the log (the file with the
+suffix -shm), or removes the log, although docindex uses both. Locks of Linux that belong to an open file,
+not to a process, are reported to the same process too, and no other descriptor drops them when it is closed.
+So docindex holds two of those, which only say that the file is in use. Must never lock what SQLite locks
+for a transaction.
+"""
+
+import contextlib
+import os
+import struct
+from typing import Any
+
+from docindex.storage.descriptors import file_id
+
+fcntl: Any
+try:
+    import fcntl  # Unix only
+except ImportError:
+    fcntl = None
+
+_CAN_LOCK = hasattr(fcntl, "F_OFD_SETLK")  # Linux
+
+OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+
+# From SQLite's os_unix.c. Each connection in write-ahead mode holds a shared lock on both ranges.
+_IN_USE = (0x4000_0002, 510)
+"""In the main file. A library that closes the file removes the log if nobody else locks this range."""
+_INDEX_IN_USE = (128, 1)
+"""In the file with the suffix -shm. A library that opens it clears it if nobody else locks this byte."""
+
+
+_FLOCK = struct.Struct("@hhqqi")  # struct flock
+
+
+def _request(main: int, index: int, kind: str) -> None:
+    """Lock or unlock both ranges; `OSError` if another process has one to itself."""
+    for descriptor, where in (index, _INDEX_IN_USE), (main, _IN_USE):
+        packed = _FLOCK.pack(getattr(fcntl, kind), os.SEEK_SET, *where, 0)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, packed)
+
+
+class LogGuard:
+    """The two locks of one database. Keeps the file with the suffix -shm open."""
+
+    __slots__ = ("file", "index", "is_held")
+
+    def __init__(self, index_path: str) -> None:
+        self.index = os.open(index_path, OPEN_FLAGS)
+        self.file = file_id(os.fstat(self.index))
+        self.is_held = False
+
+    def hold(self, main: int) -> None:
+        """Take the locks if they are free; `main` is a descriptor of the main file."""
+        if self.is_held or not _CAN_LOCK:
+            return
+        with contextlib.suppress(OSError):  # another process is opening or closing the file at this moment
+            _request(main, self.index, "F_RDLCK")
+            self.is_held = True
+
+    def let_go(self, main: int) -> None:
+        """Give up the locks, which would keep our own last connection from removing the log."""
+        if self.is_held:
+            _request(main, self.index, "F_UNLCK")
+            self.is_held = False

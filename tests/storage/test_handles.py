@@ -1,0 +1,332 @@
+"""No library of a process loses a lock when docindex opens or closes a file, and no handle is leaked."""
+
+import contextlib
+import gc
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+
+import docindex
+from docindex.storage import descriptors, log_guard
+from docindex.storage.connection import Store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows drops no locks at a close")
+
+ROOT = Path(__file__).parents[2]
+IS_LOCKED = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute("begin immediate")
+except sqlite3.OperationalError:
+    print("locked")
+"""
+
+
+def is_locked(path):
+    """Whether another process finds the file locked for writing."""
+    command = [sys.executable, "-c", IS_LOCKED, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout == "locked\n"
+
+
+def opened(path):
+    """How many descriptors this process has of a file, and of the files that lie beside it."""
+    names = [os.path.realpath(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]  # noqa: PTH208
+    return sum(name.startswith(str(path)) for name in names)
+
+
+@pytest.fixture
+def path(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add("a", "A text that somebody will look for.")
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def host(path):
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("create table own (x)")
+    connection.execute("begin immediate")
+    connection.execute("insert into own values (1)")
+    yield connection
+    connection.close()
+
+
+def read(path):
+    with docindex.open(path, readonly=True) as index:
+        assert index.search("A text that somebody will look for.")
+
+
+def open_for_writing(path):
+    docindex.open(path).close()
+
+
+def drop(path):
+    assert list(docindex.open(path)) == ["a"]
+    gc.collect()
+
+
+def drop_twice(path):
+    drop(path)
+    drop(path)
+
+
+def fail(path):
+    with pytest.raises(docindex.RecipeMismatch):
+        docindex.open(path, recipe=docindex.Recipe(k=5))
+
+
+def untrusted(path):
+    with docindex.open(path, readonly=True, trusted=False) as index:
+        assert list(index) == ["a"]
+
+
+@pytest.mark.parametrize("use", [read, open_for_writing, drop, drop_twice, fail, untrusted])
+def test_a_transaction_of_sqlite3_keeps_its_lock_while_docindex_uses_the_file(path, host, use):
+    use(path)
+    assert is_locked(path)
+    host.execute("commit")
+    host.close()
+    read(path)
+    assert opened(path) == 0
+
+
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_a_failed_open_of_a_database_of_the_host_drops_no_lock(tmp_path, mode):
+    host = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
+    host.execute(f"pragma journal_mode = {mode}")
+    host.execute("create table own (x)")
+    host.execute("begin immediate")
+    host.execute("insert into own values (1)")
+    for readonly in (False, True):
+        with pytest.raises(docindex.NotAnIndex if mode == "wal" else docindex.Busy):
+            docindex.open(tmp_path / "app.db", readonly=readonly)
+        assert is_locked(tmp_path / "app.db")
+    host.execute("commit")
+    host.close()
+    with pytest.raises(docindex.NotAnIndex):
+        docindex.open(tmp_path / "app.db", readonly=True)
+    assert opened(tmp_path / "app.db") == 0
+
+
+def test_no_commit_is_lost_in_a_process_that_uses_sqlite3_and_docindex():
+    command = [sys.executable, "-m", "tests.stress.two_libraries", "3"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("0 of 2400 commits lost"), done
+
+
+@pytest.mark.usefixtures("host")
+@pytest.mark.parametrize("way", [read, drop])
+def test_many_opens_beside_another_library_keep_few_files_open(path, way):
+    way(path)
+    few = opened(path)
+    for _ in range(100):
+        way(path)
+    assert opened(path) == few
+
+
+@pytest.mark.usefixtures("host")
+def test_many_threads_beside_another_library_keep_few_files_open(path):
+    def work():
+        for _ in range(30):
+            read(path)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (
+        opened(path) <= 22
+    )  # three of the host, three of docindex, two connections of each thread with their logs
+
+
+def test_a_closed_index_leaves_no_file_open_and_no_journal(path):
+    first, second = docindex.open(path), docindex.open(path, readonly=True)
+    first.add("b", "another text")
+    assert list(second) == ["a", "b"]
+    first.close()
+    second.close()
+    assert opened(path) == 0
+    with docindex.open(path) as index:
+        index.add("c", "another text")
+    assert opened(path) == 0
+    assert [file.name for file in path.parent.iterdir()] == ["index"]
+
+
+def test_an_index_that_is_dropped_leaves_no_file_open_and_no_journal(path):
+    docindex.open(path).add("b", "another text")
+    gc.collect()
+    assert opened(path) == 0
+    assert [file.name for file in path.parent.iterdir()] == ["index"]
+
+
+def test_a_connection_that_is_used_again_is_as_new(path, host):
+    store = Store(str(path), readonly=False, durability="normal", timeout_s=1)
+    with store.alone() as db:
+        first = db
+        db.execute("begin")
+        db.execute("select * from document").fetchone()
+        db.execute("pragma cache_size = 7")
+        db.create_scalar_function("own", lambda: 7)
+    store.close()
+    store = Store(str(path), readonly=False, durability="full", timeout_s=1)
+    with store.alone() as db:
+        assert db is first
+        assert not db.in_transaction
+        assert (db.pragma("cache_size"), db.pragma("synchronous")) == (-16_384, 2)
+        host.execute("commit")
+        assert db.execute("select x from own").fetchall() == [(1,)]
+    store.close()
+
+
+def test_a_signal_handler_may_open_and_close_an_index(path):
+    """Also while the program is just opening or closing one."""
+    answers, refusals = [], []
+
+    def handle(*_):
+        try:
+            with docindex.open(path, readonly=True) as index:
+                answers.append(list(index))
+        except docindex.Busy as error:
+            refusals.append(error)
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    try:
+        for _ in range(200):
+            docindex.open(path).close()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    read(path)
+    assert all("signal handler" in str(error) for error in refusals)
+    assert answers.count(["a"]) == len(answers) > 20
+    assert opened(path) == 0
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_connection_of_apsw_that_the_host_closed_leaves_no_file_open(path, is_first):
+    """SQLite keeps its descriptor open as long as another connection of apsw has locks on the file."""
+    with contextlib.ExitStack() as stack:
+        if not is_first:
+            index = stack.enter_context(docindex.open(path))
+        hosts = [apsw.Connection(str(path)) for _ in range(2)]
+        hosts.append(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
+        if is_first:
+            index = stack.enter_context(docindex.open(path))
+        for host in hosts:
+            assert host.execute("select key from document").fetchall() == [("a",)]
+        hosts[0].close()
+        hosts.append(apsw.Connection(str(path)))
+        hosts[-1].execute("begin immediate")
+        assert is_locked(path)
+        read(path)
+        index.close()
+        assert is_locked(path)
+        for host in hosts:
+            host.close()
+    read(path)
+    docindex.open(path).close()
+    assert opened(path) == 0
+    assert [file.name for file in path.parent.iterdir()] == ["index"]
+
+
+@pytest.mark.usefixtures("host")
+def test_a_connection_with_something_left_is_not_used_again(path):
+    for leave in ("create temp table t (x)", "attach ':memory:' as other"):
+        store = Store(str(path), readonly=False, durability="full", timeout_s=1)
+        with store.alone() as db:
+            first = db
+            db.execute(leave)
+        store.close()
+        store = Store(str(path), readonly=False, durability="full", timeout_s=1)
+        with store.alone() as db:
+            assert db is not first
+        store.close()
+
+
+@pytest.mark.usefixtures("host")
+def test_a_guarded_connection_is_not_used_without_its_guard(path):
+    untrusted(path)
+    with docindex.open(path) as index:
+        assert index._store._writer.authorizer is None
+        assert index._store._writer.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
+
+
+def test_another_library_that_closes_the_file_does_not_remove_the_log(path):
+    """The last connection of sqlite3 takes itself for the last one: docindex has the same locks."""
+    with docindex.open(path) as index:
+        for number in range(3):
+            host = sqlite3.connect(path, isolation_level=None)
+            host.execute(f"create table own_{number} (x)")
+            host.close()
+            index.add(f"{number}", "a text")
+            command = "import docindex, sys; print(*docindex.open(sys.argv[1], readonly=True))"
+            done = subprocess.run([sys.executable, "-c", command, path], capture_output=True, check=True)
+            assert done.stdout.decode().split() == sorted(["a", *map(str, range(number + 1))])
+
+
+def test_another_library_that_opens_the_file_does_not_clear_the_index_of_the_log(path):
+    with docindex.open(path) as index, index._store.writing() as db:
+        db.execute("create table own (x)")
+        with contextlib.closing(sqlite3.connect(path)) as host:
+            assert host.execute("select key from document").fetchall() == [("a",)]
+            assert is_locked(path)
+
+
+def test_a_file_in_use_is_not_opened_where_its_log_cannot_be_guarded(path, host, monkeypatch):
+    monkeypatch.setattr(log_guard, "_CAN_LOCK", False)
+    with pytest.raises(docindex.Busy, match="cannot be protected on this system"):
+        docindex.open(path, timeout_s=0.1)
+    assert is_locked(path)
+    host.close()
+    read(path)
+    assert opened(path) == 0
+
+
+AT_EXIT = """
+import builtins, os, sqlite3, sys
+from tests.storage.test_handles import IS_LOCKED
+
+host = sqlite3.connect(sys.argv[1], isolation_level=None)
+host.execute("begin immediate")
+
+class Late:
+    def __init__(self, host):
+        self.host = host
+        self.ask = f"{sys.executable} -c '{IS_LOCKED}' {sys.argv[1]}"
+    def __del__(self, system=os.system):
+        system(self.ask)
+
+builtins.late = Late(host)  # it is freed after all modules
+import docindex
+with docindex.open(sys.argv[1], readonly=True) as index:
+    list(index)
+other = docindex.open(sys.argv[1], readonly=True)
+list(other)
+"""
+
+
+def test_locks_of_the_host_are_kept_while_the_interpreter_ends(path):
+    command = [sys.executable, "-c", AT_EXIT, str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("locked\n", "")
+
+
+def test_a_process_that_cannot_list_its_descriptors_closes_nothing(path, monkeypatch):
+    monkeypatch.setattr(descriptors, "_FOLDERS", ())
+    read(path)
+    count = opened(path)
+    assert count
+    read(path)
+    assert opened(path) == count
+    monkeypatch.undo()
+    read(path)
+    assert opened(path) == 0

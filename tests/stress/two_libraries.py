@@ -1,0 +1,75 @@
+"""``python -m tests.stress.two_libraries 100``: let sqlite3 and docindex use one file in one process.
+
+A thread of the process opens the index for each question. Meanwhile another thread counts in a table of the
+same file through Python's own sqlite3, and a second process counts too. Each count is a transaction that
+reads the number and writes the next one. If a lock is ever dropped, two of them read the same number, and a
+commit is lost.
+"""
+
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import docindex
+
+COMMITS = 400
+TEXT = "A text that somebody copies again and again, until everybody knows it."
+
+
+def count(path, times):
+    """Count in the table, each time in one transaction."""
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+    for _ in range(times):
+        connection.execute("begin immediate")
+        ((number,),) = connection.execute("select number from counter")
+        connection.execute("update counter set number = ?", (number + 1,))
+        connection.execute("commit")
+    connection.close()
+
+
+def run(path, commits=COMMITS):
+    """Returns how many commits were lost, and how many questions were answered meanwhile."""
+    with docindex.open(path) as index:
+        index.add("a", TEXT)
+    host = sqlite3.connect(path, isolation_level=None)
+    host.execute("create table counter (number)")
+    host.execute("insert into counter values (0)")
+    done, answered = threading.Event(), []
+
+    def ask():
+        while not done.is_set():
+            with docindex.open(path, readonly=True) as index:
+                answered.append(len(index.search(TEXT)))
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    command = [sys.executable, "-c", "import sys; from tests.stress import two_libraries as t; "
+               "t.count(sys.argv[1], int(sys.argv[2]))", path, str(commits)]  # fmt: skip
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as other:
+        count(path, commits)
+    done.set()
+    asking.join()
+    assert other.returncode == 0
+    assert set(answered) == {1}
+    ((number,),) = host.execute("select number from counter")
+    host.close()
+    with docindex.open(path) as index:
+        assert index.check() == []
+    return 2 * commits - number, len(answered)
+
+
+def main(times):
+    lost = answered = 0
+    for _ in range(times):
+        with tempfile.TemporaryDirectory() as folder:
+            counts = run(str(Path(folder) / "index"))
+            lost, answered = lost + counts[0], answered + counts[1]
+            assert [path.name for path in Path(folder).iterdir()] == ["index"]
+    print(f"{lost} of {times * 2 * COMMITS} commits lost, {answered} questions answered")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100)
