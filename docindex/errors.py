@@ -9,13 +9,14 @@
         NotAnIndex          the file is not a docindex index
         SchemaTooNew        the file was made by a newer docindex
         SchemaTooOld        the file was made by an older docindex; open it for writing to upgrade it
-        CorruptIndex        the file is damaged
+        CorruptIndex        the file is damaged: SQLite or a checksum says so
         TextNotKept         the call needs a text that the index does not keep
         FileReplaced        another file has the name of an open index; nothing was written to it
         Busy                another process or thread is writing to the file; try again
         ReadOnly            the index is open for reading only
         Refused             a foreign key, trigger or check of your own tables in the file forbids it
         DiskFull            the disk has no room for the change; the index is as before
+        DiskError           the disk or its file system failed while the file was read or written
         Forked              the file was open when this process was forked
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
@@ -108,6 +109,10 @@ class Refused(FileError):
 
 class DiskFull(FileError):
     """The disk has no room for the change. The index is as it was before."""
+
+
+class DiskError(FileError):
+    """The disk or its file system failed while the file was read or written. The file may be sound."""
 
 
 class Forked(FileError):

@@ -4,14 +4,14 @@ Takes a path and settings, and returns an `Index`. The only module that gives an
 never change a file that is not an index.
 """
 
-import numbers
 import os
 import stat
-import threading
 from pathlib import Path
+from typing import get_args
 
 import platformdirs
 
+from docindex import argument_checks
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.index.writer import Index
 from docindex.recipe import Recipe
@@ -50,14 +50,13 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     ...     len(index), index["ada.txt"].symbols
     (1, 44)
     """
-    if durability not in ("full", "normal"):
-        raise ValueError(f'durability must be "full" or "normal", not {durability!r}')
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, numbers.Real):
-        raise TypeError(f"timeout_s must be a number of seconds, not {timeout_s!r}")
-    if not 0 <= timeout_s <= threading.TIMEOUT_MAX:
-        raise ValueError(f"timeout_s must be a number of seconds, 0 or more, not {timeout_s!r}")
+    durability = argument_checks.choice("durability", durability, get_args(Durability))
+    timeout_s = argument_checks.seconds("timeout_s", timeout_s)
+    readonly, trusted = (
+        argument_checks.switch(name, value) for name, value in (("readonly", readonly), ("trusted", trusted))
+    )
     if not (recipe is None or isinstance(recipe, Recipe)):
-        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {argument_checks.shown(recipe)}")
     store = Store(
         _checked_path(path, readonly=readonly),
         readonly=readonly,
@@ -77,8 +76,8 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
     if path is None:
         path = _own_folder(make=not readonly) / "index.docindex"
     elif not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"the path of an index must be str or os.PathLike, not {path!r}")
-    name = os.fsdecode(path)
+        raise TypeError(f"the path of an index must be str or os.PathLike, not {argument_checks.shown(path)}")
+    name = str.__str__(os.fsdecode(path))
     if name == MEMORY:
         if readonly:
             raise ValueError("an index in memory is always new and empty; open it without readonly=True")

@@ -5,21 +5,22 @@ Gives a frozen `Recipe`, its canonical JSON and its id. Parameters must never be
 
 import dataclasses
 import json
+import numbers
 import operator
 from collections.abc import Mapping
 from typing import Any, Literal, Self, get_args, get_origin
 
 import xxhash
 
+from docindex.argument_checks import choice, shown
 from docindex.errors import RecipeError
 
 
 def _whole(value: object) -> int | None:
     """A whole number of any type as an int; None for a bool, and for anything else."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)  # type: ignore[arg-type] # it raises
-    except TypeError:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         return None
+    return operator.index(value)
 
 
 LIMITS = {
@@ -131,15 +132,15 @@ class Recipe:
             value = _whole(getattr(self, name))
             if value is None or not least <= value <= most:
                 raise ValueError(
-                    f"{name} must be a whole number from {least} to {most}, not {getattr(self, name)!r}"
+                    f"{name} must be a whole number from {least} to {most}, not {shown(getattr(self, name))}"
                 )
             object.__setattr__(self, name, value)
         for field in dataclasses.fields(self):
-            choices, value = get_args(field.type), getattr(self, field.name)
-            if get_origin(field.type) is Literal and not (isinstance(value, str) and value in choices):
-                raise ValueError(f"{field.name} must be one of {', '.join(choices)}, not {value!r}")
+            if get_origin(field.type) is Literal:
+                value = choice(field.name, getattr(self, field.name), get_args(field.type))
+                object.__setattr__(self, field.name, value)
         if not isinstance(self.bag, bool):
-            raise ValueError(f"bag must be True or False, not {self.bag!r}")
+            raise ValueError(f"bag must be True or False, not {shown(self.bag)}")
         object.__setattr__(self, "features", self._checked_features())
 
     def _checked_features(self) -> tuple[int, int, int]:
@@ -147,7 +148,9 @@ class Recipe:
             [_whole(number) for number in self.features] if isinstance(self.features, (tuple, list)) else []
         )
         if len(numbers) != 3 or any(number is None or number < 1 for number in numbers):
-            raise ValueError(f"features must be three whole numbers (k, s, r) above 0, not {self.features!r}")
+            raise ValueError(
+                f"features must be three whole numbers (k, s, r) above 0, not {shown(self.features)}"
+            )
         k, s, r = (number or 0 for number in numbers)
         if r > k:
             raise ValueError(

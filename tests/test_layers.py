@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
-    {"errors", "version"},
+    {"argument_checks", "errors", "version"},
     {"kernels"},
     {"recipe"},
     {"frontends"},
@@ -109,7 +109,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"argument_checks", "template_runs", "measures", "spilled_numbers"},
+        {"template_runs", "measures", "spilled_numbers"},
         {"scope"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

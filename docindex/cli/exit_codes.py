@@ -29,6 +29,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.SchemaTooOld: 16,
     errors.FileReplaced: 17,
     errors.Forked: 18,
+    errors.DiskError: 19,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,
@@ -56,6 +57,7 @@ MEANINGS = {
     16: "the index was made by an older docindex: open it for writing once, which upgrades it",
     17: "the file of the index was replaced, moved or removed while it was open",
     18: "the file was open when this process was forked",
+    19: "the disk or its file system failed",
     INTERNAL: "internal error",
     INTERRUPTED: "interrupted",
 }

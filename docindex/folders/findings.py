@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from typing import Literal
 
+from docindex.argument_checks import share
 from docindex.errors import UnreadableFile
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.likeness import (
@@ -23,7 +24,6 @@ from docindex.folders.plan import CopyGroup, KeepPolicy, KeepRule, Plan, check_k
 from docindex.folders.scanner import Scan, check_index
 from docindex.folders.walk import FailedFile, FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index
-from docindex.query.argument_checks import share
 
 FindingKind = Literal["exact"] | LikenessKind
 """Exact: files with the same bytes. `LikenessKind` explains the other kinds."""

@@ -6,6 +6,7 @@ Takes texts and keys, returns names. Must never contain SQL.
 import dataclasses
 from collections.abc import Iterator, Sequence
 
+from docindex.argument_checks import plain_text, shown
 from docindex.errors import TextNotKept
 from docindex.index.items import checked_key
 from docindex.query.resolve import resolve
@@ -21,17 +22,19 @@ BoilerplateChoice = bool | Sequence[str]
 """The boilerplate that a question ignores: all templates, no template, or the templates with these names."""
 
 
-def check_choice(choice: object) -> None:
-    """Raise `TypeError` if a value does not choose boilerplate.
+def checked_choice(choice: object) -> bool | list[str]:
+    """A choice of boilerplate with plain names; `TypeError` if a value does not choose boilerplate.
 
-    >>> check_choice(["licence", "footer"])
+    >>> checked_choice(("licence", "footer"))
+    ['licence', 'footer']
     """
-    if not isinstance(choice, bool) and (
-        not isinstance(choice, Sequence)
-        or isinstance(choice, (str, bytes))
-        or not all(isinstance(name, str) for name in choice)
-    ):
-        raise TypeError(f"boilerplate must be True, False or a list of template names, not {choice!r}")
+    if isinstance(choice, bool):
+        return choice
+    if isinstance(choice, Sequence) and not isinstance(choice, (str, bytes)):
+        names = [str.__str__(name) for name in choice if isinstance(name, str)]
+        if len(names) == len(choice):
+            return names
+    raise TypeError(f"boilerplate must be True, False or a list of template names, not {shown(choice)}")
 
 
 class Boilerplate:
@@ -50,20 +53,21 @@ class Boilerplate:
 
         `remove` accepts that name. The default name is the key of the document, or "text" and some digits.
         """
+        name = None if name is None else checked_key(name, "the name of a template")
         with self._store.writing() as db:
             query = resolve(db, template)
             text = query.text(db)
             if text is None:
                 raise TextNotKept(
-                    f"the text of {str(template)!r} is not kept; give the template itself", self._store.path
+                    f"the text of {shown(template)} is not kept; give the template itself", self._store.path
                 )
             if not can_be_stored(text):
                 raise ValueError(
                     "a template must be text that SQLite can store; this text has a NUL or a lone surrogate"
                 )
             if name is None:
-                name = template if query.content is not None else f"text {text_hash(text).hex()[:12]}"
-            name = checked_key(name)
+                known = query.content is not None
+                name = checked_key(str(template) if known else f"text {text_hash(text).hex()[:12]}")
             # With a window of 1, winnowing selects every k-gram.
             grams, _ = text_fingerprints(text, dataclasses.replace(self._recipe, window=1))
             templates.put_template(db, Template(name, text), grams, shingle_set(text, self._recipe))
@@ -71,8 +75,9 @@ class Boilerplate:
 
     def remove(self, template: str) -> None:
         """Stop ignoring a template, given by its name or its text; `KeyError` if it does not exist."""
+        template = plain_text("a template", template)
         with self._store.writing() as db:
-            if not (can_be_stored(template) and templates.remove_template(db, str.__str__(template))):
+            if not (can_be_stored(template) and templates.remove_template(db, template)):
                 raise KeyError(template)
 
     def __iter__(self) -> Iterator[Template]:

@@ -5,15 +5,13 @@ Returns documents to store, or raises an error that names the mistake. Must neve
 
 import base64
 import json
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
+from docindex.argument_checks import plain_text, shown
 from docindex.storage import contents
 from docindex.storage.content_writer import Incoming
 from docindex.storage.contents import Document
 from docindex.storage.values import can_be_stored, encodes
-
-T = TypeVar("T")
 
 Item = tuple[str, str] | tuple[str, str, Any]
 """A key and a text, or a key, a text and meta."""
@@ -22,7 +20,7 @@ Item = tuple[str, str] | tuple[str, str, Any]
 def incoming(item: Item) -> Incoming:
     """The document in an item; `TypeError` or `ValueError` for an item that cannot be stored."""
     if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
-        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {repr(item)[:60]}")
+        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {shown(item)}")
     key, text, meta = item if len(item) == 3 else (*item, None)
     key = checked_key(key)
     if not isinstance(text, str):
@@ -30,38 +28,39 @@ def incoming(item: Item) -> Incoming:
     text = str.__str__(text)
     try:
         return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
-    except (TypeError, ValueError, RecursionError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"the meta of {key!r} cannot be stored as JSON: it is nested too deeply") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
 
 
-def checked_key(key: str) -> str:
-    """A key as a plain `str`, because subclasses may print differently.
-
-    `TypeError` or `ValueError` for a key that cannot be stored.
+def checked_key(key: str, name: str = "a key") -> str:
+    """A key as a plain `str`; `TypeError` or `ValueError` for a key that cannot be stored.
 
     >>> checked_key("ada.txt")
     'ada.txt'
     """
-    if not isinstance(key, str):
-        raise TypeError(f"a key must be str, not {type(key).__name__}")
-    if not can_be_stored(key):
+    plain = plain_text(name, key)
+    if not can_be_stored(plain):
         raise ValueError(
-            f"a key must be text without NUL and lone surrogates, not {key!r}; "
+            f"{name} must be text without NUL and lone surrogates, not {shown(plain)}; "
             'for a file name that is not UTF-8 use os.fsencode(name).decode("utf-8", "backslashreplace")'
         )
-    return str.__str__(key)
+    return plain
 
 
-def checked_list(name: str, found: Iterable[T]) -> Iterable[T]:
-    """A value that callers pass as many things; `TypeError` if it is not iterable.
+def stored_key(key: object) -> str:
+    """A key that may be in an index, as a plain `str`; `KeyError` for a value that no document can have.
 
-    >>> checked_list("items", [])
-    []
+    >>> stored_key("ada.txt")
+    'ada.txt'
     """
-    if not isinstance(found, Iterable):
-        raise TypeError(f"{name} must be a list or another iterable, not {found!r}")
-    return found
+    if not isinstance(key, str):
+        raise KeyError(f"a key must be str, not {shown(key)}")
+    plain = str.__str__(key)
+    if not can_be_stored(plain):
+        raise KeyError(plain)
+    return plain
 
 
 def to_line(document: Document, text: str | None) -> str:
@@ -82,7 +81,8 @@ def from_line(number: int, line: str) -> Item:
     `TypeError` for a value that is not a line.
     """
     if not isinstance(line, (str, bytes)):
-        raise TypeError(f"line {number} must be a str that export wrote, not {line!r}")
+        raise TypeError(f"line {number} must be a str that export wrote, not {shown(line)}")
+    line = str.__str__(line) if isinstance(line, str) else line
     try:
         found = json.loads(line)
         key, meta = found["key"], found.get("meta")

@@ -7,10 +7,11 @@ or arithmetic, and must never write.
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator
+from typing import get_args
 
-from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, check_choice
-from docindex.query import argument_checks
-from docindex.query.clusters import Clusters, Linkage, check_linkage, find_clusters
+from docindex import argument_checks
+from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
+from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
@@ -22,7 +23,7 @@ from docindex.query.resolve import Id, Query, kept_text, resolve
 from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions
-from docindex.query.similar import SimilarMethod, check_method, find_similar
+from docindex.query.similar import SimilarMethod, find_similar
 from docindex.recipe import Recipe
 from docindex.sketching.word_weights import WordWeights
 from docindex.storage import templates, user_sql
@@ -111,8 +112,7 @@ class IndexReader:
             rank=rank,
             ignore_above=ignore_above,
             exact=exact,
-        )
-        options.check(self.recipe)
+        ).checked(self.recipe)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             return find_matches(scope, asked, options, self._passage_finder(asked, boilerplate))
@@ -142,10 +142,10 @@ class IndexReader:
         ...     [match.key for match in index.similar("to be or not to be: that is the question!")]
         ['hamlet.txt']
         """
-        argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
-        check_method(method)
+        min_resemblance = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
+        method = argument_checks.choice("method", method, get_args(SimilarMethod))
         if limit is not None:
-            argument_checks.whole_number("limit", limit)
+            limit = argument_checks.whole_number("limit", limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             passages_with = self._passage_finder(asked, boilerplate)
@@ -171,11 +171,9 @@ class IndexReader:
         self, queries: Iterable[str | int], distance: int = DEFAULT_DISTANCE, *, where: Where | None = None
     ) -> list[list[Neighbour]]:
         """The result of `near` for each of many queries, much faster than query by query."""
-        argument_checks.whole_number("distance", distance, least=0, most=63)
-        if isinstance(queries, (str, bytes)):
-            raise TypeError("near_many takes a list of queries, not a single text or key; use near")
+        distance = argument_checks.whole_number("distance", distance, least=0, most=63)
         # Make the list first: the caller's iterable must not run inside our transaction.
-        asked = list(queries)
+        asked = list(argument_checks.many("queries", queries))
         with open_scope(self, where, boilerplate=False) as scope:
             return find_near(scope, asked, distance)
 
@@ -281,7 +279,7 @@ class IndexReader:
         ...     [cluster.keys for cluster in index.clusters()]
         [('a', 'b')]
         """
-        check_linkage(linkage)
+        linkage = argument_checks.choice("linkage", linkage, get_args(Linkage))
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_clusters(scope, threshold, linkage)
@@ -315,7 +313,7 @@ class IndexReader:
         (1.0, 0.33, True)
         """
         if min_length is not None:
-            argument_checks.whole_number("min_length", min_length)
+            min_length = argument_checks.whole_number("min_length", min_length)
         with open_scope(self, boilerplate=boilerplate) as scope:
             return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b), min_length)
 
@@ -335,7 +333,7 @@ class IndexReader:
 
         def passages_with(content: int, min_length: int | None) -> list[Passage]:
             if min_length is not None:
-                argument_checks.whole_number("min_length", min_length)
+                min_length = argument_checks.whole_number("min_length", min_length)
             with open_scope(self, boilerplate=boilerplate) as scope:
                 text, other = kept_text(scope.db, query), kept_text(scope.db, Query(None, content))
                 return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
@@ -353,7 +351,7 @@ def open_scope(
     ``boilerplate=False`` the scope ignores nothing. That saves a statement if boilerplate makes no difference
     to the question.
     """
-    check_choice(boilerplate)
+    boilerplate = checked_choice(boilerplate)
     store = reader._store  # noqa: SLF001 - this module's own class; hosts would see a public method
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
+from docindex.argument_checks import shown
 from docindex.kernels import hamming
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.simhash_bits import simhash_of_features
@@ -63,8 +64,8 @@ def fingerprints(text: str, recipe: Recipe | None = None) -> Fingerprints:
     >>> found.positions.tolist(), found.offsets.tolist()
     ([1, 4, 7, 9, 10, 13, 16], [2, 6, 10, 13, 14, 20, 24])
     """
-    recipe = _recipe(recipe)
-    return Fingerprints(*text_fingerprints(_text(text), recipe), text, recipe)
+    text, recipe = _text(text), _recipe(recipe)
+    return Fingerprints(*text_fingerprints(text, recipe), text, recipe)
 
 
 def sketch(text: str, recipe: Recipe | None = None) -> Sketch:
@@ -108,8 +109,8 @@ def shares(a: str, b: str, recipe: Recipe | None = None) -> tuple[float, float, 
     >>> shares("to be or not to be", "to be or not to be that is the question")
     (0.3333333333333333, 1.0, 0.3333333333333333)
     """
-    recipe = _recipe(recipe)
-    of_a, of_b = shingle_set(_text(a), recipe), shingle_set(_text(b), recipe)
+    a, b, recipe = _text(a), _text(b), _recipe(recipe)
+    of_a, of_b = shingle_set(a, recipe), shingle_set(b, recipe)
     if not (len(of_a) and len(of_b)):
         alike = float(words_hash(a, recipe) == words_hash(b, recipe))
         return alike, alike, alike
@@ -152,23 +153,25 @@ def simhash(
     if idf is None:
         return simhash_of_text(_text(text), _recipe(recipe))
     if not isinstance(idf, WordWeights):
-        raise TypeError(f"idf must be the result of Index.word_weights, not {idf!r}")
+        raise TypeError(f"idf must be the result of Index.word_weights, not {shown(idf)}")
     if recipe not in (None, idf.recipe):
         raise ValueError("the recipe must be that of idf; leave it out")
     return simhash_of_text(_text(text), idf.recipe, idf)
 
 
 def _simhash_of_features(features: Mapping[str, float]) -> int:
+    if not isinstance(features, Mapping):
+        raise TypeError(f"features must be a mapping from features to their weights, not {shown(features)}")
     hashes: list[int] = []
     weights: list[float] = []
     for feature, weight in features.items():
         if not isinstance(feature, str):
-            raise TypeError(f"a feature must be str, not {feature!r}")
-        if not (isinstance(weight, numbers.Real) and 0 < float(weight) <= _GREATEST_WEIGHT):
+            raise TypeError(f"a feature must be str, not {shown(feature)}")
+        if not (isinstance(weight, numbers.Real) and 0 < weight <= _GREATEST_WEIGHT):
             raise ValueError(
-                f"the weight of {feature!r} must be a number above 0, up to 1e100, not {weight!r}"
+                f"the weight of {shown(feature)} must be a number above 0, up to 1e100, not {shown(weight)}"
             )
-        hashes.append(xxhash.xxh3_64_intdigest(feature.encode("utf-8", "surrogatepass")))
+        hashes.append(xxhash.xxh3_64_intdigest(str.encode(feature, "utf-8", "surrogatepass")))
         weights.append(float(weight))
     return simhash_of_features(np.array(hashes, np.uint64), np.array(weights, np.float64))
 
@@ -181,19 +184,21 @@ def distance(x: int, y: int) -> int:
     >>> distance(0b1010, 0b0011), distance(-1, 2**64 - 1)
     (2, 0)
     """
+    if not (isinstance(x, numbers.Integral) and isinstance(y, numbers.Integral)):
+        raise TypeError(f"simhash values must be of type int, not {shown(x)} and {shown(y)}")
     try:
         return int(hamming.hamming_distance(operator.index(x), operator.index(y)))
-    except TypeError as error:
-        raise TypeError(f"simhash values must be of type int, not {x!r} and {y!r}") from error
+    except ValueError as error:
+        raise ValueError(f"a simhash value is too large: {error}") from error
 
 
 def _text(text: str) -> str:
     if not isinstance(text, str):
         raise TypeError(f"a text must be str, not {type(text).__name__}; decode bytes first")
-    return text
+    return str.__str__(text)
 
 
 def _recipe(recipe: Recipe | None) -> Recipe:
     if not (recipe is None or isinstance(recipe, Recipe)):
-        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {recipe!r}")
+        raise TypeError(f"a recipe must be a docindex.Recipe or None, not {shown(recipe)}")
     return recipe or Recipe()

@@ -7,7 +7,6 @@ import collections
 import concurrent.futures
 import contextlib
 import itertools
-import operator
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -15,22 +14,28 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from docindex import argument_checks
 from docindex.errors import Busy
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
-from docindex.index.items import Item, checked_key, checked_list, from_line, incoming, to_line
+from docindex.index.items import Item, checked_key, from_line, incoming, stored_key, to_line
 from docindex.index.reader import IndexReader
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
-from docindex.sketching.workers import ENOUGH_FOR_WORKERS, SketchedBatch, SketchWorkers, default_workers
+from docindex.sketching.workers import (
+    ENOUGH_FOR_WORKERS,
+    MOST_WORKERS,
+    SketchedBatch,
+    SketchWorkers,
+    default_workers,
+)
 from docindex.storage import check, content_writer, contents, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import MEMORY, Connection, Store
 from docindex.storage.content_writer import Incoming
 from docindex.storage.contents import Document
 from docindex.storage.maintenance import Stats
 from docindex.storage.user_sql import Rows, UserBindings
-from docindex.storage.values import can_be_stored
 
 AddProgress = Callable[[int, int], object]
 """Called with the number of documents and the number of characters that have been read so far."""
@@ -117,8 +122,11 @@ class Index(IndexReader):
         core, but at most four. ``workers=1`` uses this process only, with the same result. After an error in
         `items` or in `progress`, earlier commits stay in the file.
         """
-        if workers is not None and (isinstance(workers, bool) or operator.index(workers) < 1):
-            raise ValueError(f"workers must be a whole number of 1 or more, not {workers!r}")
+        if workers is not None:
+            workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
+        if not (progress is None or callable(progress)):
+            raise TypeError(f"progress must be a function or None, not {argument_checks.shown(progress)}")
+        store_text = argument_checks.switch("store_text", store_text)
         self._store.refuse_readonly()
         before = self._store.cancels()
         taken = characters = out = uncommitted = 0
@@ -144,7 +152,7 @@ class Index(IndexReader):
 
         with contextlib.ExitStack() as stack:
             sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
-            for documents in _in_batches(checked_list("items", items), self.recipe):
+            for documents in _in_batches(argument_checks.many("items", items), self.recipe):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
@@ -161,8 +169,9 @@ class Index(IndexReader):
 
     def remove(self, key: str) -> None:
         """Remove a document; `KeyError` for an unknown key."""
+        key = stored_key(key)
         with self._store.writing() as db:
-            if not (can_be_stored(key) and content_writer.remove_document(db, str.__str__(key), self.recipe)):
+            if not content_writer.remove_document(db, key, self.recipe):
                 raise KeyError(key)
 
     def rename(self, old: str, new: str) -> None:
@@ -170,11 +179,11 @@ class Index(IndexReader):
 
         `KeyError` if no document has the key `old`, `ValueError` if another document has the key `new`.
         """
-        new = checked_key(new)
+        old, new = stored_key(old), checked_key(new)
         with self._store.writing() as db:
             if old != new and contents.get(db, new) is not None:
                 raise ValueError(f"a document with the key {new!r} exists already; remove it first")
-            if not (can_be_stored(old) and content_writer.rename(db, str.__str__(old), new)):
+            if not content_writer.rename(db, old, new):
                 raise KeyError(old)
 
     def __getitem__(self, key: str) -> Document:
@@ -182,10 +191,9 @@ class Index(IndexReader):
             return self._document(db, key)
 
     def __contains__(self, key: object) -> bool:
-        with self._store.reading() as db:
-            return (
-                isinstance(key, str) and can_be_stored(key) and contents.get(db, str.__str__(key)) is not None
-            )
+        with contextlib.suppress(KeyError), self._store.reading() as db:
+            return contents.get(db, stored_key(key)) is not None
+        return False
 
     def __len__(self) -> int:
         with self._store.reading() as db:
@@ -296,13 +304,14 @@ class Index(IndexReader):
         """Add the documents that `export` wrote, and return their number."""
         numbered = (
             (number, line)
-            for number, line in enumerate(checked_list("lines", lines), 1)
-            if not isinstance(line, str) or line.strip()
+            for number, line in enumerate(argument_checks.many("lines", lines), 1)
+            if not isinstance(line, str) or str.strip(line)
         )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
 
     def _document(self, db: Connection, key: str) -> Document:
-        document = contents.get(db, str.__str__(key)) if can_be_stored(key) else None
+        key = stored_key(key)
+        document = contents.get(db, key)
         if document is None:
             raise KeyError(key)
         return document

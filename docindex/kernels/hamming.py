@@ -35,7 +35,9 @@ def as_bits(values: ArrayLike) -> U64:
 def _unsigned(value: SupportsIndex) -> int:
     number = operator.index(value)
     if not -(1 << 63) <= number < 1 << 64:
-        raise ValueError(f"{number} does not fit in 64 bits: expected -2^63 to 2^64 - 1")
+        # A number of thousands of digits is no message, and Python refuses to print it.
+        found = number if number.bit_length() < 256 else f"a number of {number.bit_length():,} bits"
+        raise ValueError(f"{found} does not fit in 64 bits: expected -2^63 to 2^64 - 1")
     return number % (1 << 64)
 
 

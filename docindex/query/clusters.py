@@ -23,8 +23,6 @@ from docindex.query.scope import Scope
 Linkage = Literal["connected", "greedy", "complete"]
 Why = Literal["first", "exact copy", "same words", "near"]
 
-LINKAGES = ("connected", "greedy", "complete")
-
 # The documents of this many contents are looked up between two checks for cancellation.
 _LOOKED_UP = 1 << 14
 
@@ -82,7 +80,6 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     - "complete": any two members are a pair. The leader's closest partners are taken first.
     The first member of each cluster has the most partners.
     """
-    check_linkage(linkage)
     found = join_pairs(scope, threshold)
     units = _Units(found, _keys_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
@@ -95,15 +92,6 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
             made.append(Cluster(members))
     made.sort(key=lambda cluster: (-len(cluster), cluster.members[0].key))
     return made
-
-
-def check_linkage(linkage: str) -> None:
-    """Raise `ValueError` if a linkage is unknown.
-
-    >>> check_linkage("greedy")
-    """
-    if linkage not in LINKAGES:
-        raise ValueError(f"linkage must be one of {', '.join(LINKAGES)}, not {linkage!r}")
 
 
 _Link = tuple[int, int | None, float]

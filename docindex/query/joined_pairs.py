@@ -5,18 +5,18 @@ of nodes are columns of numbers, 13 bytes for each pair. Must never know a key.
 """
 
 import dataclasses
-from typing import Literal
+from typing import Literal, Self, get_args
 
 import numpy as np
 
+from docindex import argument_checks
 from docindex.kernels.arrays import F64, I64, U8, U32
-from docindex.query import argument_checks
 from docindex.query.measures import Basis, ShareColumns, shares_of_sets, shares_of_slots
 
 Method = Literal["shingles", "fingerprints", "slots", "features"]
 Measure = Literal["resemblance", "containment"]
 
-METHODS = ("shingles", "fingerprints", "slots", "features")
+METHODS: tuple[Method, ...] = get_args(Method)
 
 # Scores are computed for this many pairs at a time, because all measures of all pairs would take more memory.
 _SCORED = 1 << 20
@@ -39,18 +39,22 @@ class Threshold:
             return shares.resemblance
         return np.maximum(shares.containment, shares.reverse_containment)
 
-    def check(self) -> None:
-        """Raise `TypeError` or `ValueError` if the threshold is out of range or the method is unknown."""
-        argument_checks.share(f"min_{self.measure}", self.least, above_zero=True)
-        if self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
-        if self.ignore_above is not None:
-            argument_checks.whole_number("ignore_above", self.ignore_above)
-            if self.method not in ("shingles", "fingerprints"):
+    def checked(self) -> Self:
+        """The threshold with plain numbers.
+
+        `TypeError` or `ValueError` if it is out of range or the method is unknown.
+        """
+        least = argument_checks.share(f"min_{self.measure}", self.least, above_zero=True)
+        method = argument_checks.choice("method", self.method, METHODS)
+        ignore_above = self.ignore_above
+        if ignore_above is not None:
+            ignore_above = argument_checks.whole_number("ignore_above", ignore_above)
+            if method not in ("shingles", "fingerprints"):
                 raise ValueError(
-                    f'method="{self.method}" cannot ignore common text; leave ignore_above out, or use '
+                    f'method="{method}" cannot ignore common text; leave ignore_above out, or use '
                     'method="shingles" or "fingerprints"'
                 )
+        return dataclasses.replace(self, least=least, method=method, ignore_above=ignore_above)
 
 
 SHINGLES, SLOTS, FINGERPRINTS = range(3)

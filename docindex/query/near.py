@@ -6,7 +6,9 @@ do not tell that.
 
 import dataclasses
 import numbers
+import operator
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -43,6 +45,18 @@ class Neighbour:
     """The number of bits, of 64, in which the two simhash values differ."""
 
 
+def simhash_value(query: SupportsIndex) -> int:
+    """A simhash as an unsigned number; `ValueError` if a query has more than 64 bits.
+
+    >>> simhash_value(-1) == 2**64 - 1
+    True
+    """
+    try:
+        return int(as_bits(operator.index(query)))
+    except ValueError as error:
+        raise ValueError(f"a query that is a number must be a simhash value: {error}") from error
+
+
 def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list[list[Neighbour]]:
     """For each query, the documents within a distance, ordered by distance, then by key.
 
@@ -52,11 +66,11 @@ def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list
     for query in queries:
         scope.check_cancelled()
         if isinstance(query, numbers.Integral) and not isinstance(query, (bool, Id)):
-            simhashes.append(int(query))
+            simhashes.append(simhash_value(query))
         else:
             simhashes.append(resolve(scope.db, query).stored_sketch(scope).simhash)
     places, contents, distances = simhash_index.near_simhashes(
-        scope.db, as_bits(simhashes), distance, scope.check_cancelled
+        scope.db, np.array(simhashes, np.uint64), distance, scope.check_cancelled
     )
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from docindex.argument_checks import shown
 from docindex.kernels.arrays import F64, ranges
 from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
@@ -146,11 +147,9 @@ def checked_threshold(
     else:
         raise ValueError(
             "give either min_resemblance or min_containment, "
-            f"not min_resemblance={min_resemblance!r} and min_containment={min_containment!r}"
+            f"not min_resemblance={shown(min_resemblance)} and min_containment={shown(min_containment)}"
         )
-    threshold.check()
-    # A product of a Fraction or a float32 with an array of sizes would not be an array of float64.
-    return dataclasses.replace(threshold, least=float(threshold.least))
+    return threshold.checked()
 
 
 def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:

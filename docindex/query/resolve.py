@@ -10,6 +10,7 @@ from typing import Self
 import apsw
 import numpy as np
 
+from docindex.argument_checks import plain_text, shown
 from docindex.errors import CorruptIndex, TextNotKept
 from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
@@ -18,12 +19,6 @@ from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import contents, documents
 from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored
-
-
-def _checked_str(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be str, not {value!r}")
-    return value
 
 
 class Text(str):
@@ -37,7 +32,7 @@ class Text(str):
 
     def __new__(cls, text: str) -> Self:
         """`TypeError` for a value that is not a str, of which `str` would make a text."""
-        return super().__new__(cls, _checked_str("a text", text))
+        return super().__new__(cls, plain_text("a text", text))
 
     def __repr__(self) -> str:
         return f"Text({super().__repr__()})"
@@ -54,7 +49,7 @@ class Key(str):
 
     def __new__(cls, key: str) -> Self:
         """`TypeError` for a value that is not a str."""
-        return super().__new__(cls, _checked_str("a key", key))
+        return super().__new__(cls, plain_text("a key", key))
 
     def __repr__(self) -> str:
         return f"Key({super().__repr__()})"
@@ -137,12 +132,13 @@ def resolve(db: apsw.Connection, what: object) -> Query:
     `KeyError` for a `Key` or an `Id` that no document has, `TypeError` for anything but a string or an `Id`.
     """
     if isinstance(what, Id):
-        content = documents.content_with_id(db, int(what)) if -(1 << 63) <= what < 1 << 63 else None
+        number = int.__index__(what)
+        content = documents.content_with_id(db, number) if -(1 << 63) <= number < 1 << 63 else None
         if content is None:
-            raise KeyError(int(what))
+            raise KeyError(number)
         return Query(None, content)
     if not isinstance(what, str):
-        raise TypeError(f"expected a text or a key as a str, or a docindex.Id, not {what!r}")
+        raise TypeError(f"expected a text or a key as a str, or a docindex.Id, not {shown(what)}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)

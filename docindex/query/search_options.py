@@ -1,16 +1,17 @@
 """Hold and check the parameters of a search."""
 
 import dataclasses
-from typing import Literal
+from typing import Literal, Self, get_args
 
-from docindex.query import argument_checks
+from docindex import argument_checks
 from docindex.query.measures import Measures
 from docindex.recipe import Recipe
 
 Rank = Literal["likeness", "excerpt"]
 """How matches are ordered; `docindex.query.ranking` has the formulas."""
 
-_LARGEST_WINDOW = 65_535  # no recipe can have a larger one
+# The largest value of each option that is a whole number above 0. No recipe can have a larger window.
+_COUNTS = {"window": 65_535, "budget": None, "limit": None, "ignore_above": None}
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,26 +29,33 @@ class SearchOptions:
     ignore_above: int | None = None
     exact: bool = False
 
-    def check(self, recipe: Recipe) -> None:
-        """Raise `TypeError` or `ValueError` if an option has a wrong type or is out of range."""
-        if self.window is not None:
-            argument_checks.whole_number("window", self.window, most=_LARGEST_WINDOW)
-            if self.window < recipe.window:
-                raise ValueError(
-                    f"window={self.window} is smaller than the window of the index, {recipe.window}; "
-                    f"search with {recipe.window} or more, or make an index with a smaller window"
-                )
-        for name in ("budget", "limit", "ignore_above"):
-            if getattr(self, name) is not None:
-                argument_checks.whole_number(name, getattr(self, name))
-        argument_checks.whole_number("min_shared", self.min_shared, least=0)
-        argument_checks.share("min_containment", self.min_containment)
-        argument_checks.share("min_reverse_containment", self.min_reverse_containment)
-        argument_checks.share("min_resemblance", self.min_resemblance)
-        if self.exact not in (False, True):
-            raise TypeError(f"exact must be True or False, not {self.exact!r}")
-        if self.rank not in ("likeness", "excerpt"):
-            raise ValueError(f'rank must be "likeness" or "excerpt", not {self.rank!r}')
+    def checked(self, recipe: Recipe) -> Self:
+        """The options as plain numbers.
+
+        `TypeError` or `ValueError` if an option has a wrong type or is out of range.
+        """
+        numbers = {
+            name: argument_checks.whole_number(name, getattr(self, name), most=most)
+            for name, most in _COUNTS.items()
+            if getattr(self, name) is not None
+        }
+        if numbers.get("window", recipe.window) < recipe.window:
+            raise ValueError(
+                f"window={self.window} is smaller than the window of the index, {recipe.window}; "
+                f"search with {recipe.window} or more, or make an index with a smaller window"
+            )
+        return dataclasses.replace(
+            self,
+            **numbers,
+            min_shared=argument_checks.whole_number("min_shared", self.min_shared, least=0),
+            min_containment=argument_checks.share("min_containment", self.min_containment),
+            min_reverse_containment=argument_checks.share(
+                "min_reverse_containment", self.min_reverse_containment
+            ),
+            min_resemblance=argument_checks.share("min_resemblance", self.min_resemblance),
+            exact=argument_checks.switch("exact", self.exact),
+            rank=argument_checks.choice("rank", self.rank, get_args(Rank)),
+        )
 
     @property
     def has_minimums(self) -> bool:

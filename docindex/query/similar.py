@@ -8,7 +8,7 @@ features, which takes the same time in an index of any size, but misses document
 """
 
 import functools
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -51,15 +51,6 @@ def find_similar(
                 for document in documents_of[content]
             ]
     return sorted(matches, key=lambda match: (-match.score, match.key))
-
-
-def check_method(method: str) -> None:
-    """Raise `ValueError` if a method of `similar` is unknown.
-
-    >>> check_method("features")
-    """
-    if method not in get_args(SimilarMethod):
-        raise ValueError(f'method must be "shingles" or "features", not {method!r}')
 
 
 def _sharing_features(scope: Scope, query: Query, _: float) -> I64:

@@ -61,6 +61,12 @@ _VERY_LONG = 16_000_000
 # After an error, a worker has this many seconds to end by itself.
 _EXIT_S = 5
 
+MOST_WORKERS = 61
+"""More workers cannot be asked for: Windows waits for at most so many processes.
+
+The process that writes is busy with four.
+"""
+
 ENOUGH_FOR_WORKERS = 16_000_000
 """Workers save time if the texts have more characters than this.
 

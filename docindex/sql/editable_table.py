@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import NotAnIndex, Refused, TextNotKept
 from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming
@@ -265,5 +266,5 @@ def _meta(value: Value) -> Any:
         return None
     try:
         return json.loads(_text("meta", value))
-    except ValueError as error:
-        raise ValueError(f"doc_index: meta must be JSON, not {value!r}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"doc_index: meta must be JSON, not {shown(value)}") from error

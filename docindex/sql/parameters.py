@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from docindex.query import argument_checks
+from docindex import argument_checks
 from docindex.sql.sql_values import Value, type_name
 from docindex.storage.user_sql import HarmlessCondition
 

@@ -6,13 +6,13 @@ the connection.
 
 import functools
 import logging
-import numbers
 import sqlite3
 from collections.abc import Callable
 from typing import Any
 
 import apsw
 
+from docindex import argument_checks
 from docindex.index.reader import IndexReader
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
@@ -54,8 +54,7 @@ def register(
     """
     if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
-    if limit_s is not None and (isinstance(limit_s, bool) or not isinstance(limit_s, numbers.Real)):
-        raise TypeError(f"limit_s must be a number of seconds or None, not {limit_s!r}")
+    limit_s = None if limit_s is None else argument_checks.seconds("limit_s", limit_s)
     if isinstance(connection, apsw.Connection):
         if limit_s is not None:
             raise ValueError(

@@ -6,6 +6,7 @@ Texts and documents are verified against their hashes and checksums. Must never 
 import dataclasses
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -97,7 +98,7 @@ def get(db: apsw.Connection, key: str) -> Document | None:
     return Document(
         key=row.key,
         id=row.id,
-        meta=from_json(row.meta),
+        meta=meta_of(db, row),
         added_at=row.added_at / 1_000_000,
         content=row.content,
         characters=characters,
@@ -230,14 +231,40 @@ def to_json(meta: Any) -> str | None:
     if meta is None:
         return None
     written = json.dumps(meta, allow_nan=False, separators=(",", ":"))
+    if (depth := _depth(written)) > _DEEPEST:
+        raise ValueError(f"it is nested {depth} levels deep; at most {_DEEPEST} can be read again")
     if "\\ud" in written and not encodes(json.dumps(meta, ensure_ascii=False)):
         raise ValueError("it has a lone surrogate, which SQL cannot read; replace or escape it")
     return written
 
 
-def from_json(meta: str | None) -> Any:
-    """The meta that `to_json` wrote."""
-    return None if meta is None else json.loads(meta)
+# SQLite's JSON functions read 1,000 levels. Python's reader shares its limit of 1,000 with the frames of the
+# caller.
+_DEEPEST = 500
+
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])')
+
+
+def _depth(written: str) -> int:
+    """How deep the arrays and objects in JSON are nested. Exact only where it is above `_DEEPEST`."""
+    depth = deepest = written.count("[") + written.count("{")
+    if depth > _DEEPEST:
+        depth = deepest = 0
+        for found in _BRACKETS.finditer(written):
+            depth += bool(found[1]) - bool(found[2])
+            deepest = max(deepest, depth)
+    return deepest
+
+
+def meta_of(db: apsw.Connection, row: DocumentRow) -> Any:
+    """The meta of a document; `CorruptIndex` for a meta that `to_json` cannot have written."""
+    try:
+        return None if row.meta is None else json.loads(row.meta)
+    except (ValueError, RecursionError) as error:
+        raise CorruptIndex(
+            f"the meta of document {row.id} ({row.key!r}) is not JSON that can be read; add it again",
+            db.filename,
+        ) from error
 
 
 def part_ids(content: int) -> tuple[int, int]:

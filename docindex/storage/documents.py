@@ -13,7 +13,7 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
-from docindex.storage.contents import damaged_document, from_json
+from docindex.storage.contents import damaged_document, meta_of
 from docindex.storage.rows import Bindings, counter, rows, rows_for, value
 from docindex.storage.tables import DOCUMENT, SAMPLE
 from docindex.storage.user_sql import Where
@@ -107,7 +107,7 @@ def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Lis
         row = DOCUMENT.checked(found)
         if row is None:
             raise damaged_document(db, found[0], found[1])
-        listed.append(Listed(row.id, row.key, row.content, from_json(row.meta)))
+        listed.append(Listed(row.id, row.key, row.content, meta_of(db, row)))
     return listed
 
 

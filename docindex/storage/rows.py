@@ -93,15 +93,16 @@ def counter(db: apsw.Connection, table: str) -> int:
     found = value(db, "select seq from main.sqlite_sequence where name = ?", (table,))
     if found is None:
         return 0
-    if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 43)):
+    if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 42)):
         raise CorruptIndex(
             f"the counter of the table {table} is {found!r}, which is impossible; index again", db.filename
         )
     return found
 
 
-# Ids are the high bits of other ids: 31 bits for segments, 43 bits for contents and documents.
-_MOST_IDS = {"segment": (1 << 31) - 2}
+# Ids are the high bits of other ids: 31 bits for segments, 43 bits for contents and documents. A counter that
+# is half-way can only be damage, and leaves room for any batch.
+_MOST_IDS = {"segment": 1 << 30}
 _KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 _NULLABLE = {"meta", "target", "moved", "digest"}
 _BAD_ROW = "{} is damaged: {!r} reads a value of the wrong type; restore a backup, or index again"

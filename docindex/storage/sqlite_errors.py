@@ -1,9 +1,10 @@
 """Translate SQLite's errors into docindex's, with a sentence that says what to do.
 
-Damage is only what SQLite calls damage: corruption, and I/O errors. Must never translate an error that says
-nothing about the file: it may be a mistake of docindex.
+Damage is only what SQLite calls damage. A disk that fails is a `DiskError`: the file may be sound. Must never
+translate an error that says nothing about the file: it may be a mistake of docindex.
 """
 
+import shutil
 from pathlib import Path
 
 import apsw
@@ -12,6 +13,7 @@ from docindex.errors import (
     Busy,
     Cancelled,
     CorruptIndex,
+    DiskError,
     DiskFull,
     FileError,
     NotAnIndex,
@@ -46,9 +48,9 @@ def translation(
         case apsw.InterruptError():
             return Cancelled(CANCELLED, path)
         case apsw.FullError():
-            return _disk_full(path)
+            return _disk_full(path) if _has_little_room(path) else _cannot_grow(path)
         case apsw.IOError():
-            return _disk_full(path) if no_room else CorruptIndex(_IO_ERROR.format(path, error), path)
+            return _disk_full(path) if no_room else _io_error(path, error)
         case apsw.TooBigError() if not trusted:
             return CorruptIndex(
                 f"{path} has a value that is too large for a file that is not trusted; do not use the file, "
@@ -56,7 +58,7 @@ def translation(
                 path,
             )
         case apsw.CorruptError() | apsw.FormatError():
-            return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
+            return _damaged(path, error)
     return _not_opened(error, path)
 
 
@@ -78,7 +80,23 @@ def _not_opened(error: apsw.Error, path: str) -> FileError | None:
     return None
 
 
-_IO_ERROR = "{} cannot be read or written: {}; check the disk, then restore a backup, or index again"
+# What a file system or a layer below SQLite says that verifies checksums.
+_FALSE_CHECKSUM = apsw.SQLITE_IOERR_DATA
+
+
+def _io_error(path: str, error: apsw.IOError) -> FileError:
+    """The error for a disk that failed, with the operating system's own words if SQLite has them."""
+    if getattr(error, "extendedresult", None) == _FALSE_CHECKSUM:
+        return _damaged(path, error)
+    return DiskError(
+        f"{path} cannot be read or written: the disk or its file system failed ({error}); committed changes "
+        "stay: check the disk and its connection, then try again",
+        path,
+    )
+
+
+def _damaged(path: str, error: apsw.Error) -> CorruptIndex:
+    return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
 
 
 def still_writing(path: str, writer: str, timeout_s: float) -> Busy:
@@ -104,6 +122,27 @@ def _disk_full(path: str) -> DiskFull:
     return DiskFull(
         f"the disk has no room left for {path}; the index is as before: free some space and try again", path
     )
+
+
+def _cannot_grow(path: str) -> DiskFull:
+    # SQLite has one error for a full disk and for the limits of a file, and keeps no errno for either.
+    return DiskFull(
+        f"SQLite has no room for the change to {path}, but there is room beside the file: the folder for "
+        "temporary files may be full, or max_page_count or the counter of an AUTOINCREMENT table is at its "
+        "limit. The index is as before",
+        path,
+    )
+
+
+_LITTLE_ROOM = 64_000_000  # bytes: more than a commit of `add_many` writes before it can notice a full disk
+
+
+def _has_little_room(path: str) -> bool:
+    """Whether the disk of a file seems to be full; also true if nobody knows."""
+    try:
+        return shutil.disk_usage(Path(path).parent).free < _LITTLE_ROOM
+    except OSError:
+        return True
 
 
 def _writer_of(path: str) -> str:

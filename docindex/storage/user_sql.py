@@ -6,11 +6,12 @@ the caller asked for writing.
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import ReadOnly
 
 UserBindings = Sequence[Any] | Mapping[str, Any]
@@ -82,7 +83,7 @@ def answer(db: apsw.Connection, sql: str, bindings: UserBindings) -> Rows:
     Raises `ReadOnly` for a statement that would write, and `ValueError` for SQL that SQLite refuses or that
     does not fit its bindings, and for several statements or none.
     """
-    _check_sql(sql)
+    sql, bindings = _checked_sql(sql), _checked_bindings(bindings)
     columns: tuple[str, ...] = ()
     try:
         with only_reading(db) as cursor:
@@ -105,7 +106,7 @@ def answer_writing(db: apsw.Connection, sql: str, bindings: UserBindings) -> Row
 
     Raises `ValueError` for SQL that SQLite refuses, and for statements that begin or end a transaction.
     """
-    _check_sql(sql)
+    sql, bindings = _checked_sql(sql), _checked_bindings(bindings)
     before = db.authorizer
     db.authorizer = _keep_transaction
     try:
@@ -164,7 +165,8 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     Our own statements put the condition in brackets. The check makes sure that the condition cannot close
     them. A `HarmlessCondition` is also checked for the names that it uses, before any of it runs.
     """
-    condition, bindings = (where, ()) if isinstance(where, str) else _parts(where)
+    given, bindings = (where, ()) if isinstance(where, str) else _parts(where)
+    condition = str.__str__(given)
     depth = 0
     for token in _BRACKETS.findall(condition):
         depth += {"(": 1, ")": -1}.get(token, 0)
@@ -175,7 +177,7 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
             raise apsw.SQLError("a quote is not closed")
         if depth or ";" in _BRACKETS.findall(condition):
             raise apsw.SQLError("it is not one expression")
-        if isinstance(condition, HarmlessCondition):
+        if isinstance(given, HarmlessCondition):
             _refuse_harm(db, condition)
         with only_reading(db) as cursor:
             cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
@@ -187,7 +189,7 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     return condition, bindings
 
 
-def _refuse_harm(db: apsw.Connection, condition: HarmlessCondition) -> None:
+def _refuse_harm(db: apsw.Connection, condition: str) -> None:
     """`SQLError` for a condition that uses another table, or a function that is not harmless."""
     harmful = {name for (name,) in db.execute(_HARMFUL_FUNCTIONS)}
     selects = 0
@@ -218,17 +220,27 @@ def _refuse_harm(db: apsw.Connection, condition: HarmlessCondition) -> None:
         db.authorizer = before
 
 
-def _check_sql(sql: object) -> None:
+def _checked_sql(sql: object) -> str:
     if not isinstance(sql, str):
-        raise TypeError(f"a statement must be SQL as a str, not {sql!r}")
-    if not sql.strip(" \t\r\n;"):
+        raise TypeError(f"a statement must be SQL as a str, not {shown(sql)}")
+    plain = str.__str__(sql)
+    if not plain.strip(" \t\r\n;"):
         raise ValueError("the statement is empty; give one SQL statement")
+    return plain
+
+
+def _checked_bindings(bindings: object) -> UserBindings:
+    if not isinstance(bindings, (Sequence, Mapping)) or isinstance(bindings, (str, bytes, bytearray)):
+        raise TypeError(f"bindings must be a list of values or a mapping, not {shown(bindings)}")
+    return bindings
 
 
 def _parts(where: Any) -> tuple[str, Sequence[Any]]:
-    if not (isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str)):
-        raise TypeError(f"where must be SQL, or (SQL, bindings), not {where!r}")
-    return where[0], tuple(where[1])
+    if isinstance(where, tuple) and len(where) == 2 and isinstance(where[0], str):
+        bindings = where[1]
+        if isinstance(bindings, Iterable) and not isinstance(bindings, (str, bytes, bytearray)):
+            return where[0], tuple(bindings)
+    raise TypeError(f"where must be SQL, or (SQL, bindings), not {shown(where)}")
 
 
 def _does_not_work(sql: str, error: BaseException) -> ValueError:

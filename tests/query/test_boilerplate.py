@@ -59,7 +59,7 @@ def test_a_template_that_cannot_be_stored_is_refused():
             index.boilerplate.add("not kept")
         with pytest.raises(KeyError):
             index.boilerplate.remove("never added")
-        with pytest.raises(KeyError):
+        with pytest.raises(TypeError, match="a template must be str, not 1"):
             index.boilerplate.remove(1)
         with pytest.raises(TypeError):
             index.boilerplate.add(None)

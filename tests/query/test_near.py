@@ -63,5 +63,5 @@ def test_an_impossible_query_or_distance_is_refused(index):
     for query in (1.5, True, None, b"bytes"):
         with pytest.raises(TypeError, match=r"expected a text or a key as a str, or a docindex\.Id, not"):
             index.near(query)
-    with pytest.raises(TypeError, match="not a single text or key"):
+    with pytest.raises(TypeError, match="queries must be a list or another iterable"):
         index.near_many("abc")

@@ -268,7 +268,7 @@ def test_hashes_beyond_the_largest_signed_number_are_looked_up_and_counted():
         ({"min_containment": 1.5}, "min_containment must be a share from 0 to 1, not 1.5"),
         ({"min_resemblance": -1}, "min_resemblance must be a share"),
         ({"min_reverse_containment": 2}, "min_reverse_containment must be a share"),
-        ({"rank": "best"}, 'rank must be "likeness" or "excerpt"'),
+        ({"rank": "best"}, "rank must be one of likeness, excerpt"),
         ({"ignore_above": 0}, "ignore_above must be"),
         ({"window": 10**9}, "window must be a whole number from 1 to 65535"),
         ({"where": "key = 1; delete from document"}, "it is not one expression"),

@@ -128,6 +128,6 @@ def test_a_threshold_out_of_range_is_refused():
 def test_an_unknown_method_is_refused():
     with (
         docindex.open(":memory:") as index,
-        pytest.raises(ValueError, match='method must be "shingles" or "features"'),
+        pytest.raises(ValueError, match="method must be one of shingles, features"),
     ):
         index.similar("a text", method="slots")

@@ -1,5 +1,6 @@
 """Damage is what SQLite or a checksum calls damage. Every other error keeps its type."""
 
+import functools
 import sqlite3
 from contextlib import closing
 
@@ -9,13 +10,15 @@ import pytest
 import docindex
 from docindex.storage import content_writer, contents, documents
 from docindex.storage.connection import Store
+from docindex.storage.rows import row_sum
 
-DAMAGE = {apsw.CorruptError, apsw.FormatError, apsw.IOError}
+DAMAGE = {apsw.CorruptError, apsw.FormatError}
 TRANSLATED = {
     apsw.BusyError: docindex.Busy,
     apsw.LockedError: docindex.Busy,
     apsw.ConstraintError: docindex.Refused,
     apsw.FullError: docindex.DiskFull,
+    apsw.IOError: docindex.DiskError,
     apsw.InterruptError: docindex.Cancelled,
     apsw.ReadOnlyError: docindex.ReadOnly,
     apsw.NotADBError: docindex.NotAnIndex,
@@ -36,7 +39,7 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
-def test_only_corruption_and_io_errors_are_damage(error, path):
+def test_only_corruption_is_damage(error, path):
     store = Store(str(path), readonly=True, durability="full", timeout_s=0)
     try:
         with pytest.raises(TRANSLATED.get(error, error)) as caught, store.translated():
@@ -115,3 +118,109 @@ def test_a_check_names_its_steps(path, monkeypatch):
             "contents cannot be read: it is unreadable",
             "the inverted index cannot be read: it is unreadable",
         ]
+
+
+class FailingDisk(apsw.VFS):
+    """The file system of the machine, until `code` is set: then every read of an index fails with it."""
+
+    def __init__(self, base):
+        self.code, self.base = None, base
+        super().__init__("failing", base, makedefault=True)
+
+    def xOpen(self, name, flags):  # noqa: N802 - apsw's name
+        return FailingFile(self, name, flags)
+
+
+class FailingFile(apsw.VFSFile):
+    def __init__(self, disk, name, flags):
+        self._disk = disk
+        super().__init__(disk.base, name, flags)
+
+    def xRead(self, amount, offset):  # noqa: N802 - apsw's name
+        if self._disk.code is not None and amount > 100:
+            raise apsw.exception_for(self._disk.code)
+        return super().xRead(amount, offset)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        (apsw.SQLITE_IOERR_READ, docindex.DiskError),
+        (apsw.SQLITE_IOERR_CORRUPTFS, docindex.DiskError),
+        (apsw.SQLITE_IOERR_DATA, docindex.CorruptIndex),
+    ],
+)
+def test_a_disk_that_fails_is_not_called_damage_but_a_false_checksum_is(code, expected, path):
+    before = apsw.vfs_names()[0]
+    disk = FailingDisk(before)
+    try:
+        with docindex.open(path) as index:
+            disk.code = code
+            with pytest.raises(expected) as caught:
+                index.text("ada.txt")
+            assert ("restore a backup" in str(caught.value)) == (expected is docindex.CorruptIndex)
+            disk.code = None
+            assert index.text("ada.txt")  # nothing was wrong with the file
+    finally:
+        apsw.set_default_vfs(before)
+        disk.unregister()
+
+
+@pytest.mark.parametrize("table", ["content", "document", "segment", "boilerplate"])
+@pytest.mark.parametrize("count", [2**42, 2**43 - 1, 2**63 - 1])
+def test_a_counter_at_its_limit_is_damage_and_not_a_full_disk(table, count, path):
+    with docindex.open(path) as index:
+        index.boilerplate.add("a template")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("update sqlite_sequence set seq = ? where name = ?", (count, table))
+        db.commit()
+    with docindex.open(path) as index:
+        add = index.boilerplate.add if table == "boilerplate" else functools.partial(index.add, "eve.txt")
+        with pytest.raises(docindex.CorruptIndex, match=f"the counter of the table {table} is {count}"):
+            add("Nothing in here is like the other text, which is about looms and flowers")
+        assert list(index) == ["ada.txt"]
+        assert index.check() == []
+
+
+def test_a_counter_of_the_host_at_its_limit_is_not_called_a_full_disk(path):
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(
+            "create table log (id integer primary key autoincrement, key);"
+            "insert into log values (9223372036854775807, 'last');"
+            "create trigger t after insert on document begin insert into log (key) values (new.key); end;"
+        )
+    with docindex.open(path) as index:
+        with pytest.raises(docindex.DiskFull, match="AUTOINCREMENT table is at its limit"):
+            index.add("eve.txt", "another text")
+        assert list(index) == ["ada.txt"]
+
+
+def test_a_meta_that_cannot_be_read_is_damage_of_its_document(path):
+    with docindex.open(path) as index:
+        index.add("eve.txt", "another text")
+    with closing(sqlite3.connect(path)) as db:
+        for key, meta in (("ada.txt", "[" * 100_000), ("eve.txt", "9" * 5000)):
+            number, content, added_at = db.execute(
+                "select id, content, added_at from document where key = ?", (key,)
+            ).fetchone()
+            forged = row_sum(number, key, content, meta, added_at)
+            db.execute("update document set meta = ?, sum = ? where id = ?", (meta, forged, number))
+        db.commit()
+    with docindex.open(path) as index:
+        for key in ("ada.txt", "eve.txt"):
+            with pytest.raises(
+                docindex.CorruptIndex, match=rf"the meta of document . \('{key}'\) is not JSON"
+            ):
+                index[key]
+
+
+def test_a_meta_is_stored_only_if_it_can_be_read_again(path):
+    def nested(depth):
+        return [nested(depth - 1)] if depth > 1 else ['[[["[{']
+
+    with docindex.open(path) as index:
+        for meta in (nested(500), [["[" * 3000], {"}": "{" * 3000}], [[]] * 3000):
+            index.add("ada.txt", "a text", meta=meta)
+            assert index.meta("ada.txt") == meta
+        with pytest.raises(ValueError, match=r"meta of 'ada.txt' .* it is nested 501"):
+            index.add("ada.txt", "a text", meta=nested(501))
