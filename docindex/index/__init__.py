@@ -105,6 +105,7 @@ Conditions
 
 Files from others
 =================
-``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. Values and
-statements have limits, and docindex's tables must be unaltered.
+``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. Values, texts
+and statements have limits, and docindex's tables must be unaltered. A text has at most 100 million
+characters; all texts together, 100 million and 50 for each byte of the file.
 """

@@ -36,6 +36,8 @@ def source_of(codec: int, data: bytes) -> bytes:
     True
     """
     if codec == RAW:
+        if len(data) > _LONGEST:
+            raise ValueError(f"the part has {len(data)} bytes; expected at most {_LONGEST}")
         return data
     if codec != DEFLATED:
         raise ValueError(f"the part has the unknown codec {codec}; expected {RAW} or {DEFLATED}")

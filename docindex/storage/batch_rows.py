@@ -20,6 +20,9 @@ PART_BITS = 20
 FINGERPRINTS_A_PART = 1 << 16
 SLOT_BYTES = 4
 
+LONGEST_PART = FINGERPRINTS_A_PART * HASH_BYTES
+"""The bytes of hashes that a row of fingerprints has at most. More are damage."""
+
 
 def gap_type(window: int) -> np.dtype[np.unsignedinteger]:
     """The type of the gaps between positions in the file: no gap is larger than the window.

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -20,7 +20,7 @@ from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.sketching.text_parts import source_of
-from docindex.storage.batch_rows import PART_BITS, gap_type
+from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, gap_type
 from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import DOCUMENT, DocumentRow
 from docindex.storage.values import encodes
@@ -126,26 +126,16 @@ def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
 
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
-    """The text of a content, checked against its hash; None if it is not kept."""
-    pieces = []
-    hasher = xxhash.xxh3_128()
-    for codec, data in stream(
-        db, f"select codec, data from main.text where {PARTS} order by id", part_ids(content)
-    ):
-        try:
-            source = source_of(codec, data)
-            hasher.update(source)
-            pieces.append(source.decode("utf-8", "surrogatepass"))
-        except ValueError as error:
-            raise _damaged_text(db, content) from error
-    found = rows(db, "select hash, parts from main.content where id = ?", (content,))
-    if not found or len(pieces) != found[0][1] or (pieces and hasher.digest() != found[0][0]):
+    """The text of a content, checked against its hash and its length; None if it is not kept."""
+    found = rows(db, "select hash, characters, parts from main.content where id = ?", (content,))
+    stored = stream(db, f"select codec, data from main.text where {PARTS} order by id", part_ids(content))
+    if not found or (not found[0][2] and any(True for _ in stored)):
         raise _damaged_text(db, content)
-    return "".join(pieces) if pieces else None
+    return _joined_text(db, content, found[0], stored) if found[0][2] else None
 
 
 _TEXTS = (
-    "select c.id, c.hash, c.parts, t.codec, t.data from carray(?) as wanted "
+    "select c.id, c.hash, c.characters, c.parts, t.codec, t.data from carray(?) as wanted "
     "cross join main.content as c on c.id = wanted.value "
     f"cross join main.text as t on t.id between c.id << {PART_BITS} and (c.id + 1 << {PART_BITS}) - 1"
 )
@@ -154,15 +144,16 @@ _TEXTS = (
 def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
     """The texts of some contents whose texts are kept, in the order of the contents, which must ascend.
 
-    Each text is checked against its hash.
+    Each text is checked against its hash and its length.
     """
     if not len(contents):
         return  # carray takes no empty array
     wanted = iter(contents.tolist())
-    for content, parts in itertools.groupby(stream(db, _TEXTS, (apsw.carray(contents),)), lambda row: row[0]):
+    for content, found in itertools.groupby(stream(db, _TEXTS, (apsw.carray(contents),)), lambda row: row[0]):
         if content != next(wanted, None):
             break
-        yield _joined_text(db, content, list(parts))
+        first = next(found)
+        yield _joined_text(db, content, first[1:4], (row[4:] for row in itertools.chain([first], found)))
     else:
         if (missing := next(wanted, None)) is None:
             return
@@ -170,18 +161,26 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
     raise _damaged_text(db, content)
 
 
-def _joined_text(db: apsw.Connection, content: int, parts: list[tuple[Any, ...]]) -> str:
-    """The text in the rows that `_TEXTS` gave for a content."""
-    hasher = xxhash.xxh3_128()
-    pieces = []
-    try:
-        for *_, codec, data in parts:
+def _joined_text(
+    db: apsw.Connection, content: int, expected: Sequence[Any], stored: Iterable[tuple[Any, ...]]
+) -> str:
+    """The text in some parts, given its hash, its length in characters and the number of its parts.
+
+    Reads no further than a false part: parts that inflate to more than the length are not kept in memory.
+    """
+    hash_, characters, parts = expected
+    hasher, pieces = xxhash.xxh3_128(), []
+    for codec, data in stored:
+        try:
             source = source_of(codec, data)
-            hasher.update(source)
             pieces.append(source.decode("utf-8", "surrogatepass"))
-    except ValueError as error:
-        raise _damaged_text(db, content) from error
-    if len(parts) != parts[0][2] or hasher.digest() != parts[0][1]:
+        except ValueError as error:
+            raise _damaged_text(db, content) from error
+        hasher.update(source)
+        characters -= len(pieces[-1])
+        if characters < 0 or len(pieces) > parts:
+            break
+    if characters or len(pieces) != parts or hasher.digest() != hash_:
         raise _damaged_text(db, content)
     return "".join(pieces)
 
@@ -194,6 +193,7 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
     hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
     if (
         not found
+        or any(len(row[0]) > LONGEST_PART for row in found)
         or len(hashes) * gap_type(window).itemsize != len(gaps) * HASH_BYTES
         or len(hashes) % HASH_BYTES
     ):

@@ -14,7 +14,7 @@ from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.joins import found_in
 from docindex.kernels.packing import unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
-from docindex.storage.batch_rows import PART_BITS
+from docindex.storage.batch_rows import LONGEST_PART, PART_BITS
 from docindex.storage.rows import stream
 
 _PARTS = (
@@ -93,8 +93,9 @@ def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
     for some in _pieces(stream(db, _PARTS, (apsw.carray(of << PART_BITS),))):
         lengths = np.array([len(data) for _, data in some], np.int64)
         owner = np.array([part for part, _ in some], np.int64) >> PART_BITS
-        if (lengths % HASH_BYTES).any():
-            at = owner[np.flatnonzero(lengths % HASH_BYTES)[0]]
+        false = (lengths % HASH_BYTES > 0) | (lengths > LONGEST_PART)
+        if false.any():
+            at = owner[np.flatnonzero(false)[0]]
             raise CorruptIndex(f"the fingerprints of content {at} are damaged; add it again", db.filename)
         hashes = unpacked(b"".join(data for _, data in some), HASH_BYTES) << HASH_SHIFT
         yield np.repeat(np.searchsorted(of, owner), lengths // HASH_BYTES), hashes

@@ -106,6 +106,38 @@ def refuse_altered(db: apsw.Connection, path: str, made: apsw.Connection) -> Non
         for (finding,) in rows(db, f"pragma integrity_check({table})"):
             if finding != "ok":
                 raise CorruptIndex(f"{path} is damaged: {finding}; get another copy", path)
+    _refuse_inflated(db, path)
+
+
+# A question holds one or two whole texts in memory, as long as a value may be. All other things that it reads
+# are at most a few times as large as in the file.
+_LONGEST_TEXT = _LIMITS[apsw.SQLITE_LIMIT_LENGTH]
+
+# The fingerprints alone of an honest text take a fifth of a byte for each character, or more; deflated text
+# may take a thousandth. So all texts together have at most five times as many characters as the file has
+# bytes, unless most of the text is white space: this leaves room for it.
+_INFLATED = 50
+
+_KEPT_TEXTS = (
+    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.content where parts > 0"
+)
+
+
+def _refuse_inflated(db: apsw.Connection, path: str) -> None:
+    """`CorruptIndex` for texts that are far too long for the file. Reading checks the length of each text."""
+    ((longest, characters),) = rows(db, _KEPT_TEXTS)
+    size = rows(db, "pragma page_count")[0][0] * rows(db, "pragma page_size")[0][0]
+    if longest > _LONGEST_TEXT:
+        found = f"a text of {longest:,} characters, and at most {_LONGEST_TEXT:,} are allowed"
+    elif characters > _LONGEST_TEXT + _INFLATED * size:
+        found = f"texts of {characters:,.0f} characters together, and only {size:,} bytes"
+    else:
+        return
+    raise CorruptIndex(
+        f"{path} has {found} in a file that is not trusted; do not use the file, or open it with "
+        "trusted=True if you know who made it",
+        path,
+    )
 
 
 def _authorize(

@@ -1,6 +1,8 @@
 """A file from an untrusted source runs nothing: dangerous schemas are refused, others are not executed."""
 
 import random
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import apsw
@@ -8,6 +10,7 @@ import pytest
 
 import docindex
 from docindex import Text
+from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow, FingerprintRow
 from tests.storage.texts import prose
 
 
@@ -196,3 +199,80 @@ def test_a_value_above_the_limits_is_a_named_error(path):
         with pytest.raises(docindex.CorruptIndex, match="too large for a file that is not trusted"):
             index["3"]
         assert index["4"].key == "4"
+
+
+def forge_text(path, parts, size, characters):
+    """Give document "3" a text of many equal parts that inflate to `size` bytes each, with true checksums."""
+    with apsw.Connection(path) as db:
+        (number,) = db.execute("select content from document where key = '3'").fetchone()
+        *found, _ = db.execute(f"{CONTENT.select} where id = ?", (number,)).fetchone()
+        row = ContentRow(*found)._replace(parts=parts, characters=characters)
+        db.execute(
+            "delete from text where id between ? << 20 and (? << 20) + (1 << 20) - 1", (number, number)
+        )
+        data = zlib.compress(bytes(size))
+        db.executemany(
+            "insert into text (id, codec, data) values (?, 1, ?)",
+            [(number << 20 | part, data) for part in range(parts)],
+        )
+        db.execute(CONTENT.replace, CONTENT.with_sum(row))
+    db.close()
+
+
+def peak_of(ask):
+    tracemalloc.start()
+    try:
+        ask()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_texts_that_inflate_to_far_more_than_the_file_are_refused_at_once(path):
+    forge_text(path, 400, 1 << 20, 400 << 20)
+    with pytest.raises(
+        docindex.CorruptIndex, match=r"has a text of 419,430,400 characters, and at most 100,000"
+    ):
+        docindex.open(path, trusted=False)
+    docindex.open(path).close()
+
+
+def test_many_texts_that_inflate_to_far_more_than_the_file_are_refused_at_once(path):
+    with docindex.open(path) as index:
+        index.add_many([(f"blank {n}", " " * 50_000_000 + str(n)) for n in range(4)], workers=1)
+    with pytest.raises(
+        docindex.CorruptIndex, match=r"has texts of 200,0\d\d,\d+ characters together, and only"
+    ):
+        docindex.open(path, trusted=False)
+
+
+@pytest.mark.parametrize(("parts", "characters"), [(400, 500), (1, 500), (2, 5 << 20), (2, 1 << 20), (2, -1)])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda index: index.text("3"),
+        lambda index: index.similar("4", 0.001),
+        lambda index: list(index.pairs(min_resemblance=0.01, ignore_above=1)),
+    ],
+)
+def test_a_text_with_more_or_fewer_characters_than_its_row_says_is_damage(path, parts, characters, ask):
+    forge_text(path, parts, 1 << 20, characters)
+
+    def refused():
+        with docindex.open(path, trusted=False) as index, pytest.raises(docindex.CorruptIndex, match="text"):
+            ask(index)
+
+    assert peak_of(refused) < 40_000_000
+
+
+def test_a_row_with_more_fingerprints_than_a_row_can_have_is_damage(path):
+    with apsw.Connection(path) as db:
+        (number,) = db.execute("select id from fingerprint limit 1").fetchone()
+        row = FingerprintRow(number, bytes(6 * 70_000), bytes(70_000))
+        db.execute(FINGERPRINT.replace, FINGERPRINT.with_sum(row))
+    db.close()
+    with docindex.open(path, trusted=False) as index:
+        with pytest.raises(docindex.CorruptIndex, match="the fingerprints of content 1 are damaged"):
+            index.search(docindex.Key("0"))
+        with pytest.raises(docindex.CorruptIndex, match="the fingerprints of content 1 are damaged"):
+            index.search(Text(index.text("0")))
