@@ -105,7 +105,7 @@ INSIDE = {
         {"actions", "findings"},
     ],
     "report": [
-        {"plots"},
+        {"plots", "shown_names"},
         {"page"},
     ],
     "query": [

@@ -13,7 +13,7 @@ from docindex.cli.options import Command, common_option, form_options, index_opt
 from docindex.cli.output import emit, progress, remark, remark_on_ignored, show
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
-from docindex.cli.wording import percent, several, size
+from docindex.cli.wording import one_line, percent, several, size
 from docindex.opening import open as open_index
 from docindex.report.page import (
     ReportContents,
@@ -50,6 +50,11 @@ _COUNTED_PAIRS = 100_000
     show_default=True,
     help="Maximum number of pairs on the page.",
 )
+@click.option(
+    "--full-paths",
+    is_flag=True,
+    help="Show the paths of scanned folders, too, not only names below them.",
+)
 @index_option
 @form_options
 def report_command(
@@ -59,6 +64,7 @@ def report_command(
     min_resemblance: float,
     ignore_above: int,
     limit: int,
+    full_paths: bool,
     index_path: str | None,
     form: str | None,
 ) -> int:
@@ -66,7 +72,7 @@ def report_command(
 
     The page has an overview with plots, the groups of files, and pairs of texts side by side with their
     shared passages marked. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. It is a
-    single file and needs no network.
+    single file and needs no network. Names are relative to the scanned folders, whose paths are not shown.
 
     \b
     Examples:
@@ -90,8 +96,8 @@ def report_command(
             min_resemblance=min_resemblance, ignore_above=ignore_above, where=under_roots(roots)
         )
         pairs = list(itertools.islice(found, _COUNTED_PAIRS))
-        contents = ReportContents(title, documents, texts, groups, pairs, limit)
-        page = html(index, contents, ReportWording(key=display_path, size=size, share=percent))
+        contents = ReportContents(title, documents, texts, groups, pairs, limit, full_paths)
+        page = html(index, contents, ReportWording(key=one_line, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
         emit(page)

@@ -6,7 +6,6 @@ text. Must never include a text that no shown pair needs.
 """
 
 import dataclasses
-import itertools
 import json
 import operator
 import re
@@ -21,6 +20,7 @@ from docindex.query.pairs import Pair
 from docindex.query.passages import Passage
 from docindex.query.resolve import Key
 from docindex.report.plots import bars, curve
+from docindex.report.shown_names import full_names, names_below
 from docindex.storage.key_ranges import counts_under_roots
 
 _BINS = 20
@@ -67,6 +67,8 @@ class ReportContents:
     """All pairs that the overview counts."""
     limit: int = 200
     """How many of the pairs are shown with their texts."""
+    full_paths: bool = False
+    """Whether the page shows the paths of scanned folders; by default it shows only what is below them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -106,16 +108,15 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
     shown, texts = _shown_pairs(index, _repetitions_last(index, report.pairs)[: report.limit])
     shown.sort(key=lambda pair: (pair["rank"], -pair["resemblance"]))
     keys = [file.key for group in report.groups for file in group.files]
-    names = {key: wording.key(key) for key in [*keys, *(pair[side] for pair in shown for side in "ab")]}
-    folder = _common_folder(list(names.values()))
-    names = {key: name.removeprefix(folder) for key, name in names.items()}
+    named = full_names if report.full_paths else names_below
+    names, note = named([*keys, *(pair[side] for pair in shown for side in "ab")], wording.key)
     kinds = _bytes_by_kind(report.groups)
     return _template(wording).render(
         title=report.title,
         documents=report.documents,
         texts=report.texts,
         whole=report.documents == stats.documents,
-        folder=folder,
+        note=note,
         groups=report.groups,
         names=names,
         pairs=shown,
@@ -159,17 +160,6 @@ def _bytes_by_kind(groups: Sequence[ReportGroup]) -> dict[str, int]:
         kinds[group.kind] += max(0, group.bytes - again)
         counted.update(file.key for file in group.files if file is not largest)
     return kinds
-
-
-def _common_folder(names: Sequence[str]) -> str:
-    """The folder that all names begin with, with a slash at its end; "" if there is no such folder.
-
-    >>> _common_folder(["/home/ada/a.txt", "/home/ada/old/a.txt"]), _common_folder(["a.txt", "/b.txt"])
-    ('/home/ada/', '')
-    """
-    first, last = (name.split("/")[:-1] for name in (min(names, default=""), max(names, default="")))
-    pairs = zip(first, last, strict=False)
-    return "".join(f"{part}/" for part, _ in itertools.takewhile(lambda both: both[0] == both[1], pairs))
 
 
 def _repetitions_last(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]]:

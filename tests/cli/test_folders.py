@@ -156,6 +156,26 @@ def test_search_info_check_and_optimize(home, capsys):
     assert run(capsys, "optimize")[0] == 0
 
 
+@pytest.mark.parametrize("full", [False, True])
+def test_a_report_names_folders_above_the_scanned_ones_only_if_asked(
+    full, home, capsys, tmp_path, monkeypatch
+):
+    person = tmp_path / "Users" / "ada-lovelace"
+    person.mkdir(parents=True)
+    shutil.copytree(home, person / "Documents")
+    shutil.copytree(home, tmp_path / "disk" / "Archive")
+    monkeypatch.setenv("HOME", str(person))
+    for roots in ([person / "Documents"], [person / "Documents", tmp_path / "disk" / "Archive"]):
+        own = ["--index", f"{len(roots)}.docindex"]
+        run(capsys, "scan", *own, *roots)
+        assert run(capsys, "report", *own, "-o", "page.html", *(["--full-paths"] if full else []))[0] == 0
+        page = (tmp_path / "page.html").read_text()
+        assert ("ada-lovelace" in page) == full
+        assert (str(tmp_path) in page) == full
+        assert ("folder 2/" in page) == (len(roots) == 2 and not full)
+        assert "letters/" in page
+
+
 def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     run(capsys, "scan", home)
     assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 4 pairs\n", "")

@@ -18,7 +18,7 @@ from docindex.report.page import (
 )
 from tests.storage.texts import prose
 
-HOSTILE = "/home/<script>alert(1)</script>"
+HOSTILE = "/srv/texts/<script>alert(1)</script>"
 
 
 @pytest.fixture
@@ -26,9 +26,9 @@ def index():
     rng = random.Random(6)
     first, second = prose(rng, 300), prose(rng, 300)
     with docindex.open(":memory:") as opened:
-        opened.add("/home/first", first)
-        opened.add("/home/copy", first)
-        opened.add("/home/second", f"{second} {first[:900]}")
+        opened.add("/srv/texts/first", first)
+        opened.add("/srv/texts/copy", first)
+        opened.add("/srv/texts/second", f"{second} {first[:900]}")
         opened.add(HOSTILE, f"</script><b>{first[:1200]}</b> \u2028 \r end")
         opened.add("/other", prose(rng, 50))
         yield opened
@@ -116,14 +116,14 @@ def test_the_caller_decides_how_values_are_written(index):
 
 def test_a_document_that_is_gone_has_no_text_to_show(index):
     report = report_of(index)
-    index.remove("/home/second")
+    index.remove("/srv/texts/second")
     text = html(index, report)
     assert "The texts cannot be shown because the index does not have them." in text
     assert {"a": None, "b": None, "ranges": []} in data_of(text)["passages"]
 
 
 def test_documents_are_counted_under_roots(index):
-    assert count_documents(index, ["/home"]) == (4, 3)
+    assert count_documents(index, ["/srv/texts"]) == (4, 3)
     assert count_documents(index, ["/"]) == (5, 4)
     assert count_documents(index, ["/nowhere"]) == (0, 0)
     index.add("not a path", "a text that no other document has")
