@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import get_args
 
 from docindex import argument_checks
+from docindex.checkpoints import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
 from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
@@ -357,7 +358,8 @@ def open_scope(
         condition = None if where is None else user_sql.checked_condition(db, where)
         ignored = _current_ignored(reader, db, boilerplate)
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
-        yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
+        with stopped_by(check_cancelled):
+            yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
 
 
 def _current_ignored(reader: IndexReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:

@@ -6,6 +6,7 @@ Takes keys, texts and meta from callers, and passes checked documents to storage
 import collections
 import concurrent.futures
 import contextlib
+import functools
 import itertools
 import os
 import weakref
@@ -15,6 +16,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from docindex import argument_checks
+from docindex.checkpoints import checkpoint, stopped_by
 from docindex.errors import Busy
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
@@ -128,7 +130,13 @@ class Index(IndexReader):
             raise TypeError(f"progress must be a function or None, not {argument_checks.shown(progress)}")
         store_text = argument_checks.switch("store_text", store_text)
         self._store.refuse_readonly()
-        before = self._store.cancels()
+        with stopped_by(functools.partial(self._store.refuse_cancelled, self._store.cancels())):
+            return self._add_all(items, workers, progress, store_text=store_text)
+
+    def _add_all(
+        self, items: Iterable[Item], workers: int | None, progress: AddProgress | None, *, store_text: bool
+    ) -> int:
+        """Do the work of `add_many`."""
         taken = characters = out = uncommitted = 0
         group: list[Incoming] = []
         waiting: collections.deque[_Batch] = collections.deque()
@@ -142,7 +150,7 @@ class Index(IndexReader):
             characters += batch.characters
             uncommitted += batch.characters
             out -= batch.characters
-            self._store.refuse_cancelled(before)
+            checkpoint()
             if progress is not None:
                 progress(taken, characters)
             if uncommitted >= _COMMIT or len(group) >= _COMMITTED_DOCUMENTS:

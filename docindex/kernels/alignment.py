@@ -13,7 +13,7 @@ earlier windows, so it may select different k-grams in two equal runs.
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -51,9 +51,16 @@ class _Texts:
     a: U8
     b: U8
     k: int
+    between: Callable[[], None]
 
 
-def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
+def _go_on() -> None:
+    """Do nothing between two pieces of work."""
+
+
+def maximal_runs(
+    a: U8, b: U8, k: int, window: int, between: Callable[[], None] = _go_on
+) -> tuple[I64, I64, I64]:
     """The starts of the maximal common runs in `a` and in `b`, and their lengths, in the order of the starts.
 
     Returns all runs of at least ``k + window - 1`` symbols, and the shorter runs that have a seed. No run is
@@ -77,6 +84,8 @@ def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
     microseconds for each symbol. Memory: up to 50 MB for a slice and a batch, 30 bytes for each fingerprint
     of the shorter text, and 8 bytes for each fingerprint of the longer text that the shorter one shares.
 
+    Calls `between` between pieces of work that take at most some 50 ms; it may raise an error to stop.
+
     >>> text, other = (np.frombuffer(text, np.uint8) for text in (b"xxadorunrunyy", b"adorunrunadorunz"))
     >>> [array.tolist() for array in maximal_runs(text, other, 5, 2)]
     [[2, 2], [0, 9], [9, 6]]
@@ -86,10 +95,10 @@ def maximal_runs(a: U8, b: U8, k: int, window: int) -> tuple[I64, I64, I64]:
             f"texts of {len(a)} and {len(b)} symbols are too long to align; each must have fewer than 2^31"
         )
     if len(a) < len(b):
-        j, i, length = maximal_runs(b, a, k, window)
+        j, i, length = maximal_runs(b, a, k, window, between)
         order = np.lexsort((j, i))
         return i[order], j[order], length[order]
-    runs = _all_runs(_Texts(a, b, k), window)
+    runs = _all_runs(_Texts(a, b, k, between), window)
     order = np.lexsort((runs[1], runs[0]))
     i, j, length = runs[:, order]
     return i, j, length
@@ -133,7 +142,7 @@ class _Places:
 
 def _places(texts: _Texts, window: int) -> _Places:
     """All places that are selected in the shorter text `b`, and those in `a` whose hash is among them."""
-    slices = _selected(texts.b, texts.k, window)
+    slices = _selected(texts, texts.b, window)
     of_b, hashes, dense = (np.concatenate(parts) for parts in zip(*slices, strict=True))
     order = np.argsort(hashes, kind="stable")
     of_b, hashes = of_b[order], hashes[order]
@@ -143,7 +152,7 @@ def _places(texts: _Texts, window: int) -> _Places:
     starts = np.append(starts, len(hashes))
     del hashes, order
     of_a = []
-    for places, sought, more in _selected(texts.a, texts.k, window):
+    for places, sought, more in _selected(texts, texts.a, window):
         # Searching for hashes in ascending order is twelve times as fast.
         by_hash = np.argsort(sought)
         numbers = np.empty(len(sought), np.uint32)
@@ -154,14 +163,15 @@ def _places(texts: _Texts, window: int) -> _Places:
     return _Places(of_a, of_b, starts, np.isin(known[:-1], dense))
 
 
-def _selected(symbols: U8, k: int, window: int) -> Iterator[tuple[U32, U64, U64]]:
+def _selected(texts: _Texts, symbols: U8, window: int) -> Iterator[tuple[U32, U64, U64]]:
     """The fingerprints of a text by the rightmost rule: for each slice, positions, hashes, and dense hashes.
 
     Slices give the same fingerprints as the whole text, because this rule looks at each window alone. For a
     dense hash, only some places are returned.
     """
-    last = -1
+    last, k = -1, texts.k
     for begin in range(0, max(1, len(symbols) - (k + window - 2)), _SLICE):
+        texts.between()
         part = symbols[begin : begin + _SLICE + k + window - 2]
         positions, hashes, _ = select_fingerprints(part, np.array([0, len(part)]), k, window, robust=False)
         positions += begin
@@ -236,12 +246,13 @@ def _extended(texts: _Texts, i: I64, j: I64, reach: int) -> I64:
     of equal hashes, gives no run.
     """
     a, b = texts.a, texts.b
+    texts.between()
     diagonals, i = _coordinates(np.sort(_keys(len(a), i, j)))
     j = i + diagonals - len(a)
     most = np.minimum(np.minimum(len(a) - i, len(b) - j), reach)
     gaps, same = np.diff(i), diagonals[1:] == diagonals[:-1]
     most[:-1][same] = np.minimum(most[:-1], gaps)[same]
-    agreed = _agreeing(a, b, i, j, most)
+    agreed = _agreeing(texts, i, j, most)
     # A seed that agrees up to the next seed belongs to the same run.
     linked = same & (agreed[:-1] == gaps)
     heads = np.flatnonzero(np.append(True, ~linked)[: len(i)])
@@ -250,17 +261,20 @@ def _extended(texts: _Texts, i: I64, j: I64, reach: int) -> I64:
     heads, length = heads[length >= texts.k], length[length >= texts.k]
     i, j = i[heads], j[heads]
     most = np.minimum(np.minimum(i, j), reach)
-    before = _agreeing(a[::-1], b[::-1], len(a) - i, len(b) - j, most)
+    mirrored = dataclasses.replace(texts, a=a[::-1], b=b[::-1])
+    before = _agreeing(mirrored, len(a) - i, len(b) - j, most)
     return np.array([i - before, j - before, length + before])
 
 
-def _agreeing(a: U8, b: U8, i: I64, j: I64, most: I64) -> I64:
+def _agreeing(texts: _Texts, i: I64, j: I64, most: I64) -> I64:
     """For each pair of places, how many symbols agree from there on, counted up to `most`."""
+    a, b = texts.a, texts.b
     agreed = np.zeros(len(i), np.int64)
     for first in range(0, len(i), _AT_ONCE // _WIDTH):
         rows = np.arange(first, min(first + _AT_ONCE // _WIDTH, len(i)))
         width = _WIDTH
         while len(rows):
+            texts.between()
             sizes = np.minimum(most[rows] - agreed[rows], width)
             starts = starts_of(sizes)
             at = ranges(i[rows] + agreed[rows], sizes)

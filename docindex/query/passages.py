@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from docindex.checkpoints import checkpoint
 from docindex.kernels.alignment import maximal_runs, merged_ranges
 from docindex.kernels.arrays import I64, U8, U64, Bool
 from docindex.query.template_runs import TemplateRuns, template_runs
@@ -121,7 +122,7 @@ def align(
     reader = symbol_reader(recipe.reading)
     of_query, of_text = _symbols(query, reader), _symbols(text, reader)
     query_size, size = len(of_query), len(of_text)
-    i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window)
+    i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window, checkpoint)
     if not len(length):
         return Alignment([], 0.0, 0.0)
     in_query, in_text = (template_runs(symbols, recipe.k, ignored) for symbols in (of_query, of_text))

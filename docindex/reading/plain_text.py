@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from docindex.checkpoints import checkpoint
 from docindex.kernels.arrays import I64, U32, Bool, starts_of
 from docindex.reading import slicing
 from docindex.reading.byte_stream import byte_stream, codes_of_text, voiced
@@ -84,6 +85,7 @@ class PlainText:
         """
         rest, continues = b"", False
         for begin in range(0, max(1, len(text)), slicing.PIECE_CHARACTERS):
+            checkpoint()
             stream = voiced(rest + byte_stream(text[begin : begin + slicing.PIECE_CHARACTERS]))
             found = _read_bytes(stream, np.array([0, len(stream)]), lines)
             units, size = (found.lines if lines else found.words), len(found.symbols)
@@ -111,6 +113,7 @@ class PlainText:
         found = [np.empty(0, np.int64)]
         read_so_far = 0
         for begin in range(0, len(text), slicing.PIECE_CHARACTERS):
+            checkpoint()
             origins = _origins(text[begin : begin + slicing.PIECE_CHARACTERS])
             first, last = np.searchsorted(positions, [read_so_far, read_so_far + len(origins)])
             found.append(origins[positions[first:last] - read_so_far] + begin)
@@ -131,6 +134,7 @@ class PlainText:
         found = np.empty(len(positions), np.int64)
         known = done = read_so_far = 0
         for begin in range(0, len(text), slicing.PIECE_CHARACTERS):
+            checkpoint()
             codes = codes_of_text(text[begin : begin + slicing.PIECE_CHARACTERS])
             solid = np.flatnonzero(is_solid(codes))
             if not len(solid):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from docindex.checkpoints import checkpoint
 from docindex.kernels.arrays import I64, U8, Bool
 
 PIECE_CHARACTERS = 1 << 20
@@ -29,6 +30,8 @@ def codes_of(text: str) -> NDArray[np.uint32]:
 def slices(text: str) -> Iterator[str]:
     """A text in slices of at most `PIECE_CHARACTERS` characters. A text that fits in one slice is not copied.
 
+    There is a checkpoint before each slice of a long text, so everything that reads slices can be stopped.
+
     >>> list(slices("short"))
     ['short']
     """
@@ -36,6 +39,7 @@ def slices(text: str) -> Iterator[str]:
         yield text
         return
     for begin in range(0, len(text), PIECE_CHARACTERS):
+        checkpoint()
         yield text[begin : begin + PIECE_CHARACTERS]
 
 
@@ -59,6 +63,7 @@ def lines_and_columns(text: str, offsets: I64) -> tuple[I64, I64]:
     """
     ends = [np.zeros(1, np.int64)]
     for begin in range(0, len(text), PIECE_CHARACTERS):
+        checkpoint()
         # Take one character more than a slice, to see whether a line feed follows a carriage return.
         codes = codes_of(text[begin : begin + PIECE_CHARACTERS + 1])
         following = np.append(codes[1:], 0)

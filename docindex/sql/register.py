@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 
 from docindex import argument_checks
+from docindex.checkpoints import stopped_by
 from docindex.index.reader import IndexReader
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
@@ -153,7 +154,7 @@ class _ErrorLog:
     """
 
     def __init__(self, source: IndexSource) -> None:
-        self._start_clock = source.start_clock if isinstance(source, ConnectionFiles) else lambda: None
+        self._clock = source if isinstance(source, ConnectionFiles) and source.has_limit else None
         self._last: str | None = None
 
     def last(self) -> str | None:
@@ -165,10 +166,14 @@ class _ErrorLog:
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
-            self._start_clock()
             self._last = None
             try:
-                return function(*values)
+                if self._clock is None:
+                    return function(*values)
+                self._clock.start_clock()
+                # Here, because a function of texts opens no index that could look at the clock.
+                with stopped_by(functools.partial(self._clock.refuse_late, "main")):
+                    return function(*values)
             except Exception as error:
                 self._remember(error)
                 raise

@@ -128,6 +128,11 @@ class ConnectionFiles:
         self._known: dict[str, tuple[Store, IndexReader]] = {}
         self._deadline = 0.0
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether questions have a time limit."""
+        return self._limit_s is not None
+
     def start_clock(self) -> None:
         """Start the time limit of a question."""
         if self._limit_s is not None:
