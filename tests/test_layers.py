@@ -110,7 +110,7 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers"},
-        {"scope"},
+        {"scope", "sorted_runs"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},

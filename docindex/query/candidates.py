@@ -34,6 +34,9 @@ from docindex.query.scope import CheckCancelled
 # takes 8 bytes, and 16 bytes while it is counted.
 _MEETINGS = 1 << 23
 
+# What this many pairs need is computed at a time: a dozen arrays of this length stay in the cache.
+_COMPARED = 1 << 17
+
 # Up to this many members of groups are kept in memory for the passes after the first one, 4 bytes each. If
 # there are more, each pass reads all groups again.
 _KEPT = 1 << 25
@@ -86,8 +89,7 @@ def candidates(
     first = _FirstPass(source, check_cancelled)
     join = _Join(source, first, needs_of(first.counts), check_cancelled)
     for begin, end in join.stripes():
-        early, late = join.pairs(begin, end)
-        yield join.members[early], join.members[late]
+        yield join.pairs(begin, end)
 
 
 class _FirstPass:
@@ -159,7 +161,7 @@ class _Join:
             begin = int(np.searchsorted(until, until[end - 1], "right"))
 
     def pairs(self, begin: int, end: int) -> tuple[I64, I64]:
-        """The candidates with a late rank in a range, as ranks; ascending by the late rank."""
+        """The candidates with a late rank in a range: early and late members, ascending by the late rank."""
         pairs, times = np.empty(0, np.uint64), np.empty(0, np.int64)
         waiting: list[U64] = []
         held = 0
@@ -167,6 +169,7 @@ class _Join:
             until = np.cumsum(counts)
             at = 0
             while at < len(until):
+                self._check_cancelled()
                 before = int(until[at - 1]) if at else 0
                 to = max(at + 1, int(np.searchsorted(until, before + _MEETINGS, "right")))
                 waiting.append(meeting_pairs(early, late[at:to], begins[at:to], counts[at:to]))
@@ -175,16 +178,24 @@ class _Join:
                 if held > _MEETINGS:  # only in a stripe of one rank
                     pairs, times = _counted_together(pairs, times, waiting)
                     waiting, held = [], 0
+        self._check_cancelled()
         pairs, times = _counted_together(pairs, times, waiting)
-        return self._enough(pairs, times)
+        enough = [
+            self._enough(pairs[at : at + _COMPARED], times[at : at + _COMPARED])
+            for at in range(0, max(1, len(pairs)), _COMPARED)
+        ]
+        del pairs, times, waiting  # a stripe takes up to half a gigabyte
+        early_members, late_members = map(np.concatenate, zip(*enough, strict=True))
+        return early_members, late_members
 
     def _enough(self, pairs: U64, times: I64) -> tuple[I64, I64]:
         """The pairs that may have as many groups in common as they need."""
+        self._check_cancelled()
         early, late = split_pairs(pairs)
         level = np.minimum(self._early[early], self._late[late])
         ignored = np.minimum(self._above[level, early], self._above[level, late])
         enough = times + ignored >= self._needs.of_pairs(early, late)
-        return early[enough], late[enough]
+        return self.members[early[enough]], self.members[late[enough]]
 
     def _meetings(self, begin: int, end: int) -> Iterator[tuple[I64, I64, I64, I64]]:
         """The result of `joins.meetings` for all groups and the late ranks in a range."""

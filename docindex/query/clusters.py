@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from docindex.checkpoints import checkpoint
 from docindex.kernels.arrays import F64, I64, ranges, starts_of
 from docindex.kernels.joins import components, starts_of_runs
 from docindex.query.joined_pairs import JoinedPairs, Threshold
@@ -25,6 +26,8 @@ Why = Literal["first", "exact copy", "same words", "near"]
 
 # The documents of this many contents are looked up between two checks for cancellation.
 _LOOKED_UP = 1 << 14
+# Links of units are sorted this many at a time, in a tenth of a second.
+_SORTED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -141,9 +144,14 @@ class _Units:
         count = len(self._keys)
         own, other = np.concatenate([a, b]), np.concatenate([b, a])
         both = np.concatenate([resemblance, resemblance])
-        order = np.lexsort((other, -both, own))
-        self.own, self.partners, self.resemblance = own[order], other[order], both[order]
         self.starts = starts_of(np.bincount(own, minlength=count))
+        self.own, self.partners, self.resemblance = np.sort(own), np.empty_like(other), np.empty_like(both)
+        for first, last in _stripes(self.starts):
+            checkpoint()
+            part = np.flatnonzero((own >= first) & (own < last))
+            order = part[np.lexsort((other[part], -both[part], own[part]))]
+            places = slice(self.starts[first], self.starts[last])
+            self.partners[places], self.resemblance[places] = other[order], both[order]
         sizes = np.array([sum(map(len, keys)) for keys in self._keys], np.int64)
         partners = np.bincount(own, sizes[other], count) + sizes
         self.order: I64 = np.lexsort((np.arange(count), -partners))
@@ -171,6 +179,15 @@ class _Units:
                 yield Member(key, "exact copy", keys[0], 1.0)
 
 
+def _stripes(starts: I64) -> Iterator[tuple[int, int]]:
+    """Ranges of units with at most `_SORTED` partners together, or of one unit."""
+    first = 0
+    while first < len(starts) - 1:
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + _SORTED, "right")) - 1)
+        yield first, last
+        first = last
+
+
 def _connected(units: _Units) -> Iterator[list[_Link]]:
     """Each component, from its first unit on; the next unit is always the closest to any unit before it."""
     roots = components(units.own, units.partners, len(units)).tolist()
@@ -186,6 +203,7 @@ def _connected(units: _Units) -> Iterator[list[_Link]]:
             negative, unit, _, like = heapq.heappop(waiting)
             if done[unit]:
                 continue
+            checkpoint()
             done[unit] = True
             group.append((unit, like, -negative))
             for partner, resemblance in units.partners_of(unit):
@@ -200,6 +218,7 @@ def _greedy(units: _Units) -> Iterator[list[_Link]]:
     for first in units.order.tolist():
         if done[first]:
             continue
+        checkpoint()
         done[first] = True
         group: list[_Link] = [(first, None, 1.0)]
         for partner, resemblance in units.partners_of(first):
@@ -215,11 +234,13 @@ def _complete(units: _Units) -> Iterator[list[_Link]]:
     for first in units.order.tolist():
         if done[first]:
             continue
+        checkpoint()
         done[first] = True
         group: list[_Link] = [(first, None, 1.0)]
         allowed = {partner for partner, _ in units.partners_of(first)}
         for partner, resemblance in units.partners_of(first):
             if partner in allowed and not done[partner]:
+                checkpoint()
                 done[partner] = True
                 group.append((partner, first, resemblance))
                 allowed &= {other for other, _ in units.partners_of(partner)}

@@ -10,13 +10,14 @@ threshold has fewer equal slots than a candidate needs with a probability below 
 but without samples.
 """
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32, Bool
+from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.candidates import Needs, candidates
@@ -29,7 +30,12 @@ from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets
 from docindex.query.slot_pairs import EqualSlots, SlotPairs
+from docindex.query.sorted_runs import SortedRuns
+from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
+
+# This many likely pairs are read at a time.
+_LIKELY = 1 << 20
 
 
 def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
@@ -111,23 +117,32 @@ class _Join:
     def _count_slot_pairs(self, enough: int) -> None:
         """Count the shingles of the pairs with enough equal slots whose texts are both kept."""
         kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
-        likely: list[tuple[U32, U32]] = []
+        self.found.set_sizes(SHINGLES, several, sizes[several])
+        large = several[kept[several] & (sizes[several] > COUNTED)]
+        with contextlib.closing(SpilledNumbers()) as likely:
+            in_pairs = self._likely_slot_pairs(enough, likely)
+            in_pairs[large] = True
+            nodes = np.flatnonzero(in_pairs)
+            contents = self._nodes.representatives[nodes]
+            with ShingleSets(self._scope, contents, contents) as sets:
+                pairs = (
+                    (np.searchsorted(nodes, a), np.searchsorted(nodes, b))
+                    for a, b in map(split_pairs, likely.batches(_LIKELY))
+                )
+                self._count(SHINGLES, sets, nodes, pairs)
+                self._set_sizes(SHINGLES, sets, nodes, large)
+
+    def _likely_slot_pairs(self, enough: int, likely: SpilledNumbers) -> Bool:
+        """Append the pairs with enough equal slots, and return which nodes are in a pair."""
+        kept, sizes = self._nodes.kept, self._nodes.shingles
         in_pairs = np.zeros(len(self._nodes), bool)
         for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
             in_pairs[a[which]] = in_pairs[b[which]] = True
-            likely.append((a[which].astype(np.uint32), b[which].astype(np.uint32)))
-        self.found.set_sizes(SHINGLES, several, sizes[several])
-        large = several[kept[several] & (sizes[several] > COUNTED)]
-        in_pairs[large] = True
-        nodes = np.flatnonzero(in_pairs)
-        contents = self._nodes.representatives[nodes]
-        with ShingleSets(self._scope, contents, contents) as sets:
-            pairs = ((np.searchsorted(nodes, a), np.searchsorted(nodes, b)) for a, b in likely)
-            self._count(SHINGLES, sets, nodes, pairs)
-            self._set_sizes(SHINGLES, sets, nodes, large)
+            likely.append(pair_numbers(a[which], b[which]))
+        return in_pairs
 
     def _count_groups(self) -> None:
         """Count the shingles of the pairs of kept texts that have enough shingles in common."""
@@ -183,11 +198,13 @@ class _Join:
         overlap, pairs = self._overlap()
         slots = None if self._ignores else SlotPairs(self._scope, self._nodes)
         likely = itertools.chain(pairs, ((a, b) for a, b, _ in self._likely_by_slots(slots)) if slots else ())
-        found = [np.empty(0, np.uint64)]
-        for a, b in likely:
-            wanted = one_of[a] | one_of[b]
-            found.append(pair_numbers(np.minimum(a, b)[wanted], np.maximum(a, b)[wanted]))
-        a, b = split_pairs(np.unique(np.concatenate(found)))
+        wanted = ((a[which], b[which]) for a, b in likely for which in [one_of[a] | one_of[b]])
+        for a, b in _different(wanted, len(self._nodes)):
+            self._estimate(overlap, slots, a, b)
+        self.found.set_aside += len(overlap.set_aside)
+
+    def _estimate(self, overlap: FingerprintOverlap, slots: SlotPairs | None, a: I64, b: I64) -> None:
+        """Take those of some pairs whose better estimate reaches the threshold."""
         sizes, errors = self._nodes.shingles, self._unit_errors
         for part, shared, of_a, of_b in count_shared(overlap, a, b, self._scope.check_cancelled):
             own, other = a[part], b[part]
@@ -201,7 +218,6 @@ class _Join:
                 better = by_slots.error_of_containments < shares.error_of_containments
                 self._add(SLOTS, own, other, equal, better & self._reached(by_slots))
             self._add(FINGERPRINTS, own, other, shared, ~better & self._reached(shares))
-        self.found.set_aside += len(overlap.set_aside)
 
     def _count(self, basis: int, sets: SetSource, nodes: I64, pairs: Iterable[tuple[I64, I64]]) -> None:
         """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
@@ -228,3 +244,13 @@ class _Join:
         """Which pairs reach the threshold."""
         reached: Bool = self._threshold.score(shares) >= self._threshold.least
         return reached
+
+
+def _different(pairs: Iterable[tuple[I64, I64]], count: int) -> Iterator[tuple[I64, I64]]:
+    """Each pair of `count` nodes once, the lower node first, ordered by the higher node, in batches."""
+    unused = np.uint64(32 - max(1, (count - 1).bit_length()))  # the highest bits must differ
+    with contextlib.closing(SortedRuns()) as runs:
+        for a, b in pairs:
+            runs.add(pair_numbers(np.minimum(a, b), np.maximum(a, b)) << unused)
+        for numbers in runs.batches():
+            yield split_pairs(numbers >> unused)

@@ -17,6 +17,12 @@ from docindex.query.scope import CheckCancelled
 _HASHES = 1 << 22
 # The number of sets in a batch.
 _SETS = 1 << 16
+# The number of pairs in a batch: to number their places takes 50 ms.
+_PAIRS = 1 << 22
+# A batch begins with this many pairs, and grows while its sets fit.
+_FEW_PAIRS = 1 << 14
+# A table of all places is faster than sorting those of a batch if there are at most this many for each pair.
+_PLACES_FOR_A_PAIR = 64
 # The number of hashes that are looked up at a time: their table fits in the cache of a core.
 _LOOKED_UP = 1 << 18
 
@@ -52,9 +58,8 @@ def count_shared(source: SetSource, a: I64, b: I64, check_cancelled: CheckCancel
     begin = 0
     while begin < len(a):
         end = _end_of_batch(weights, a, b, begin)
-        places, numbers = np.unique(np.concatenate([a[begin:end], b[begin:end]]), return_inverse=True)
+        places, of_a, of_b = _numbered(a[begin:end], b[begin:end], len(weights))
         hashes, starts = source.sets_of(places)
-        of_a, of_b = numbers[: end - begin], numbers[end - begin :]
         sizes = np.diff(starts)
         shared = _shared(hashes, starts, of_a, of_b, check_cancelled)
         yield PairCounts(slice(begin, end), shared, sizes[of_a], sizes[of_b])
@@ -79,14 +84,33 @@ def _end_of_batch(weights: I64, a: I64, b: I64, begin: int) -> int:
 
     The largest set does not count: many small sets may be compared with one very large set.
     """
-    most = len(a) - begin
-    while most > 1:
-        places = np.unique(np.concatenate([a[begin : begin + most], b[begin : begin + most]]))
-        of_places = weights[places]
-        if len(places) < _SETS and of_places.sum() - of_places.max() <= _HASHES:
-            break
-        most //= 2
-    return begin + most
+    end, size = begin, _FEW_PAIRS
+    while (
+        end < len(a) and end - begin < _PAIRS and _fits(weights, a[begin : end + size], b[begin : end + size])
+    ):
+        end, size = min(end + size, len(a)), 2 * size
+    if end > begin:
+        return end
+    while size > 1 and not _fits(weights, a[begin : begin + size], b[begin : begin + size]):
+        size //= 2
+    return min(begin + size, len(a))
+
+
+def _fits(weights: I64, a: I64, b: I64) -> bool:
+    """Whether the sets of some pairs fit in a batch."""
+    of_places = weights[_numbered(a, b, len(weights))[0]]
+    return len(of_places) < _SETS and bool(of_places.sum() - of_places.max() <= _HASHES)
+
+
+def _numbered(a: I64, b: I64, count: int) -> tuple[I64, I64, I64]:
+    """The different places of some pairs, ascending, and for each pair the numbers of its two places."""
+    if len(a) * _PLACES_FOR_A_PAIR < count:
+        places, numbers = np.unique(np.concatenate([a, b]), return_inverse=True)
+        return places, numbers[: len(a)], numbers[len(a) :]
+    is_in = np.zeros(count, bool)
+    is_in[a] = is_in[b] = True
+    number = np.cumsum(is_in) - 1
+    return np.flatnonzero(is_in), number[a], number[b]
 
 
 def _shared(hashes: U64, starts: I64, a: I64, b: I64, check_cancelled: CheckCancelled) -> I64:

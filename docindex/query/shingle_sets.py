@@ -14,15 +14,10 @@ from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import Groups
 from docindex.query.scope import Scope
+from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 
 _NOTHING = np.empty(0, np.uint64)
-
-# The shingles of this many postings are sorted at a time, 8 bytes each.
-_RUN = 1 << 22
-# A run is cut into this many pieces by the highest bits of the shingle. Groups are made from about `_RUN`
-# postings in the same pieces of all runs.
-_PIECE_BITS = 12
 
 
 class ShingleSets:
@@ -48,7 +43,7 @@ class ShingleSets:
         self._place_of = np.full(len(loaded), -1)
         self._place_of[self._taking_part] = np.arange(len(taking_part))
         self._sets = SpilledNumbers()
-        self._runs = _SortedRuns(len(loaded)) if grouped else None
+        self._runs = _SortedPostings(len(loaded)) if grouped else None
         self._prefix_bits = np.uint64(64 - (self._runs.number_bits if self._runs else 0))
         self._passes = 0
         self._too_common: list[U64] = []
@@ -136,61 +131,28 @@ class ShingleSets:
             yield sizes, places
 
 
-class _SortedRuns:
-    """Postings, each the high bits of a shingle and the number of a content, ordered by the shingle.
-
-    They are sorted run by run. A run is as large as memory allows; all runs together are as large as they
-    have to be.
-    """
+class _SortedPostings:
+    """Postings, each the high bits of a shingle and the number of a content, ordered by the shingle."""
 
     def __init__(self, numbers: int) -> None:
         self.number_bits = max(1, int(numbers - 1).bit_length() if numbers else 1)
-        self._keys = SpilledNumbers()
-        self._borders: list[I64] = []
-        """For each run, where each of its pieces begins in `_keys`."""
-        self._waiting: list[U64] = []
-        self._held = 0
+        self._runs = SortedRuns()
 
     def add(self, hashes: U64, numbers: I64) -> None:
         """Take postings."""
         low = np.uint64(self.number_bits)
-        self._waiting.append(hashes >> low << low | numbers.astype(np.uint64))
-        self._held += len(hashes)
-        if self._held >= _RUN:
-            self._sort()
+        self._runs.add(hashes >> low << low | numbers.astype(np.uint64))
 
     def close(self) -> None:
         """Free the memory or the file."""
-        self._keys.close()
-
-    def _sort(self) -> None:
-        keys = np.sort(np.concatenate([_NOTHING, *self._waiting]))
-        pieces = np.arange(1 << _PIECE_BITS, dtype=np.uint64)
-        inside = np.searchsorted(keys >> np.uint64(64 - _PIECE_BITS), pieces)
-        self._borders.append(np.append(inside, len(keys)) + len(self._keys))
-        self._keys.append(keys)
-        self._waiting, self._held = [], 0
+        self._runs.close()
 
     def postings(self) -> Iterator[tuple[U64, I64]]:
         """All postings in batches: the high bits of shingles, ascending, and the numbers of their contents.
 
         The postings of one shingle are in one batch, and their numbers ascend.
         """
-        if self._held:
-            self._sort()
-        if not self._borders:
-            return
-        borders = np.array(self._borders)
-        until = np.cumsum(np.diff(borders, axis=1).sum(axis=0))
-        first = 0
-        while first < len(until):
-            before = int(until[first - 1]) if first else 0
-            last = max(first + 1, int(np.searchsorted(until, before + _RUN, "right")))
-            keys = np.concatenate([self._keys.read(int(run[first]), int(run[last])) for run in borders])
-            if len(borders) > 1:
-                keys.sort()
-            keys = keys[starts_of_runs(keys)[:-1]]
-            low = np.uint64(self.number_bits)
+        low = np.uint64(self.number_bits)
+        for keys in self._runs.batches():
             hashes = keys >> low << low
             yield hashes, (keys - hashes).astype(np.int64)
-            first = last

@@ -7,6 +7,7 @@ takes a bounded amount of memory. The file has no name, and vanishes with the pr
 import contextlib
 import errno
 import tempfile
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
@@ -61,6 +62,11 @@ class SpilledNumbers:
         found = np.frombuffer(bytearray(self._file.read((end - begin) * 8)), np.uint64)
         self._file.seek(0, 2)
         return found
+
+    def batches(self, size: int) -> Iterator[U64]:
+        """All numbers in their order, `size` at a time."""
+        for begin in range(0, len(self), size):
+            yield self.read(begin, min(begin + size, len(self)))
 
     def close(self) -> None:
         """Free the memory or the file."""

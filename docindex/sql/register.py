@@ -161,8 +161,10 @@ class _ErrorLog:
         """The message of the last error on this connection, or NULL."""
         return self._last
 
-    def watch(self, function: Callable[..., Value]) -> Callable[..., Value]:
-        """Wrap a function: the wrapper starts the time limit, and remembers errors."""
+    def watch(
+        self, function: Callable[..., Value], starts: Callable[[], bool] = lambda: True
+    ) -> Callable[..., Value]:
+        """Wrap a function: the wrapper remembers errors, and starts the time limit if `starts` says so."""
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
@@ -170,7 +172,8 @@ class _ErrorLog:
             try:
                 if self._clock is None:
                     return function(*values)
-                self._clock.start_clock()
+                if starts():
+                    self._clock.start_clock()
                 # Here, because a function of texts opens no index that could look at the clock.
                 with stopped_by(functools.partial(self._clock.refuse_late, "main")):
                     return function(*values)
@@ -203,5 +206,12 @@ class _ErrorLog:
             self, errors: "_ErrorLog", name: str, aggregate: Callable[[], SketchUnion | SharedByAll]
         ) -> None:
             self._state = aggregate()
-            self.step = errors.watch(_with_name(name, self._state.step))
+            self._steps = 0
+            self._step = _with_name(name, self._state.step)
+            self._watched = errors.watch(self._step, starts=lambda: not self._steps)
             self.finalize = self._state.finalize
+
+        def step(self, value: Value) -> None:
+            """Take a value. All of them together have the time limit of one question."""
+            self._watched(value)
+            self._steps += 1

@@ -164,7 +164,7 @@ class ConnectionFiles:
         """Raise `Cancelled` if the time limit has passed."""
         if self.is_late():
             raise Cancelled(
-                f"the question was not answered within {self._limit_s} s, and was cancelled", path
+                f"the question was not answered within {self._limit_s:g} s, and was cancelled", path
             )
 
 

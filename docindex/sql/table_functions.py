@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from docindex.checkpoints import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
 from docindex.query.fingerprint_positions import SHIFT
@@ -20,6 +21,10 @@ from docindex.sql.sql_values import Value, schema_name, text_or_id, writable
 from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
 
 Row = tuple[Any, ...]
+
+
+# This many rows are written between two checkpoints; they take some milliseconds.
+_ROWS_AT_A_TIME = 1024
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,8 +70,13 @@ class TableFunction:
 
     def as_json(self, source: IndexSource, *values: Value) -> Value:
         """The rows as a JSON array of objects."""
-        rows = self.rows_for(source, self._arguments(values))
-        return json.dumps([dict(zip(self.columns, row, strict=True)) for row in rows])
+        # Row by row: as JSON a row takes a quarter of the memory, and there may be millions.
+        written = []
+        for number, row in enumerate(self.rows_for(source, self._arguments(values))):
+            if not number % _ROWS_AT_A_TIME:
+                checkpoint()
+            written.append(json.dumps(dict(zip(self.columns, row, strict=True))))
+        return f"[{', '.join(written)}]"
 
     def _arguments(self, values: tuple[Value, ...]) -> dict[str, Any]:
         """The arguments of a call with values in their order, or with a JSON object of options."""

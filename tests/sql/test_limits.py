@@ -1,0 +1,192 @@
+"""A question stops soon after its time limit, or after `Index.cancel`, whatever it is busy with.
+
+No test measures a time: the tests count how often a question asks whether it must stop.
+"""
+
+import contextlib
+import random
+import sqlite3
+import threading
+import time
+
+import pytest
+
+import docindex
+from docindex import checkpoints
+from docindex.reading import slicing
+from docindex.sql import sources
+from tests.storage.texts import prose
+
+LONG = slicing.PIECE_CHARACTERS * 3
+
+
+@pytest.fixture(scope="module")
+def long_texts():
+    rng = random.Random(3)
+    some = prose(rng, LONG // 6)[:LONG]
+    return some, f"{some[LONG // 2 :]} é {prose(rng, LONG // 12)}"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The times at which a question asked the clock, which never says that time is up."""
+    times = []
+
+    def is_late(_):
+        times.append(time.monotonic())
+        return False
+
+    monkeypatch.setattr(sources.ConnectionFiles, "is_late", is_late)
+    return times
+
+
+def connected(path=":memory:", limit_s=1):
+    connection = sqlite3.connect(path)
+    docindex.register(connection, limit_s=limit_s)
+    return contextlib.closing(connection)
+
+
+QUESTIONS = [
+    "doc_sketch(?1)",
+    "doc_simhash(?1)",
+    "doc_features(?1)",
+    "doc_canonical(?1)",
+    "doc_canonical(?2)",
+    "doc_resemblance(?1, ?2)",
+    "doc_containment(?1, ?2)",
+    "doc_common(?1)",
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_function_of_a_long_text_asks_the_clock_in_each_slice(question, long_texts, asked):
+    with connected() as connection:
+        connection.execute(f"select {question}", long_texts[: 1 + ("?2" in question)]).fetchone()
+    assert len(asked) >= 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *QUESTIONS,
+        "doc_passages_json(?1, ?2)",
+        "doc_fingerprints_json(?1)",
+        "doc_search_json(?1)",
+        "doc_near_json(?1)",
+    ],
+)
+def test_a_question_about_a_long_text_stops_when_its_time_is_up(question, long_texts, tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add("ada", "The Analytical Engine weaves algebraical patterns")
+    with connected(tmp_path / "index", limit_s=0) as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute(f"select {question}", long_texts[: 1 + ("?2" in question)]).fetchone()
+        (message,) = connection.execute("select doc_error()").fetchone()
+    assert message.endswith("the question was not answered within 0 s, and was cancelled")
+
+
+def test_all_values_of_an_aggregate_have_one_time_limit(monkeypatch):
+    starts = []
+    monkeypatch.setattr(sources.ConnectionFiles, "start_clock", lambda _: starts.append(1))
+    monkeypatch.setattr(sources.ConnectionFiles, "is_late", lambda _: False)
+    with connected() as connection:
+        for _ in range(2):
+            connection.execute(
+                'select doc_common(value) from json_each(\'["a b", "a c", "a d"]\')'
+            ).fetchone()
+    assert len(starts) == 2
+
+
+@pytest.mark.parametrize(
+    "question", ["doc_pairs_json(0.3)", "doc_clusters_json(0.3)", "doc_containments_json(0.3)"]
+)
+def test_a_question_about_all_documents_asks_the_clock_while_it_writes_its_rows(
+    question, tmp_path, asked, monkeypatch
+):
+    monkeypatch.setattr("docindex.sql.table_functions._ROWS_AT_A_TIME", 10)
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many([(f"{n}", f"one header that all of the documents have, and {n}") for n in range(60)])
+    with connected(tmp_path / "index") as connection:
+        connection.execute(f"select {question}").fetchone()
+        asked_of_few = len(asked)
+        monkeypatch.setattr("docindex.sql.table_functions._ROWS_AT_A_TIME", 1)
+        connection.execute(f"select {question}").fetchone()
+    assert len(asked) - asked_of_few > asked_of_few + 40
+
+
+def stopped_at_every_checkpoint(ask):
+    """Run some work again and again, and stop it at its first, second, third ... checkpoint."""
+    for steps in range(10_000):
+        left = iter(range(steps))
+
+        def stop(left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+
+        try:
+            with checkpoints.stopped_by(stop):
+                ask()
+        except KeyboardInterrupt:
+            continue
+        return steps
+    raise AssertionError("it never ended")
+
+
+def test_an_alignment_can_be_stopped_at_every_step():
+    rng = random.Random(5)
+    a = prose(rng, 300)
+    b = f"{a[500:1500]} ありがとう {a[:400]} {'word ' * 500}"
+    with docindex.open(":memory:") as index:
+        expected = index.compare(a, b)
+        assert stopped_at_every_checkpoint(lambda: index.compare(a, b)) > 5
+        assert index.compare(a, b) == expected
+
+
+def cancelled(index, work, ready):
+    """The error of some work in another thread that is cancelled when `ready` says so."""
+    errors = []
+
+    def run():
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert ready.wait(60)
+    while thread.is_alive():
+        index.cancel()
+        thread.join(0.02)
+    return errors
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda index, text: index.add("long", text * 20),
+        lambda index, text: index.search(docindex.Text(text * 20), exact=True),
+        lambda index, text: index.compare(text * 20, text * 20 + "and more"),
+        lambda index, text: index.similar(docindex.Text(text * 20), 0.1),
+        lambda index, text: index.near(docindex.Text(text * 20)),
+        lambda index, text: index.measures(text * 20, text * 20),
+    ],
+    ids=["add", "search", "compare", "similar", "near", "measures"],
+)
+def test_cancel_ends_work_on_a_long_text_between_two_slices(work, long_texts, monkeypatch):
+    ready = threading.Event()
+    with docindex.open(":memory:") as index:
+        index.add("ada", "The Analytical Engine weaves algebraical patterns")
+        real = checkpoints.checkpoint
+
+        def noted():
+            ready.set()
+            time.sleep(0.001)
+            real()
+
+        for module in ("reading.slicing", "reading.plain_text", "query.passages"):
+            monkeypatch.setattr(f"docindex.{module}.checkpoint", noted)
+        errors = cancelled(index, lambda: work(index, long_texts[1]), ready)
+        monkeypatch.undo()
+        assert [type(error) for error in errors] == [docindex.Cancelled]
+        assert (list(index), index.check()) == (["ada"], [])
