@@ -40,6 +40,11 @@ def asked(monkeypatch):
     return times
 
 
+@pytest.fixture(autouse=True)
+def _no_tracebacks():
+    sqlite3.enable_callback_tracebacks(False)  # another library in the process may have asked for them
+
+
 def connected(path=":memory:", limit_s=1):
     connection = sqlite3.connect(path)
     docindex.register(connection, limit_s=limit_s)

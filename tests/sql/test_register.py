@@ -377,7 +377,7 @@ def test_a_question_that_takes_too_long_is_cancelled(tmp_path):
         index.add_many([(f"{n}", noise(rng, 3000)) for n in range(300)])
     db = sqlite3.connect(tmp_path / "index")
     docindex.register(db, limit_s=0.0)
-    assert "was not answered within 0.0 s" in failure(db, "select doc_pairs_json(0.1)")
+    assert "was not answered within 0 s" in failure(db, "select doc_pairs_json(0.1)")
     docindex.register(db, limit_s=60.0)
     assert one(db, "select doc_pairs_json(0.9)") == "[]"
     db.close()
