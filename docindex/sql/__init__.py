@@ -4,13 +4,13 @@ r"""SQL functions and tables that search, compare and change an index: the refer
 not need to call it for `index.execute(sql)`, for the commands `docindex sql` and `docindex shell`,
 or in Datasette and sqlite-utils.
 
-    on a connection of      functions and aggregates    table functions         doc_index
-    apsw                    yes                         as tables and as JSON   yes
-    index.execute           yes                         as tables and as JSON   read only
-    Python's sqlite3        yes                         as JSON only            no
+    on a connection of   functions, aggregates   table functions         doc_index   doc_put, doc_remove
+    apsw                 yes                     as tables and as JSON   yes         yes
+    index.execute        yes                     as tables and as JSON   read only   no
+    Python's sqlite3     yes                     as JSON only            no          yes
 
-Python's sqlite3 cannot have tables that take arguments. There, each table function is a function
-that returns a JSON array of objects; see "JSON" below.
+Python's sqlite3 cannot have virtual tables. There, each table function is a function that returns a
+JSON array of objects; see "JSON" below. The functions `doc_put` and `doc_remove` change documents.
 
 >>> import docindex
 >>> index = docindex.open(":memory:")
@@ -36,9 +36,9 @@ recipe. A *sketch* is a min-hash sketch of the shingles; its numbers are the *sl
 are hashes of groups of slots. *Boilerplate* is text that comparisons ignore; a *template* is one
 such text with its name.
 
-NULL: a scalar function returns NULL if an argument other than the schema is NULL. An aggregate
-ignores NULL. A table function gives no rows if a required argument is NULL; any other argument
-that is NULL has its default value.
+NULL: a scalar function returns NULL if an argument other than the schema is NULL; but `doc_put` and
+`doc_remove` refuse a key or a text that is NULL. An aggregate ignores NULL. A table function gives
+no rows if a required argument is NULL; any other argument that is NULL has its default value.
 
 `schema` is the last, optional argument of the functions marked with [schema], and a hidden column
 of every table except `doc_index`. It names the attached database to use. Without it, docindex uses
@@ -46,9 +46,9 @@ the first database of the connection that is an index. If an index was given to 
 docindex uses that index, and a schema is an error. Functions that take only texts also work
 without an index; then they use the default recipe.
 
-All scalar functions except `doc_error` are deterministic, so an SQL index on an expression can
-use them. If such an expression names a document by its id, the SQL index becomes wrong when that
-document changes.
+All scalar functions except `doc_put`, `doc_remove` and `doc_error` are deterministic, so an SQL
+index on an expression can use them. If such an expression names a document by its id, the SQL index
+becomes wrong when that document changes.
 
     >>> import apsw
     >>> db = apsw.Connection(":memory:")
@@ -97,6 +97,12 @@ doc_version()
     The version of docindex.
 doc_error()
     Only on Python's sqlite3: the message of the last error, or NULL. See "Errors".
+
+doc_put(key, text, meta) [schema]
+    Stores a document, or replaces the document with that key. `meta` is JSON or NULL, and can be
+    left out. Returns the id of the document. See "Changes".
+doc_remove(key) [schema]
+    Removes a document. Returns 1, or 0 if there is no document with that key. See "Changes".
 
     >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
     [('ou est le cafe', 1)]
@@ -282,8 +288,8 @@ doc_index
     are `key`, `text` and the optional `meta`, which is JSON; the index chooses `id`. `text` is
     NULL if the text is not stored. It shows a lone surrogate, which SQLite cannot pass on, as
     U+FFFD; an update with `text = text` keeps the surrogate. `insert or replace` and the other
-    conflict clauses work as usual; `returning` and upsert do not work. Changes belong to the
-    transaction of the connection. Only on apsw, and only if no index was given to `register`.
+    conflict clauses work as usual; `returning` and upsert do not work. Only on apsw, and only if no
+    index was given to `register`. See "Changes".
 
     >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
     [(1,)]
@@ -291,37 +297,80 @@ doc_index
     [('a.txt', 1)]
     >>> index.close()
 
+
+Changes
+=======
+`doc_put` and `doc_remove` change documents on both libraries; inserts, updates and deletes on
+`doc_index` change them on apsw. A change belongs to the transaction of the connection. Outside a
+transaction it is committed at once. It is done completely or not at all: if it fails halfway inside
+a statement that writes, for example in a trigger because the disk is full, the whole transaction is
+rolled back. A change waits for another writer as long as the busy timeout of the connection, also
+if it is the first statement after `begin`; but like any change, not if the transaction has already
+read from the file.
+
 Triggers can keep an index up to date with a table of an app in the same file. A connection without
 docindex can read that table, but cannot change it.
 
-    >>> import tempfile
+    >>> import sqlite3, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> docindex.open(f"{folder.name}/notes.db").close()      # makes the file an index
+    >>> notes = sqlite3.connect(f"{folder.name}/notes.db")
+    >>> docindex.register(notes)
+    >>> _ = notes.executescript('''
+    ...     create table note (id integer primary key, body text not null);
+    ...     create trigger note_added after insert on note begin
+    ...         select doc_put('note/' || new.id, new.body);
+    ...     end;
+    ...     create trigger note_changed after update on note begin
+    ...         select doc_remove('note/' || old.id) where old.id <> new.id;
+    ...         select doc_put('note/' || new.id, new.body);
+    ...     end;
+    ...     create trigger note_removed after delete on note begin
+    ...         select doc_remove('note/' || old.id);
+    ...     end;
+    ... ''')
+    >>> with notes:
+    ...     _ = notes.execute("insert into note values (1, 'to be or not to be'), (2, 'something else')")
+    >>> _ = notes.execute("delete from note")
+    >>> notes.rollback()                                      # nor were the documents removed
+    >>> with notes:
+    ...     _ = notes.execute("update note set body = 'something new' where id = 2")
+    >>> notes.execute("select id, key, doc_canonical(id) from document").fetchall()
+    [(1, 'note/1', 'to be or not to be'), (2, 'note/2', 'something new')]
+    >>> notes.close()
+
+Only on a connection that trusts the schema (`pragma trusted_schema`; SQLite's default) can a trigger
+or a view use these functions and `doc_index`.
+
+On apsw, triggers can also use `doc_index`:
+
     >>> db = apsw.Connection(f"{folder.name}/notes.db")
     >>> docindex.register(db)
     >>> db.execute('''
-    ...     create table note (id integer primary key, body text not null);
-    ...     create trigger note_added after insert on note begin
-    ...         insert into doc_index (key, text) values ('note/' || new.id, new.body);
+    ...     create table page (id integer primary key, body text not null);
+    ...     create trigger page_added after insert on page begin
+    ...         insert into doc_index (key, text) values ('page/' || new.id, new.body);
     ...     end;
-    ...     create trigger note_changed after update on note begin
-    ...         update doc_index set key = 'note/' || new.id, text = new.body where key = 'note/' || old.id;
+    ...     create trigger page_changed after update on page begin
+    ...         update doc_index set key = 'page/' || new.id, text = new.body where key = 'page/' || old.id;
     ...     end;
-    ...     create trigger note_removed after delete on note begin
-    ...         delete from doc_index where key = 'note/' || old.id;
+    ...     create trigger page_removed after delete on page begin
+    ...         delete from doc_index where key = 'page/' || old.id;
     ...     end;
-    ...     insert into note values (1, 'to be or not to be'), (2, 'something else');
-    ...     begin; update note set body = 'gone'; delete from note where id = 1; rollback;
-    ...     update note set body = 'something new' where id = 2;
+    ...     insert into page values (1, 'the first page');
+    ...     update page set body = 'another page';
     ... ''').fetchall()
     []
-    >>> db.execute("select key, text from doc_index").fetchall()
-    [('note/1', 'to be or not to be'), ('note/2', 'something new')]
+    >>> db.execute("select key, text from doc_index where key like 'page/%'").fetchall()
+    [('page/1', 'another page')]
     >>> db.close()
 
-If the index is in a separate file, attach that file, make a table in it with `using doc_index`, and
-use temporary triggers, because only these can write to another file. The triggers for update and
-delete are like those above.
+If the index is in a separate file, attach that file. `doc_put` and `doc_remove` find it, in any kind
+of trigger. But if a statement of yours fails halfway, SQLite undoes its changes in the files that
+the statement names, and the changes of these functions in another file stay: roll back the
+transaction. On apsw, a table made with `using doc_index` has no such gap. Its triggers must be
+temporary, because only these can write to another file by name. The triggers for update and delete
+are like those above.
 
     >>> docindex.open(f"{folder.name}/notes.docindex").close()
     >>> app = apsw.Connection(f"{folder.name}/app.db")
@@ -351,7 +400,6 @@ then [schema]; or the required ones, then a JSON object with the others. It retu
 with one object for each row; the names in the object are the columns. Without rows it returns
 "[]". Conditions on the rows are no thresholds here.
 
-    >>> import sqlite3
     >>> connection = sqlite3.connect(f"{folder.name}/notes.db")
     >>> docindex.register(connection)
     >>> connection.execute('''
@@ -360,22 +408,23 @@ with one object for each row; the names in the object are the columns. Without r
     [('note/1', 0)]
     >>> options = '{"max_distance": 40}'
     >>> connection.execute("select json_array_length(doc_near_json('to be', ?))", (options,)).fetchone()
-    (2,)
+    (3,)
 
 
 What a connection sees
 ======================
-On apsw, functions and tables run on the connection itself. They see the changes of its open
-transaction.
+Functions and tables run on the connection itself, on both libraries. They see the changes of its
+open transaction, and the databases that are attached at the time of the call; docindex opens no
+other connection to the file. In one process, write to a file either through apsw or through
+sqlite3: they are two copies of SQLite, and do not see each other's locks.
 
-For a connection of Python's sqlite3, docindex itself opens the files that were attached when the
-connection was registered. Functions see only committed changes. After an `attach`, register the
-connection again. In one process, write to a file either through apsw or through sqlite3: they are
-two copies of SQLite, and do not see each other's locks.
+A question is part of your statement: interrupt the connection, or set a progress handler, to stop
+it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds; a step on one very
+long text, or of SQLite, is finished first. In Datasette, `sql_time_limit_ms` sets this limit.
 
-`register(connection, limit_s=2)` limits a question on sqlite3 to two seconds; a step on one very
-long text is finished first. In Datasette, `sql_time_limit_ms` sets this limit. On apsw, interrupt
-the connection instead.
+On sqlite3, the `text_factory` and the `row_factory` of the connection do not change an answer. With
+`detect_types`, do not register converters for INTEGER, TEXT or BLOB. A condition in `where` can use
+only functions of SQLite, and none that the connection has replaced.
 
 
 Errors
@@ -390,10 +439,7 @@ message goes to the log `docindex`, and `doc_error()` returns it.
     >>> connection.close()
     >>> folder.cleanup()
 
-If a change fails halfway, for example because the disk is full, the whole transaction is rolled
-back.
-
 `index.execute` and `docindex sql` without `--write` never change anything. On apsw, all functions
-and all tables except `doc_index` can be used in views and triggers of a file whose schema is not
-trusted.
+and tables except `doc_put`, `doc_remove` and `doc_index` can be used in views and triggers of a file
+whose schema is not trusted.
 """

@@ -8,21 +8,20 @@ made with ``create virtual table idx.notes using doc_index``: when a statement f
 its changes only in the databases whose tables the statement names.
 """
 
-import json
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import apsw
 
-from docindex.argument_checks import shown
-from docindex.errors import NotAnIndex, Refused, TextNotKept
-from docindex.index.document_writer import write_documents
+from docindex.errors import NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
+from docindex.sql.document_changes import as_text, meta_of, put_document
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
-from docindex.sql.sql_values import Value, as_integer, errors_from, type_name, writable
+from docindex.sql.sql_values import Value, as_integer, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import content_writer, contents, host_connection, migrations
+from docindex.storage import content_writer, contents, migrations
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -46,33 +45,39 @@ class DocIndexModule:
         self, db: apsw.Connection, _module: str, schema: str, _name: str, *_arguments: str
     ) -> tuple[str, "DocIndexTable"]:
         """Declare a table for the index in a database."""
-        with host_connection.without_traces(db):
-            is_index = migrations.is_index(db, schema)
-        if not is_index:
-            raise NotAnIndex(
-                f"doc_index: the database {schema} is not a docindex index; for an attached index, run "
-                "create virtual table SCHEMA.NAME using doc_index, and use the table NAME",
-                schema,
-            )
+        # Only when somebody makes a table, not when SQLite meets one: a transaction that has read from a file
+        # does not wait for another writer when it begins to write.
+        if db.txn_state(schema) == apsw.SQLITE_TXN_WRITE:
+            self._refuse_other_database(schema)
         # Makes `insert or replace`, `insert or ignore` and their like work as on any other table.
         db.vtab_config(apsw.SQLITE_VTAB_CONSTRAINT_SUPPORT, 1)
-        return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema)
+        return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema, db)
 
     Connect = Create
+
+    def _refuse_other_database(self, schema: str) -> None:
+        with self._databases.host.undisturbed() as db:
+            is_index = migrations.is_index(db, schema)
+        if not is_index:
+            raise _not_an_index(schema)
 
 
 class DocIndexTable:
     """The documents of the index in one database."""
 
-    def __init__(self, databases: ConnectionDatabases, schema: str) -> None:
+    def __init__(self, databases: ConnectionDatabases, schema: str, db: apsw.Connection) -> None:
         self._databases = databases
         self._schema = schema
+        self._connection = weakref.ref(db)  # which owns this object
         self._size = 10_000  # the number of documents when the table was last used: see `TableModule`
 
     @property
     def located(self) -> LocatedIndex:
         """The index."""
-        return self._databases.located(self._schema)
+        try:
+            return self._databases.located(self._schema)
+        except NotAnIndex as error:
+            raise _not_an_index(self._schema) from error
 
     def count_documents(self) -> None:
         """Read the number of documents, for the next plan."""
@@ -107,7 +112,9 @@ class DocIndexTable:
         if rowid is not None or fields[_ID] is not None:
             raise ValueError("doc_index: the index chooses ids; leave out id and rowid")
         place = self.located
-        key, text, meta = _text("key", fields[_KEY]), _text("text", fields[_TEXT]), _meta(fields[_META])
+        with errors_from("doc_index"):
+            key, text = as_text("key", fields[_KEY]), as_text("text", fields[_TEXT])
+            meta = meta_of(fields[_META])
         with place.transactions.reading() as db:
             known = id_of(db, key)
         if known is not None and self._ignores_taken(key):
@@ -115,7 +122,7 @@ class DocIndexTable:
         with errors_from("doc_index"):
             document = incoming((key, text, meta))
         with place.transactions.writing() as db:
-            return _put(db, place, document)
+            return put_document(db, place, document)
 
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
         """Change the key, the text or the meta of a document."""
@@ -124,7 +131,8 @@ class DocIndexTable:
             raise ValueError("doc_index: only key, text and meta can be changed, not id or rowid")
         with place.transactions.reading() as db:
             (before,) = listed_as(db, row)
-            key = before.key if fields[_KEY] is apsw.no_change else _text("key", fields[_KEY])
+            with errors_from("doc_index"):
+                key = before.key if fields[_KEY] is apsw.no_change else as_text("key", fields[_KEY])
             taken = key != before.key and id_of(db, key) is not None
         if taken and self._ignores_taken(key):
             return
@@ -135,7 +143,7 @@ class DocIndexTable:
                 content_writer.remove_document(db, key, place.reader.recipe)
             content_writer.relabel(db, row, key, document.meta)
             if changed:
-                _put(db, place, document)
+                put_document(db, place, document)
 
     def _is_shown(self, row: int, text: Value) -> bool:
         """Whether a text is what this table shows for a stored text with lone surrogates.
@@ -162,7 +170,8 @@ class DocIndexTable:
 
         False for `or replace`, which replaces the other document. `ConstraintError` for any other clause.
         """
-        conflict = self._databases.connection.vtab_on_conflict()
+        connection = self._connection()
+        conflict = connection.vtab_on_conflict() if connection else apsw.SQLITE_ABORT
         if conflict not in (apsw.SQLITE_IGNORE, apsw.SQLITE_REPLACE):
             raise apsw.ConstraintError(
                 f"doc_index: a document {key!r} already exists; use update, or insert or replace"
@@ -237,34 +246,17 @@ class _Cursor:
             return listed(db, last, _BATCH)
 
 
-def _put(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:
-    """Store a document, and return its id."""
-    write_documents(db, [document], place.reader.recipe, store_text=True)
-    number = id_of(db, document.key)
-    if number is None:
-        path = place.transactions.path
-        raise Refused(f"doc_index: a trigger in {path} refused {document.key!r}", path)
-    return number
+def _not_an_index(schema: str) -> NotAnIndex:
+    return NotAnIndex(
+        f"doc_index: the database {schema} is not a docindex index; for an attached index, run "
+        "create virtual table SCHEMA.NAME using doc_index, and use the table NAME",
+        schema,
+    )
 
 
 def _changed_document(before: Listed, key: str, fields: tuple[Any, ...]) -> Incoming:
     """A document after an update; its text is empty if the update does not change the text."""
-    meta = before.meta if fields[_META] is apsw.no_change else _meta(fields[_META])
-    text = "" if fields[_TEXT] is apsw.no_change else _text("text", fields[_TEXT])
     with errors_from("doc_index"):
+        meta = before.meta if fields[_META] is apsw.no_change else meta_of(fields[_META])
+        text = "" if fields[_TEXT] is apsw.no_change else as_text("text", fields[_TEXT])
         return incoming((key, text, meta))
-
-
-def _text(column: str, value: Value) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"doc_index: {column} must be TEXT, not {type_name(value)}")
-    return value
-
-
-def _meta(value: Value) -> Any:
-    if value is None:
-        return None
-    try:
-        return json.loads(_text("meta", value))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"doc_index: meta must be JSON, not {shown(value)}") from error

@@ -7,7 +7,7 @@ the connection.
 import functools
 import logging
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import apsw
@@ -15,13 +15,15 @@ import apsw
 from docindex import argument_checks
 from docindex.checkpoints import stopped_by
 from docindex.index.reader import IndexReader
+from docindex.sql.document_changes import DocumentChanges
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
-from docindex.sql.scalars import Scalars, SharedByAll, SketchUnion
-from docindex.sql.sources import ConnectionDatabases, ConnectionFiles, GivenIndex, IndexSource
+from docindex.sql.scalars import Functions, Scalars, SharedByAll, SketchUnion
+from docindex.sql.sources import ConnectionDatabases, GivenIndex, IndexSource
 from docindex.sql.sql_values import Value, errors_from
 from docindex.sql.table_functions import TABLES, TableFunction
 from docindex.sql.virtual_tables import TableModule
+from docindex.storage.hosts import ApswHost, Sqlite3Host
 
 _log = logging.getLogger("docindex")
 
@@ -42,9 +44,8 @@ def register(
     whose schema a call names or, without a schema, the first database of the connection that is an index.
     Functions that take only texts work on any database.
 
-    On a connection of apsw, they see the changes of its open transaction, and changes to `doc_index` belong
-    to that transaction. On a connection of sqlite3, they see only committed changes, in the files that are
-    attached now: register again after an `attach`. `limit_s` limits the time of a question on sqlite3.
+    They run on the connection itself. So they see the changes of its open transaction, and the changes that
+    they make belong to that transaction. `limit_s` limits the time of a question on sqlite3.
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(":memory:")
@@ -63,9 +64,7 @@ def register(
             )
         register_on(connection, index)
     elif isinstance(connection, sqlite3.Connection):
-        _register_sqlite3(
-            connection, GivenIndex(index) if index is not None else ConnectionFiles(connection, limit_s)
-        )
+        _register_sqlite3(connection, index, Sqlite3Host(connection, limit_s))
     else:
         kind = type(connection).__name__
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
@@ -73,15 +72,17 @@ def register(
 
 def register_on(connection: apsw.Connection, index: IndexReader | None = None) -> None:
     """Register the functions and tables on a connection of apsw."""
-    databases = ConnectionDatabases(connection)
+    databases = ConnectionDatabases(ApswHost(connection))
     source: IndexSource = databases if index is None else GivenIndex(index)
     scalars = Scalars(source)
     flags = apsw.SQLITE_INNOCUOUS
-    for name, (function, counts) in scalars.all().items():
-        for count in counts:
-            connection.create_scalar_function(
-                name, _with_name(name, function), count, deterministic=True, flags=flags
-            )
+    for name, function, count in _each(scalars.all()):
+        connection.create_scalar_function(
+            name, _with_name(name, function), count, deterministic=True, flags=flags
+        )
+    for name, function, count in _each(DocumentChanges(source).all()):
+        # Not innocuous: a view in a file from others must not change documents.
+        connection.create_scalar_function(name, _with_name(name, function), count)
     for name, aggregate in _aggregates(scalars).items():
         connection.create_aggregate_function(name, functools.partial(_steps, name, aggregate), 1, flags=flags)
     for table in TABLES:
@@ -99,20 +100,29 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
         )
 
 
-def _register_sqlite3(connection: sqlite3.Connection, source: IndexSource) -> None:
+def _register_sqlite3(connection: sqlite3.Connection, index: IndexReader | None, host: Sqlite3Host) -> None:
+    source: IndexSource = ConnectionDatabases(host) if index is None else GivenIndex(index)
     scalars = Scalars(source)
-    errors = _ErrorLog(source)
-    for name, (function, counts) in scalars.all().items():
-        for count in counts:
-            quick = name in _NAME_THEMSELVES
-            wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
-            connection.create_function(name, count, wrapped, deterministic=True)
+    errors = _ErrorLog(host)
+    for name, function, count in _each(scalars.all()):
+        quick = name in _NAME_THEMSELVES
+        wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
+        connection.create_function(name, count, wrapped, deterministic=True)
+    for name, function, count in _each(DocumentChanges(source).all()):
+        connection.create_function(name, count, errors.watch(_with_name(name, function)))
     for name, aggregate in _aggregates(scalars).items():
         connection.create_aggregate(name, 1, functools.partial(_ErrorLog.Aggregate, errors, name, aggregate))  # type: ignore[arg-type]
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_function(name, -1, errors.watch(_with_name(name, _json(table, source))))
     connection.create_function("doc_error", 0, errors.last)
+
+
+def _each(functions: Functions) -> Iterator[tuple[str, Callable[..., Value], int]]:
+    """Each function once for each number of arguments that it takes."""
+    for name, (function, counts) in functions.items():
+        for count in counts:
+            yield name, function, count
 
 
 def _aggregates(scalars: Scalars) -> dict[str, Callable[[], SketchUnion | SharedByAll]]:
@@ -153,8 +163,8 @@ class _ErrorLog:
     goes to the log "docindex", and `select doc_error()` returns it.
     """
 
-    def __init__(self, source: IndexSource) -> None:
-        self._clock = source if isinstance(source, ConnectionFiles) and source.has_limit else None
+    def __init__(self, host: Sqlite3Host) -> None:
+        self._clock = host if host.has_limit else None
         self._last: str | None = None
 
     def last(self) -> str | None:
@@ -175,7 +185,7 @@ class _ErrorLog:
                 if starts():
                     self._clock.start_clock()
                 # Here, because a function of texts opens no index that could look at the clock.
-                with stopped_by(functools.partial(self._clock.refuse_late, "main")):
+                with stopped_by(self._clock.refuse_late):
                     return function(*values)
             except Exception as error:
                 self._remember(error)

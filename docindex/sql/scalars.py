@@ -24,6 +24,9 @@ from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id,
 from docindex.storage.values import signed
 from docindex.version import __version__
 
+Functions = dict[str, tuple[Callable[..., Value], tuple[int, ...]]]
+"""SQL functions by name, each with the numbers of arguments that it takes."""
+
 _MASK = (1 << 64) - 1
 _MOST = 4096  # no sketch has more features or slots
 
@@ -34,8 +37,8 @@ class Scalars:
     def __init__(self, source: IndexSource) -> None:
         self._source = source
 
-    def all(self) -> dict[str, tuple[Callable[..., Value], tuple[int, ...]]]:
-        """Each function by its name, with the numbers of arguments that it takes."""
+    def all(self) -> Functions:
+        """The functions."""
         return {
             "doc_resemblance": (self.resemblance, (2, 3)),
             "doc_containment": (self.containment, (2, 3)),
@@ -99,10 +102,11 @@ class Scalars:
     def shingles(self, what: Value) -> tuple[U64, bytes]:
         """The shingles of a query, without boilerplate, and the hash of its words if it has no shingles."""
         query = text_or_id(what)
-        if isinstance(query, Text) and not self._source.has_index():
+        reader = self._source.first()
+        if reader is None and isinstance(query, Text):
             found = shingle_set(query, Recipe())
             return found, b"" if len(found) else words_hash(query, Recipe())
-        with open_scope(self._source.reader()) as scope:
+        with open_scope(reader or self._source.reader()) as scope:
             resolved = resolve(scope.db, query)
             found = scope.shingles_of(kept_text(scope.db, resolved))
             return found, b"" if len(found) else resolved.words_hash(scope)
@@ -113,26 +117,25 @@ class Scalars:
             return None
         query_a, query_b = text_or_id(a), text_or_id(b)
         place = schema_name(schema)
-        if (
-            place is None
-            and isinstance(query_a, Text)
-            and isinstance(query_b, Text)
-            and not self._source.has_index()
-        ):
-            resemblance, containment, _ = shares(query_a, query_b)
+        if place is None and isinstance(query_a, Text) and isinstance(query_b, Text):
+            reader = self._source.first()
+        else:
+            reader = self._source.reader(place)
+        if reader is None:
+            resemblance, containment, _ = shares(str(query_a), str(query_b))
             known: dict[str, Value] = {
                 "resemblance": resemblance,
                 "containment": containment,
                 "basis": "shingles",
             }
             return known[name]
-        measure: Value = getattr(self._source.reader(place).measures(query_a, query_b), name)
+        measure: Value = getattr(reader.measures(query_a, query_b), name)
         return measure
 
     def _recipe(self, schema: str | None) -> Recipe:
         """The recipe of the index; without an index, the default recipe."""
-        needs_index = schema is not None or self._source.has_index()
-        return self._source.reader(schema).recipe if needs_index else Recipe()
+        reader = self._source.first() if schema is None else self._source.reader(schema)
+        return Recipe() if reader is None else reader.recipe
 
     def _slots_and_simhash(self, what: Value, schema: Value) -> tuple[U32, int]:
         """The slots and the simhash of a text or a document."""

@@ -1,29 +1,24 @@
-"""Find the index that an SQL function reads.
+"""Find the index that an SQL function reads or writes.
 
-There are three sources: an index that was given to `register`, the databases of a connection of apsw, and the
-files of a connection of Python's sqlite3. Each takes the name of a schema, or None for the first database
-that is an index, and gives an `IndexReader`. Must never write.
+There are two sources: an index that was given to `register`, and the databases of the connection. Each takes
+the name of a schema, or None for the first database that is an index, and gives an `IndexReader`. Must never
+write.
 """
 
 import contextlib
-import sqlite3
-import time
-import weakref
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import apsw
 
-from docindex.errors import Cancelled, NotAnIndex
+from docindex.errors import NotAnIndex
 from docindex.index.reader import IndexReader, open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
 from docindex.storage import host_connection, migrations
-from docindex.storage.connection import Connection, Store, Transactions
-from docindex.storage.host_connection import HostTransactions
-from docindex.storage.sqlite3_files import attached_files, shared_store
-
-_STEPS = 1000  # instructions of SQLite's virtual machine between two looks at the clock: about 10 us
+from docindex.storage.host_connection import HostTransactions, change_of_its_own
+from docindex.storage.hosts import Host
+from docindex.storage.migrations import Version
 
 
 class IndexSource(Protocol):
@@ -32,8 +27,8 @@ class IndexSource(Protocol):
     def reader(self, schema: str | None = None) -> IndexReader:
         """The index in a schema; `NotAnIndex` if there is no such index."""
 
-    def has_index(self) -> bool:
-        """Whether there is an index. Functions that take only texts need no index."""
+    def first(self) -> IndexReader | None:
+        """The first index, or None. Functions that take only texts need no index."""
 
 
 class GivenIndex:
@@ -51,152 +46,88 @@ class GivenIndex:
             )
         return self._index
 
-    def has_index(self) -> bool:
-        """Always true."""
-        return True
+    def first(self) -> IndexReader:
+        """The given index."""
+        return self._index
 
 
 class LocatedIndex(NamedTuple):
-    """An index in a database of an apsw connection."""
+    """An index in a database of a host's connection."""
 
     transactions: HostTransactions
     reader: IndexReader
+    version: Version
 
 
 class ConnectionDatabases:
-    """The databases of an apsw connection, read on that connection, inside its own transaction."""
+    """The databases of a connection, read on that connection, inside its own transaction."""
 
-    def __init__(self, db: apsw.Connection) -> None:
-        # The connection owns the functions. If they owned the connection too, nothing would ever close it.
-        self._connection = weakref.ref(db)
+    def __init__(self, host: Host) -> None:
+        self.host = host
         self._known: dict[str, LocatedIndex] = {}
 
     def located(self, schema: str | None = None) -> LocatedIndex:
         """The index in a schema, with its transactions."""
-        db = self.connection
-        with host_connection.without_traces(db):
-            schema = self._index_schema(db, schema)
-            transactions = HostTransactions(db, schema)
-            recipe = transactions.recipe()
-        known = self._known.get(schema)
-        if known is None or (known.transactions.path, known.reader.recipe) != (transactions.path, recipe):
-            known = self._known[schema] = LocatedIndex(transactions, IndexReader(transactions, recipe))
-        return known
+        name = "main" if schema is None else schema
+        with self.host.undisturbed(name) as db:
+            return self._unchanged(name) or self._in_schema(_index_schema(db, schema))
 
-    def _index_schema(self, db: apsw.Connection, wanted: str | None) -> str:
-        """The name of a schema that is an index: the wanted one, or the first."""
-        names = [name for name in db.db_names() if name != "temp"]
-        if wanted is not None:
-            if wanted not in names or not migrations.is_index(db, wanted):
-                raise _not_an_index(wanted, names)
-            return wanted
-        for name in host_connection.index_schemas(db):
-            return name
-        for name in names:
-            migrations.is_index(db, name)  # raises SchemaTooNew, which says more than the error below
-        raise _no_index(names)
+    @contextlib.contextmanager
+    def changing(self, schema: str | None = None) -> Iterator[LocatedIndex]:
+        """The same, for a change that is done completely or not at all."""
+        with self.host.undisturbed(schema or "main") as db, change_of_its_own(db) as locked:
+            names = host_connection.all_schemas(db) if schema is None else [schema]
+            for name in names:
+                # Nothing is read before: a transaction that has read does not wait for another writer.
+                if host_connection.lock_index(db, name):
+                    locked.append(name)
+                    yield self._in_schema(name)
+                    return
+            yield self.located(schema)  # raises the error that fits
 
     def reader(self, schema: str | None = None) -> IndexReader:
         """The index in a schema."""
         return self.located(schema).reader
 
-    def has_index(self) -> bool:
-        """Whether one of the databases is an index."""
-        db = self.connection
-        with host_connection.without_traces(db):
-            return bool(host_connection.index_schemas(db))
+    def first(self) -> IndexReader | None:
+        """The first database that is an index, or None."""
+        with self.host.undisturbed() as db:
+            if known := self._unchanged("main"):
+                return known.reader
+            schemas = host_connection.index_schemas(db)
+            return self._in_schema(schemas[0]).reader if schemas else None
 
-    @property
-    def connection(self) -> apsw.Connection:
-        """The connection. It exists whenever SQLite calls one of its functions."""
-        connection = self._connection()
-        if connection is None:
-            raise ValueError("the connection is closed")
-        return connection
+    def _unchanged(self, schema: str) -> LocatedIndex | None:
+        """A known index, if its database still is an index with the same recipe. Costs two statements."""
+        known = self._known.get(schema)
+        with contextlib.suppress(apsw.SQLError):  # no such database, or no such table
+            if known is not None and migrations.version_of(known.transactions.database) == known.version:
+                return known
+        return None
 
-
-class ConnectionFiles:
-    """The files that a connection of Python's sqlite3 had attached when this object was made.
-
-    docindex reads them on connections of its own, so it sees only committed changes. A question that takes
-    longer than `limit_s` raises `Cancelled`.
-    """
-
-    def __init__(self, connection: sqlite3.Connection, limit_s: float | None) -> None:
-        self._names, self._indexes = attached_files(connection)
-        self._limit_s = limit_s
-        self._known: dict[str, tuple[Store, IndexReader]] = {}
-        self._deadline = 0.0
-
-    @property
-    def has_limit(self) -> bool:
-        """Whether questions have a time limit."""
-        return self._limit_s is not None
-
-    def start_clock(self) -> None:
-        """Start the time limit of a question."""
-        if self._limit_s is not None:
-            self._deadline = time.monotonic() + self._limit_s
-
-    def reader(self, schema: str | None = None) -> IndexReader:
-        """The index in a file of the connection."""
-        name = next(iter(self._indexes), None) if schema is None else schema
-        if name is None:
-            raise _no_index(self._names)
-        if name not in self._indexes:
-            raise _not_an_index(name, self._names)
-        store = shared_store(self._indexes[name])
-        known = self._known.get(name)
-        if known is None or known[0] is not store:
-            timed: Transactions = store if self._limit_s is None else _TimedStore(store, self)
-            known = self._known[name] = store, IndexReader(timed, migrations.prepare(store, None))
-        return known[1]
-
-    def has_index(self) -> bool:
-        """Whether one of the files is an index."""
-        return bool(self._indexes)
-
-    def is_late(self) -> bool:
-        """Whether the time limit has passed."""
-        return time.monotonic() > self._deadline
-
-    def refuse_late(self, path: str) -> None:
-        """Raise `Cancelled` if the time limit has passed."""
-        if self.is_late():
-            raise Cancelled(
-                f"the question was not answered within {self._limit_s:g} s, and was cancelled", path
-            )
+    def _in_schema(self, schema: str) -> LocatedIndex:
+        """The index in a database that is an index."""
+        if known := self._unchanged(schema):
+            return known
+        transactions = HostTransactions(self.host, schema)
+        db = transactions.database
+        reader = IndexReader(transactions, migrations.recipe_of(db, transactions.path))
+        located = self._known[schema] = LocatedIndex(transactions, reader, migrations.version_of(db))
+        return located
 
 
-class _TimedStore:
-    """A store that interrupts its read transactions when the time limit has passed."""
-
-    def __init__(self, store: Store, clock: ConnectionFiles) -> None:
-        self.path = store.path
-        self._store = store
-        self._clock = clock
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[Connection]:
-        with self._store.reading() as db:
-            db.set_progress_handler(self._clock.is_late, _STEPS)
-            try:
-                yield db
-            except apsw.InterruptError:
-                self._clock.refuse_late(self.path)
-                raise
-            finally:
-                db.set_progress_handler(None)
-
-    def writing(self) -> contextlib.AbstractContextManager[Connection]:
-        return self._store.writing()
-
-    def cancels(self) -> int:
-        return self._store.cancels()
-
-    def refuse_cancelled(self, before: int) -> None:
-        self._clock.refuse_late(self.path)
-        self._store.refuse_cancelled(before)
+def _index_schema(db: apsw.Connection, wanted: str | None) -> str:
+    """The name of a schema that is an index: the wanted one, or the first."""
+    names = host_connection.all_schemas(db)
+    if wanted is not None:
+        if wanted not in names or not migrations.is_index(db, wanted):
+            raise _not_an_index(wanted, names)
+        return wanted
+    for name in host_connection.index_schemas(db):
+        return name
+    for name in names:
+        migrations.is_index(db, name)  # raises SchemaTooNew, which says more than the error below
+    raise _no_index(names)
 
 
 def full_text(reader: IndexReader, query: str | Id) -> str:

@@ -265,7 +265,7 @@ class TableModule:
             raise TypeError(
                 f"{table.name} needs {' and '.join(missing)}: {table.name}({', '.join(table.parameters)})"
             )
-        if table.cost_per_document and self._source.has_index():
+        if table.cost_per_document:
             self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
         hidden = tuple(given.get(name) for name in table.hidden)
         limits = _limits(given)

@@ -44,7 +44,9 @@ _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 class Transactions(Protocol):
     """The transactions of an index, on the connections of a `Store` or on a connection of the host."""
 
-    path: str
+    @property
+    def path(self) -> str:
+        """The path of the file, or the name of a database in memory."""
 
     def reading(self) -> contextlib.AbstractContextManager[apsw.Connection]:
         """A connection on which every statement sees the same state."""

@@ -19,6 +19,7 @@ from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, parts_of
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows
 from docindex.storage.contents import PARTS, damaged_document, part_ids
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, row_sum, rows, rows_for, value
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, DocumentRow
 
@@ -236,7 +237,7 @@ def _put_documents(
 ) -> list[int]:
     """Write the documents that changed, and return the contents whose documents got other texts."""
     now = time.time_ns() // 1000
-    found = rows(db, _STORED, (apsw.carray(tuple(document.key for document in incoming)),))
+    found = rows(db, _STORED, (bound_array(db, tuple(document.key for document in incoming)),))
     stored = {row.key: row for row in map(DOCUMENT.made, found)}
     next_id = counter(db, "document") + 1
     added, changed, replaced = [], [], []

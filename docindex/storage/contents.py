@@ -21,6 +21,7 @@ from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.sketching.text_parts import source_of
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, gap_type
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import DOCUMENT, DocumentRow
 from docindex.storage.values import encodes
@@ -72,9 +73,9 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
         return {}
     found = rows(
         db,
-        "select c.hash, c.id from carray(?) as wanted join main.content as c on c.hash = wanted.value "
+        "select c.hash, c.id from carray(?) as wanted cross join main.content as c on c.hash = wanted.value "
         "where c.reading = ?",
-        (apsw.carray(wanted), reading),
+        (bound_array(db, wanted), reading),
     )
     return dict(found)
 
@@ -149,7 +150,9 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
     if not len(contents):
         return  # carray takes no empty array
     wanted = iter(contents.tolist())
-    for content, found in itertools.groupby(stream(db, _TEXTS, (apsw.carray(contents),)), lambda row: row[0]):
+    for content, found in itertools.groupby(
+        stream(db, _TEXTS, (bound_array(db, contents),)), lambda row: row[0]
+    ):
         if content != next(wanted, None):
             break
         first = next(found)

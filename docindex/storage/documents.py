@@ -14,6 +14,7 @@ from docindex.kernels.arrays import I64, U32, U64
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
 from docindex.storage.contents import damaged_document, meta_of
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, counter, rows, rows_for, value
 from docindex.storage.tables import DOCUMENT, SAMPLE
 from docindex.storage.user_sql import Where
@@ -29,7 +30,7 @@ _SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c 
 _TEXT_SIZES = _SIZES.replace("c.hashes", "c.symbols, c.shingles")
 _STORED_SKETCHES = (
     "select c.id, c.symbols, c.shingles, c.words_hash, c.simhash, c.slots from carray(?) as wanted "
-    "join main.content as c on c.id = wanted.value"
+    "cross join main.content as c on c.id = wanted.value"
 )
 
 
@@ -55,7 +56,7 @@ def documents_of(
     """The content, key and id of each document that has one of the contents and meets a condition."""
     if where is None or not len(contents):
         return rows_for(db, _OF, contents)
-    return _fulfilling(db, _OF, where, (apsw.carray(contents),))
+    return _fulfilling(db, _OF, where, (bound_array(db, contents),))
 
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
@@ -70,7 +71,7 @@ def _fulfilling(
     """The rows of a statement on `document` that meet a condition; `ValueError` if the condition fails."""
     condition, bindings = user_sql.checked_condition(db, where)
     try:
-        with user_sql.only_reading(db) as cursor:
+        with user_sql.cursor_for_condition(db) as cursor:
             return rows(db, f"{statement} where ({condition}\n)", (*before, *bindings), cursor)
     except user_sql.SLIPS as error:
         raise ValueError(f"the condition {condition!r} does not work: {error}") from error
@@ -122,9 +123,10 @@ def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
     found = (
         rows(
             db,
-            "select d.key, c.hash from carray(?) as wanted join main.document as d on d.key = wanted.value "
-            "join main.content as c on c.id = d.content",
-            (apsw.carray(tuple(texts)),),
+            "select d.key, c.hash from carray(?) as wanted "
+            "cross join main.document as d on d.key = wanted.value "
+            "cross join main.content as c on c.id = d.content",
+            (bound_array(db, tuple(texts)),),
         )
         if texts
         else []
@@ -199,7 +201,7 @@ def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]
 def sharing_features(db: apsw.Connection, features: U64, least: int) -> list[int]:
     """The contents that have at least `least` of the features, in ascending order."""
     sharing = (
-        "select f.content from carray(?) as wanted join main.feature as f on f.value = wanted.value "
+        "select f.content from carray(?) as wanted cross join main.feature as f on f.value = wanted.value "
         "group by f.content having count(*) >= ?"
     )
     values = np.unique(features).view(np.int64)

@@ -15,6 +15,7 @@ from docindex.kernels.joins import found_in
 from docindex.kernels.packing import unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import stream
 
 _PARTS = (
@@ -90,7 +91,7 @@ def _places(keys: U64) -> I64:
 
 def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
     """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
-    for some in _pieces(stream(db, _PARTS, (apsw.carray(of << PART_BITS),))):
+    for some in _pieces(stream(db, _PARTS, (bound_array(db, of << PART_BITS),))):
         lengths = np.array([len(data) for _, data in some], np.int64)
         owner = np.array([part for part, _ in some], np.int64) >> PART_BITS
         false = (lengths % HASH_BYTES > 0) | (lengths > LONGEST_PART)

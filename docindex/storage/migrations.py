@@ -12,6 +12,7 @@ import runpy
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -182,6 +183,15 @@ def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
     if newer and 0 < version < len(_migrations()):
         raise _too_old(path, version)
     return version == len(_migrations())
+
+
+Version = tuple[int, list[tuple[Any, ...]]]
+"""The schema number of an index, and the rows of its recipe."""
+
+
+def version_of(db: apsw.Connection) -> Version:
+    """What must be the same for an index to be read with the same recipe."""
+    return db.pragma("user_version"), rows(db, RECIPE.select)
 
 
 def recipe_of(db: apsw.Connection, path: str) -> Recipe:

@@ -5,6 +5,7 @@ not used, and `host_connection` can replace `main` by an attached database. Must
 file, and must never know what they mean.
 """
 
+import functools
 import struct
 from collections.abc import Iterator, Sequence
 from types import NoneType
@@ -15,9 +16,11 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64
+from docindex.storage.other_connection import bound_array
 from docindex.storage.values import signed
 
 Bindings = Sequence[Any]
+Kinds = Sequence[frozenset[type] | None]
 
 
 def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
@@ -26,7 +29,7 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
     SQLite checks types when it writes, not when it reads: a damaged file can return a blob instead of an
     integer, or a text that is not UTF-8. Raises `CorruptIndex` for a type that the schema does not allow.
     """
-    kinds: list[set[type] | None] | None = None
+    kinds: Kinds | None = None
     try:
         cursor = db.execute(statement, bindings)
         for row in cursor:
@@ -65,16 +68,21 @@ def rows_for(
     db: apsw.Connection, statement: str, wanted: I64, bindings: Bindings = ()
 ) -> list[tuple[Any, ...]]:
     """The rows of a statement whose first binding, for ``carray(?)``, is the array `wanted`."""
-    return rows(db, statement, (apsw.carray(wanted), *bindings)) if len(wanted) else []
+    return rows(db, statement, (bound_array(db, wanted), *bindings)) if len(wanted) else []
 
 
-def _kinds(cursor: apsw.Cursor) -> list[set[type] | None]:
+def _kinds(cursor: apsw.Cursor) -> Kinds:
     """The types allowed in each column of a result; None for a column that is not a column of a table."""
+    return _kinds_of(cursor.get_description())
+
+
+@functools.lru_cache(maxsize=512)
+def _kinds_of(columns: tuple[tuple[str, str | None], ...]) -> Kinds:
     return [
-        ({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
+        frozenset({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
         if declared in _KINDS
         else None
-        for name, declared in cursor.get_description()
+        for name, declared in columns
     ]
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import unpacked
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows
 
 # A new segment stores this many bits of each hash. With 32 bits, one look-up in 2^32 / postings meets a
@@ -44,7 +45,9 @@ _BLOCKS_AT_A_TIME = 4096
 
 _BLOCK_RANGE = "select id, keys from main.posting where id >= ? and id < ? order by id"
 _NEXT_BLOCKS = "select id, keys from main.posting where id > ? and id < ? order by id limit ?"
-_BLOCKS_BY_ID = "select p.id, p.keys from carray(?) as wanted join main.posting as p on p.id = wanted.value"
+_BLOCKS_BY_ID = (
+    "select p.id, p.keys from carray(?) as wanted cross join main.posting as p on p.id = wanted.value"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -164,7 +167,9 @@ def blocks_of(db: apsw.Connection, segment: Segment, first: int, last: int) -> U
 
 def chosen_blocks(db: apsw.Connection, segment: Segment, blocks: I64) -> U64:
     """The keys of the given blocks of a segment. Both the blocks and the keys are ascending."""
-    return _decoded(segment, rows(db, _BLOCKS_BY_ID, (apsw.carray(blocks + segment.row(0)),)), db.filename)
+    return _decoded(
+        segment, rows(db, _BLOCKS_BY_ID, (bound_array(db, blocks + segment.row(0)),)), db.filename
+    )
 
 
 def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int]]:

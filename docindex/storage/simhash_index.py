@@ -27,6 +27,7 @@ from docindex.kernels.arrays import I64, U64
 from docindex.kernels.hamming import as_bits
 from docindex.kernels.sorted_tables import SortedTables
 from docindex.kernels.table_design import TableDesign, useful_designs
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, value
 
 # Where each block begins, counted from the highest bit, and how many bits it has. Each block has an index on
@@ -150,7 +151,9 @@ def _by_lookup(db: apsw.Connection, queries: U64, distance: int) -> Iterator[I64
                 continue
             rotated = (query << turn | query >> 64 - turn) % (1 << 64)
             first = _flips(width, most) ^ np.uint64(rotated >> 64 - width << 64 - width)
-            for contents, simhashes in _integer_pairs(db, statement, (apsw.carray(first.view(np.int64)),)):
+            for contents, simhashes in _integer_pairs(
+                db, statement, (bound_array(db, first.view(np.int64)),)
+            ):
                 distances = np.bitwise_count(simhashes ^ np.uint64(rotated))
                 within = distances <= distance
                 found.append(np.stack((contents[within], distances[within])))

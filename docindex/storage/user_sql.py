@@ -13,6 +13,7 @@ import apsw
 
 from docindex.argument_checks import shown
 from docindex.errors import ReadOnly
+from docindex.storage.other_connection import OtherConnection
 
 UserBindings = Sequence[Any] | Mapping[str, Any]
 """The values of a statement's parameters: a sequence in their order, or a mapping from their names."""
@@ -163,8 +164,10 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     """A condition on `document`, and its bindings; `ValueError` unless it is a single SQL expression.
 
     Our own statements put the condition in brackets. The check makes sure that the condition cannot close
-    them. A `HarmlessCondition` is also checked for the names that it uses, before any of it runs.
+    them. A `HarmlessCondition` is also checked for the names that it uses, before any of it runs. It is the
+    only kind of condition that another library's connection may get.
     """
+    place = _place_to_check(db)
     given, bindings = (where, ()) if isinstance(where, str) else _parts(where)
     condition = str.__str__(given)
     depth = 0
@@ -178,8 +181,8 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
         if depth or ";" in _BRACKETS.findall(condition):
             raise apsw.SQLError("it is not one expression")
         if isinstance(given, HarmlessCondition):
-            _refuse_harm(db, condition)
-        with only_reading(db) as cursor:
+            _refuse_harm(db, condition, place)
+        with only_reading(place) as cursor:
             cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
     except SLIPS as error:
         raise ValueError(
@@ -189,8 +192,26 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     return condition, bindings
 
 
-def _refuse_harm(db: apsw.Connection, condition: str) -> None:
-    """`SQLError` for a condition that uses another table, or a function that is not harmless."""
+def _place_to_check(db: apsw.Connection) -> apsw.Connection:
+    """The connection on which SQLite reads a condition before it runs on `db`."""
+    return db.empty_index() if isinstance(db, OtherConnection) else db
+
+
+@contextlib.contextmanager
+def cursor_for_condition(db: apsw.Connection) -> Iterator[apsw.Cursor]:
+    """A cursor that runs one statement with a condition that `checked_condition` has checked."""
+    if isinstance(db, OtherConnection):  # the host's authorizer cannot be put back there
+        yield db.cursor()
+    else:
+        with only_reading(db) as cursor:
+            yield cursor
+
+
+def _refuse_harm(db: apsw.Connection, condition: str, place: apsw.Connection) -> None:
+    """`SQLError` for a condition that uses another table, or a function that is not harmless on `db`.
+
+    SQLite reads the condition on the connection `place`.
+    """
     harmful = {name for (name,) in db.execute(_HARMFUL_FUNCTIONS)}
     selects = 0
 
@@ -206,8 +227,8 @@ def _refuse_harm(db: apsw.Connection, condition: str) -> None:
         )
         return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
 
-    before, cursor = db.authorizer, db.cursor()
-    db.authorizer = authorize
+    before, cursor = place.authorizer, place.cursor()
+    place.authorizer = authorize
     try:
         # EXPLAIN, because `limit 0` does not keep SQLite from computing constant parts of the condition.
         cursor.execute(f"explain select 1 from main.document where ({condition}\n)").fetchall()
@@ -217,7 +238,7 @@ def _refuse_harm(db: apsw.Connection, condition: str) -> None:
         ) from error
     finally:
         cursor.close(True)
-        db.authorizer = before
+        place.authorizer = before
 
 
 def _checked_sql(sql: object) -> str:

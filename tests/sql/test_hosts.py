@@ -214,6 +214,10 @@ def test_a_file_that_is_locked_or_is_not_a_database_does_not_stop_register(tmp_p
     writer.execute("begin exclusive")
     s = sqlite3.connect(tmp_path / "other", timeout=0)
     docindex.register(s)
+    with pytest.raises(sqlite3.OperationalError, match="user-defined"):
+        s.execute("select doc_resemblance('one', 'ONE')")  # is this an index, and which recipe does it have?
+    assert "is being written by another process" in s.execute("select doc_error()").fetchone()[0]
+    writer.execute("rollback")
     assert s.execute("select doc_resemblance('one', 'ONE')").fetchone() == (1.0,)
     s.close()
     writer.close()

@@ -52,11 +52,13 @@ class Ways:
         return found
 
 
-@pytest.fixture(
-    scope="module", params=["plain", "boilerplate", "texts not kept", "given", "attached", "merged"]
-)
+KINDS = ["plain", "boilerplate", "texts not kept", "given", "attached", "merged", "uncommitted"]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def ways(request, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("ways") / "index.docindex")
+    folder = tmp_path_factory.mktemp("ways")
+    path = str(folder / "index.docindex")
     with docindex.open(path, recipe=RECIPE) as index:
         kept = request.param != "texts not kept"
         items = list(TEXTS.items())
@@ -67,18 +69,31 @@ def ways(request, tmp_path_factory):
         if request.param == "merged":
             index.remove("001")
             index.optimize()
-        given = index if request.param == "given" else None
-        file = ":memory:" if request.param in ("given", "attached") else path
-        by_apsw, by_sqlite3 = apsw.Connection(file), sqlite3.connect(file)
-        for connection in (by_apsw, by_sqlite3):
-            if request.param == "attached":
-                connection.execute("create temp table document (other)")  # a table of the host
-                connection.execute("create table content (other)")
-                connection.execute('attach ? as "an \'odd""name"', (path,))
-            docindex.register(connection, given)
+        by_apsw, by_sqlite3 = (
+            connected(library, request.param, folder, index) for library in (apsw, sqlite3)
+        )
         yield Ways(index, by_apsw, by_sqlite3)
         by_apsw.close()
         by_sqlite3.close()
+
+
+def connected(library, kind, folder, index):
+    """A connection of one of the libraries that gives the same answers as an index."""
+    path = index.path
+    if kind == "uncommitted":
+        path = str(folder / library.__name__)
+        docindex.open(path, recipe=RECIPE).close()
+    connection = library.Connection(":memory:" if kind in ("given", "attached") else path)
+    if kind == "attached":
+        connection.execute("create temp table document (other)")  # a table of the host
+        connection.execute("create table content (other)")
+        connection.execute('attach ? as "an \'odd""name"', (path,))
+    docindex.register(connection, index if kind == "given" else None)
+    if kind == "uncommitted":
+        connection.execute("begin")
+        for item in TEXTS.items():
+            connection.execute("select doc_put(?, ?)", item).fetchall()
+    return connection
 
 
 def measures(found):

@@ -59,6 +59,8 @@ SCALARS = {
     "doc_filter": "(k, s, r, x)",
     "doc_density": "(window)",
     "doc_version": "()",
+    "doc_put": "(key, text, meta) [schema]",
+    "doc_remove": "(key) [schema]",
     "doc_common": "(query)",
     "doc_sketch_union": "(sketch)",
 }
@@ -137,6 +139,7 @@ def test_the_reference_has_every_function_with_its_arguments(db):
     for name, call in SCALARS.items():
         count = len(re.findall(r"\w+", call.partition(")")[0]))
         expected |= {(name, count)} | ({(name, count + 1)} if "schema" in call else set())
+    expected.add(("doc_put", 2))  # without meta
     assert set(db.execute(FUNCTIONS)) == expected
     connection = sqlite3.connect(":memory:")
     docindex.register(connection)

@@ -1,0 +1,84 @@
+"""Change documents with SQL: what the table `doc_index` and the functions `doc_put` and `doc_remove` share.
+
+Takes SQL values; checks them, and stores or removes documents. Must never begin or commit a transaction of
+the host.
+"""
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+
+from docindex.argument_checks import shown
+from docindex.errors import Refused
+from docindex.index.document_writer import write_documents
+from docindex.index.items import checked_key, incoming
+from docindex.sql.scalars import Functions
+from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
+from docindex.sql.sql_values import Value, schema_name, type_name
+from docindex.storage import content_writer
+from docindex.storage.content_writer import Incoming
+from docindex.storage.documents import id_of
+
+
+class DocumentChanges:
+    """The functions `doc_put` and `doc_remove` for the indexes of one source."""
+
+    def __init__(self, source: IndexSource) -> None:
+        self._source = source
+
+    def all(self) -> Functions:
+        """The functions."""
+        return {"doc_put": (self.put, (2, 3, 4)), "doc_remove": (self.remove, (1, 2))}
+
+    def put(self, key: Value, text: Value, meta: Value = None, schema: Value = None) -> Value:
+        """Store a document, or replace the one with its key. Returns its id."""
+        document = incoming((as_text("key", key), as_text("text", text), meta_of(meta)))
+        with self._changing(schema) as (db, place):
+            return put_document(db, place, document)
+
+    def remove(self, key: Value, schema: Value = None) -> Value:
+        """Remove a document. Returns 1, or 0 if there is no such document."""
+        name = checked_key(as_text("key", key))
+        with self._changing(schema) as (db, place):
+            return int(content_writer.remove_document(db, name, place.reader.recipe))
+
+    @contextlib.contextmanager
+    def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex]]:
+        """A connection for a change, and the index to change."""
+        if not isinstance(self._source, ConnectionDatabases):
+            raise ValueError(
+                "an index that was given to register is changed with its methods add and remove; "
+                "or register the connection without it"
+            )
+        with self._source.changing(schema_name(schema)) as place, place.transactions.refusals():
+            yield place.transactions.database, place
+
+
+def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:
+    """Store a document, and return its id."""
+    write_documents(db, [document], place.reader.recipe, store_text=True)
+    number = id_of(db, document.key)
+    if number is None:
+        path = place.transactions.path
+        raise Refused(f"doc_index: a trigger in {path} refused {document.key!r}", path)
+    return number
+
+
+def as_text(column: str, value: Value) -> str:
+    """A value as a text; `TypeError` for a value of another type."""
+    if not isinstance(value, str):
+        raise TypeError(f"{column} must be TEXT, not {type_name(value)}")
+    return value
+
+
+def meta_of(value: Value) -> Any:
+    """The meta that is written as JSON."""
+    if value is None:
+        return None
+    try:
+        return json.loads(as_text("meta", value))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"meta must be JSON, not {shown(value)}") from error
