@@ -35,7 +35,7 @@ class DocumentChanges:
 
     def put(self, key: Value, text: Value, meta: Value = None, schema: Value = None) -> Value:
         """Store a document, or replace the one with its key. Returns its id."""
-        document = incoming((as_text("key", key), as_text("text", text), meta_of(meta)))
+        document = incoming((as_text("key", key), as_text("text", text), meta_from_json(meta)))
         with self._changing(schema) as (db, place):
             return put_document(db, place, document)
 
@@ -74,7 +74,7 @@ def as_text(column: str, value: Value) -> str:
     return value
 
 
-def meta_of(value: Value) -> Any:
+def meta_from_json(value: Value) -> Any:
     """The meta that is written as JSON."""
     if value is None:
         return None

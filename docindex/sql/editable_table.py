@@ -17,7 +17,7 @@ import apsw
 from docindex.errors import NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
-from docindex.sql.document_changes import as_text, meta_of, put_document
+from docindex.sql.document_changes import as_text, meta_from_json, put_document
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
@@ -114,7 +114,7 @@ class DocIndexTable:
         place = self.located
         with errors_from("doc_index"):
             key, text = as_text("key", fields[_KEY]), as_text("text", fields[_TEXT])
-            meta = meta_of(fields[_META])
+            meta = meta_from_json(fields[_META])
         with place.transactions.reading() as db:
             known = id_of(db, key)
         if known is not None and self._ignores_taken(key):
@@ -257,6 +257,6 @@ def _not_an_index(schema: str) -> NotAnIndex:
 def _changed_document(before: Listed, key: str, fields: tuple[Any, ...]) -> Incoming:
     """A document after an update; its text is empty if the update does not change the text."""
     with errors_from("doc_index"):
-        meta = before.meta if fields[_META] is apsw.no_change else meta_of(fields[_META])
+        meta = before.meta if fields[_META] is apsw.no_change else meta_from_json(fields[_META])
         text = "" if fields[_TEXT] is apsw.no_change else as_text("text", fields[_TEXT])
         return incoming((key, text, meta))

@@ -163,9 +163,7 @@ class _Undisturbed:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         try:
             if isinstance(error, apsw.Error):
-                translated = self._host.translated(error, self._schema)
-                if translated is not error:
-                    raise translated from error
+                raise self._host.translated(error, self._schema) from error.__cause__
         finally:
             self._host.end()
             self._host.connection.text_factory = self._text_factory

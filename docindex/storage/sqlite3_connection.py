@@ -136,6 +136,7 @@ class Sqlite3Cursor:
         try:
             self._cursor.execute(_adapted(statement, self._schema, blobs), bindings)
         except sqlite3.Error as error:
+            self.close()  # a statement in a traceback would keep the file open after the host's `close`
             raise as_apsw(error) from error
         if self._cursor.description is not None:
             self._running.cursors.add(self)

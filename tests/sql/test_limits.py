@@ -14,7 +14,7 @@ import pytest
 import docindex
 from docindex import checkpoints
 from docindex.reading import slicing
-from docindex.sql import sources
+from docindex.storage.hosts import Sqlite3Host
 from tests.storage.texts import prose
 
 LONG = slicing.PIECE_CHARACTERS * 3
@@ -29,14 +29,10 @@ def long_texts():
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The times at which a question asked the clock, which never says that time is up."""
+    """The times at which a question asked the clock, for which time is never up."""
     times = []
 
-    def is_late(_):
-        times.append(time.monotonic())
-        return False
-
-    monkeypatch.setattr(sources.ConnectionFiles, "is_late", is_late)
+    monkeypatch.setattr(Sqlite3Host, "refuse_late", lambda _: times.append(time.monotonic()))
     return times
 
 
@@ -92,8 +88,8 @@ def test_a_question_about_a_long_text_stops_when_its_time_is_up(question, long_t
 
 def test_all_values_of_an_aggregate_have_one_time_limit(monkeypatch):
     starts = []
-    monkeypatch.setattr(sources.ConnectionFiles, "start_clock", lambda _: starts.append(1))
-    monkeypatch.setattr(sources.ConnectionFiles, "is_late", lambda _: False)
+    monkeypatch.setattr(Sqlite3Host, "start_clock", lambda _: starts.append(1))
+    monkeypatch.setattr(Sqlite3Host, "refuse_late", lambda _: None)
     with connected() as connection:
         for _ in range(2):
             connection.execute(
@@ -116,7 +112,7 @@ def test_a_question_about_all_documents_asks_the_clock_while_it_writes_its_rows(
         asked_of_few = len(asked)
         monkeypatch.setattr("docindex.sql.table_functions._ROWS_AT_A_TIME", 1)
         connection.execute(f"select {question}").fetchone()
-    assert len(asked) - asked_of_few > asked_of_few + 40
+    assert len(asked) - asked_of_few > asked_of_few + 30
 
 
 def stopped_at_every_checkpoint(ask):
