@@ -1,0 +1,271 @@
+"""The processes of `lost_writes`: hosts that use one file through both libraries, threads and forks.
+
+Each function is one kind of process. It does some requests, then ends by itself. A request that commits
+takes a place in the sequence of its actor, and the actor writes a line once the commit has returned. So each
+line is a promise that the commit is in the file. A process writes through one library only, as the README
+demands; it reads through both.
+"""
+
+import contextlib
+import os
+import random
+import sqlite3
+import threading
+
+import apsw
+
+import docindex
+from tests.storage.texts import prose
+
+COUNTERS = 3
+TIMEOUT_S = 60
+SCHEMA = """
+    create table counter (id integer primary key, n integer not null);
+    create table log (actor text, number integer, counter integer, n integer, primary key (actor, number));
+"""
+_ASKED = (
+    "select doc_containment('to be or not to be that is', 'to be or not to be')",
+    "select doc_search_json('the analytical engine weaves algebraical patterns just as the loom')",
+    "select max(doc_containment(text, text)) from (select 'one two three four five six' as text)",
+    "select doc_containment('the analytical engine weaves', (select min(id) from document))",
+)
+
+
+def text_of(key):
+    return prose(random.Random(key), 30)
+
+
+class Actor:
+    """Does one request after the other, and says which commits have returned."""
+
+    def __init__(self, descriptor, path, name):
+        self.path = path
+        self.name = name
+        self.rng = random.Random(name)
+        self._descriptor = descriptor
+        self._number = 0
+
+    def say(self, *words):
+        # One call of `write` with less than 4096 bytes is never mixed with the lines of other processes.
+        os.write(self._descriptor, (" ".join(map(str, words)).replace("\n", " ")[:4000] + "\n").encode())
+
+    @contextlib.contextmanager
+    def committing(self, kinds):
+        """Give the number of a commit, and say that it has returned. Tell of an error."""
+        self._number += 1
+        try:
+            yield self._number
+        except (docindex.Busy, apsw.BusyError) as error:
+            self.say("busy", self.name, repr(error))
+        except Exception as error:
+            busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
+            self.say("busy" if busy else "error", self.name, repr(error))
+        else:
+            self.say("commit", self.name, self._number, kinds)
+
+    @contextlib.contextmanager
+    def looking(self):
+        try:
+            yield
+        except Exception as error:
+            self.say("error", self.name, repr(error))
+
+    def increment(self, connection, *, ask=True, add=False):
+        """Read a counter and write it back, larger by one, in one transaction that also asks docindex."""
+        counter = self.rng.randrange(COUNTERS)
+        with (
+            self.committing("log document" if add else "log") as number,
+            _transaction(connection, "immediate"),
+        ):
+            ((n,),) = connection.execute("select n from counter where id = ?", (counter,))
+            if ask:
+                list(connection.execute(self.rng.choice(_ASKED)))
+            connection.execute("update counter set n = ? where id = ?", (n + 1, counter))
+            values = (self.name, number, counter, n + 1)
+            connection.execute("insert into log values (?, ?, ?, ?)", values)
+            if add:
+                key = f"{self.name}/{number}"
+                connection.execute("insert into doc_index(key, text) values (?, ?)", (key, text_of(key)))
+            elif ask and self.rng.random() < 0.5:
+                list(connection.execute(self.rng.choice(_ASKED)))
+
+    def add(self, index):
+        with self.committing("document") as number:
+            key = f"{self.name}/{number}"
+            index.add(key, text_of(key))
+
+    def look(self, connection):
+        """See one commit's state in one transaction, whatever other connections of the process do."""
+        with self.looking(), _transaction(connection, "deferred"):
+            ((total,),) = connection.execute("select sum(n) from counter")
+            if self.rng.random() < 0.3:
+                list(connection.execute(self.rng.choice(_ASKED)))
+            ((logged,),) = connection.execute("select count(*) from log")
+            assert total == logged, f"one snapshot has {total} increments and {logged} rows in the log"
+
+    def open_and_add(self):
+        with docindex.open(self.path, durability="normal", timeout_s=TIMEOUT_S) as index:
+            for _ in range(self.rng.randrange(1, 4)):
+                self.add(index)
+
+    def open_and_ask(self, *, readonly):
+        with self.looking(), docindex.open(self.path, readonly=readonly, timeout_s=TIMEOUT_S) as index:
+            index.search("the analytical engine weaves algebraical patterns")
+            assert len(index) > 0
+
+
+@contextlib.contextmanager
+def _transaction(connection, kind):
+    connection.execute(f"begin {kind}")
+    try:
+        yield
+        connection.execute("commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+def sqlite3_connection(path):
+    connection = sqlite3.connect(path, isolation_level=None, timeout=TIMEOUT_S, check_same_thread=False)
+    connection.execute("pragma synchronous = normal")
+    docindex.register(connection)
+    return connection
+
+
+def apsw_connection(path):
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(TIMEOUT_S * 1000)
+    connection.execute("pragma synchronous = normal")
+    docindex.register(connection)
+    return connection
+
+
+def _in_threads(works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _repeated(count, work, *arguments, **options):
+    def repeat():
+        for _ in range(count):
+            work(*arguments, **options)
+
+    return repeat
+
+
+def sqlite3_host(descriptor, path, name, requests):
+    """Threads that write through `sqlite3`, and threads that open the file with docindex to ask."""
+    first, second, look, ask, change = (Actor(descriptor, path, f"{name}.{place}") for place in range(5))
+    with contextlib.closing(sqlite3_connection(path)) as a, contextlib.closing(sqlite3_connection(path)) as b:
+
+        def look_once():
+            with contextlib.closing(sqlite3_connection(path)) as connection:
+                look.look(connection)
+
+        _in_threads(
+            [
+                _repeated(requests, first.increment, a),
+                _repeated(requests, second.increment, b),
+                _repeated(requests // 2, look_once),
+                _repeated(requests // 2, ask.open_and_ask, readonly=True),
+                _repeated(requests // 2, change.open_and_ask, readonly=False),
+            ]
+        )
+
+
+def docindex_host(descriptor, path, name, requests):
+    """Threads that write through docindex and through a registered connection of apsw."""
+    add, write, ask, look = (Actor(descriptor, path, f"{name}.{place}") for place in range(4))
+    with contextlib.closing(apsw_connection(path)) as connection:
+
+        def write_once():
+            write.increment(connection, add=write.rng.random() < 0.1)
+
+        def look_once():
+            with contextlib.closing(apsw_connection(path)) as own:
+                look.look(own)
+
+        _in_threads(
+            [
+                _repeated(requests // 10, add.open_and_add),
+                _repeated(requests, write_once),
+                _repeated(requests // 4, ask.open_and_ask, readonly=True),
+                _repeated(requests // 2, look_once),
+            ]
+        )
+
+
+def sqlite3_alone(descriptor, path, name, requests):
+    """One thread, whose connection is closed and opened again now and then. It asks rarely."""
+    actor = Actor(descriptor, path, name)
+    for _ in range(0, requests, 20):
+        with contextlib.closing(sqlite3_connection(path)) as connection:
+            for _ in range(20):
+                actor.increment(connection, ask=actor.rng.random() < 0.1)
+
+
+def docindex_alone(descriptor, path, name, requests):
+    """One thread that opens the index for each request. Other threads of the host do not use the file."""
+    actor = Actor(descriptor, path, name)
+    for _ in range(max(1, requests // 10)):
+        actor.open_and_add()
+
+
+def forking_host(descriptor, path, name, requests):
+    """A process that holds the index open and forks; children write, or docindex refuses with a sentence."""
+    actor = Actor(descriptor, path, name)
+    for turn in range(max(1, requests // 20)):
+        children = []
+        with docindex.open(path, durability="normal", timeout_s=TIMEOUT_S) as index:
+            for place in range(4):
+                actor.add(index)
+                pid = os.fork()
+                if not pid:
+                    _child(Actor(descriptor, path, f"{name}.{turn}.{place}"), index, place)
+                children.append(pid)
+            if turn % 2:  # otherwise the parent leaves its index before its children end
+                _wait(children)
+        _wait(children)
+
+
+def _wait(children):
+    while children:
+        os.waitpid(children.pop(), 0)
+
+
+def _child(actor, index, place):
+    try:
+        if place == 0:
+            _as_allowed(actor, lambda: index.add(f"{actor.name}/1", text_of(f"{actor.name}/1")))
+        elif place == 1:
+            with contextlib.closing(sqlite3_connection(actor.path)) as connection:
+                for _ in range(5):
+                    actor.increment(connection)
+        else:
+            _as_allowed(actor, lambda: _open_and_add(actor))
+    finally:
+        os._exit(0)
+
+
+def _open_and_add(actor):
+    with docindex.open(actor.path, durability="normal", timeout_s=TIMEOUT_S) as index:
+        index.add(f"{actor.name}/1", text_of(f"{actor.name}/1"))
+
+
+def _as_allowed(actor, work):
+    """Do what a child of a fork may not be allowed to do: then the error says that it is about forks."""
+    try:
+        work()
+    except docindex.Busy as error:
+        actor.say("busy", actor.name, repr(error))
+    except Exception as error:
+        actor.say("refused" if "fork" in str(error) else "error", actor.name, repr(error))
+    else:
+        actor.say("commit", actor.name, 1, "document")
+
+
+KINDS = (sqlite3_host, docindex_host, sqlite3_alone, docindex_alone, forking_host)
