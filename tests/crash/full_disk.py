@@ -17,7 +17,7 @@ from pathlib import Path
 
 import docindex
 from tests.crash import program
-from tests.crash.kill import contents
+from tests.crash.program import contents
 
 
 class FileSizeLimit:

@@ -1,155 +1,172 @@
-"""``python -m tests.crash.kill 300``: kill a writing program 300 times, and examine the file that it leaves.
+"""``python -m tests.crash.kill 10000``: kill writing programs 10000 times, and examine what they leave.
 
-The program is killed with SIGKILL at a random moment of a call. Afterwards the file must be healthy, and
-every call that had returned must be there completely. The call under way must be there completely or not at
-all; of `add_many`, the first commits may be there. The next round continues with that file. Only the process
-is killed, so this does not show what a loss of power does to the disk.
+One to three programs change a file at the same time, each its own documents. One of them, or all of them,
+are killed with SIGKILL at a random moment of a call. Afterwards every call that had returned must be there
+completely. The call under way must be there completely or not at all; of `add_many`, the first commits may
+be there. New programs continue with the file. Only processes are killed; `power_loss` is about the disk.
 """
 
 import argparse
 import collections
+import contextlib
 import itertools
-import json
 import random
-import subprocess
-import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import docindex
 from docindex.storage.segments import all_segments
 from tests.crash import program
+from tests.crash.killed_writer import HANGS_S, Writer
 
-ROOT = Path(__file__).parents[2]
-VERBS = ("add", "add_many", "remove", "rename", "optimize", "backup")
-_ROUNDS_A_FILE = 25
+VERBS = ("add", "add_many", "load", "remove", "rename", "boilerplate", "optimize", "backup", "open")
+_KILLS_A_FILE = 100
 
 
 def kills(folder, count, seed):
-    """Kill `count` times; returns how often each call was under way. Raises `AssertionError` on a fault."""
+    """Kill `count` times; returns how often each thing was met. Raises `AssertionError` on a fault."""
     rng = random.Random(seed)
     met = collections.Counter()
-    state = {}
-    for number in range(count):
-        durability = ("full", "normal")[number % 2]
-        path = folder / f"{number // _ROUNDS_A_FILE}.docindex"
-        if number % _ROUNDS_A_FILE == 0:
-            state = {}
-        moment = f"kill {number} of seed {seed} on {path}, {durability}"
-        state, call = one_kill(path, durability, state, rng, moment, met)
-        met[call[0]] += 1
+    for number in itertools.count():
+        file = KilledFile(folder / f"{number}.docindex", rng, met)
+        try:
+            file.live(min(count, met["kills"] + _KILLS_A_FILE))
+        except AssertionError as fault:
+            raise AssertionError(
+                f"file {number} of seed {seed}, after {met['kills']} kills: {fault}"
+            ) from fault
+        for left in folder.iterdir():
+            left.unlink()
+        if met["kills"] >= count:
+            break
     return met
 
 
-def one_kill(path, durability, state, rng, moment, met):
-    """Let the program change the index, and kill it; returns the new state and the call under way."""
-    # Half of the time this process has the file open, so that locks and the journal outlive the kill.
-    witness = docindex.open(path) if state and rng.random() < 0.5 else None
-    command = [sys.executable, "-m", "tests.crash.program", str(path), durability, str(rng.randrange(2**32))]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        some = 0 if not path.exists() else rng.randrange(1, 60)  # a new file is killed while it is being made
-        wanted_verb = rng.choice(VERBS) if some else "open"
-        lines = []
-        while (
-            sum(line[0] == "begin" for line in lines) <= some
-            or lines[-1][0] != "begin"
-            or lines[-1][1][0] != wanted_verb
-        ):
-            line = process.stdout.readline()
-            assert line, f"{moment}: the program ended by itself after {lines[-1:]}"
-            lines.append(json.loads(line))
+class KilledFile:
+    """A file, and the programs that change it and are killed."""
+
+    def __init__(self, path, rng, met):
+        self._path = path
+        self._rng = rng
+        self._met = met
+        self._durability = rng.choice(("full", "normal"))
+        self._writers = [self._writer(place, {}) for place in range(rng.randrange(1, 4))]
+
+    def live(self, kills):
+        """Kill until there were so many kills, then kill all programs. Examine the file after each kill."""
+        try:
+            self._one_round("open")  # The file is being made.
+            while self._met["kills"] < kills - len(self._writers):
+                witnessed = self._rng.random() < 0.5
+                # A file that another process has open keeps its journal, and its locks outlive the kill.
+                with self._opened() if witnessed else contextlib.nullcontext() as witness:
+                    for _ in range(self._rng.randrange(1, 10)):
+                        verb = self._rng.choice((*VERBS, *["any"] * 8 * len(VERBS)))
+                        self._one_round(verb, witness)
+        finally:
+            self._kill(self._writers)
+        self._look_at_all()
+
+    def _one_round(self, verb, witness=None):
+        """Kill one writer or all of them, look at what they left, and start them again."""
+        victims = self._writers if self._rng.random() < 0.4 else [self._rng.choice(self._writers)]
+        victims[0].wait_for(verb, anew=verb != "open")
+        for writer in self._writers:
+            writer.wait_for("open" if verb == "open" else "any", anew=False)
         # Half of the calls take less than a millisecond, some take twenty.
-        time.sleep(rng.random() * rng.choice((0.0005, 0.003, 0.02)))
-        process.kill()
-        lines += map(json.loads, process.stdout.read().splitlines())
-    returned = [call for word, call in lines if word == "end"]
-    last = max(place for place, line in enumerate(lines) if line[0] == "begin")
-    commits = [size for word, size in lines[last + 1 :] if word == "commit"]
-    under_way = lines[last][1] if lines[-1][0] != "end" else ["nothing"]
-    for call in returned:
-        state = program.after(state, call)
-    allowed = [state]
-    if under_way[0] == "add_many":
-        # The last commit that began may or may not be there. All commits before it must be.
-        ends = [0, *itertools.accumulate(commits)][-2:]
-        allowed = [program.after(state, under_way, end) for end in ends]
-    elif under_way[0] != "open":
-        allowed.append(program.after(state, under_way))
-    if witness is not None:
-        with witness:
-            assert witness.check() == [], f"{moment}, seen by a connection that was open: {witness.check()}"
-            witnessed = contents(witness)
+        time.sleep(self._rng.random() * self._rng.choice((0.0005, 0.003, 0.02)))
+        self._kill(victims)
+        if witness is not None:
+            left = [self._left(witness, writer) for writer in victims]
             witness.add("witness", "was here")
             witness.remove("witness")
-            assert contents(witness) == witnessed, f"{moment}: a connection that was open cannot write"
-    found = look(path, durability, rng, moment, met, made=["open"] in returned)
-    assert found in [expected(one) for one in allowed], (
-        f"{moment}: after {len(returned)} calls and during {under_way}, "
-        f"found {short(found)}, not {short(expected(state))}"
-    )
-    assert witness is None or witnessed == found, f"{moment}: a connection that was open saw something else"
-    look_at_backup(path, expected(state), returned, under_way, moment)
-    return next(one for one in allowed if expected(one) == found), under_way
+        else:
+            with self._opened(readonly=verb != "open" and self._rng.random() < 0.3) as index:
+                left = [self._left(index, writer) for writer in victims]
+                self._check(index, 0.15)
+        for writer, state in zip(list(victims), left, strict=True):
+            self._look_at_backup(writer, state)
+            self._writers[writer.place] = self._writer(writer.place, state)
+
+    def _kill(self, victims):
+        for writer in victims:
+            writer.kill()
+        for writer in victims:
+            writer.mourn()
+            self._met["kills"] += 1
+            self._met["acknowledged calls"] += len(writer.returned())
+            self._met[f"kills during {writer.under_way()}"] += 1
+
+    def _left(self, index, writer):
+        """The state that a killed writer has left."""
+        found = program.contents(index, writer.own)
+        for state in writer.allowed():
+            if program.expected(state) == found:
+                return state
+        wanted = writer.allowed()[-1]
+        raise AssertionError(
+            f"after {len(writer.returned())} calls, during {writer.under_way()}, this differs: "
+            f"{program.differences(found, wanted)}"
+        )
+
+    def _check(self, index, share):
+        if self._rng.random() < share:
+            findings = index.check()
+            assert findings == [], findings
+            self._met["checks"] += 1
+            with index._store.reading() as db:
+                self._met["checks during a merge"] += any(s.moved is not None for s in all_segments(db))
+
+    def _look_at_all(self):
+        """Compare and check the file that nobody changes any more: as a reader, then as a writer."""
+        for readonly in (True, False):
+            with self._opened(readonly=readonly) as index:
+                for writer in self._writers:
+                    self._left(index, writer)
+                self._check(index, 1.0)
+
+    def _look_at_backup(self, writer, state):
+        """A backup is complete or missing. If the last `backup` call has returned, it must be there."""
+        if writer.backup.exists():
+            if self._rng.random() < 0.3:
+                with docindex.open(writer.backup, readonly=True) as index:
+                    self._check(index, 1.0)
+                    if writer.returned()[-1:] == [["backup"]] and writer.under_way() != "backup":
+                        assert program.contents(index, writer.own) == program.expected(state), "in the backup"
+        elif writer.under_way() != "backup":
+            assert ["backup"] not in writer.returned(), "the backup is missing"
+
+    def _opened(self, **options):
+        return docindex.open(self._path, durability=self._durability, timeout_s=HANGS_S, **options)
+
+    def _writer(self, place, state):
+        return Writer(self._path, place, state, self._durability, self._rng)
 
 
-def look(path, durability, rng, moment, met, *, made):
-    """Check the file and return what it holds. Half of the time, a reader opens it first."""
-    if made and rng.random() < 0.5:
-        with docindex.open(path, readonly=True) as index:
-            before = contents(index)
-            assert index.check() == [], f"{moment}, opened for reading only: {index.check()}"
-    else:
-        before = None
-    with docindex.open(path, durability=durability) as index:
-        assert index.check() == [], f"{moment}: {index.check()}"
-        found = contents(index)
-        with index._store.reading() as db:
-            segments = all_segments(db)
-        met["a merge under way"] += any(segment.moved is not None for segment in segments)
-    assert before in (None, found), f"{moment}: a reader and a writer see different states"
-    return found
-
-
-def look_at_backup(path, held, returned, under_way, moment):
-    """A backup is complete or missing. If the last `backup` call has returned, it must be there."""
-    backup = Path(f"{path}.backup")
-    last = next((call for call in reversed(returned) if call[0] == "backup"), None)
-    if backup.exists():
-        with docindex.open(backup, readonly=True) as index:
-            assert index.check() == [], f"{moment}: {index.check()} in the backup"
-            # (While a backup is being made, the file may be the one before.)
-            if returned[-1:] == [["backup"]] and under_way != ["backup"]:
-                assert contents(index) == held, f"{moment}: the backup holds something else"
-    elif under_way != ["backup"]:
-        assert last is None, f"{moment}: the backup is missing"
-
-
-def contents(index):
-    return {key: (index.text(key), index.meta(key)) for key in index}
-
-
-def expected(state):
-    return {key: (program.text_of(number), meta) for key, (number, meta) in state.items()}
-
-
-def short(state):
-    return {key: (text if text is None else text[-12:], meta) for key, (text, meta) in sorted(state.items())}
+def _share(count, seed):
+    with tempfile.TemporaryDirectory() as folder:
+        return kills(Path(folder), count, seed)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.crash.kill", description=__doc__)
-    parser.add_argument(
-        "count", nargs="?", type=int, default=300, help="how many kills (default: %(default)s)"
-    )
+    parser.add_argument("count", nargs="?", type=int, default=10_000, help="how many (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=2, help="how many files at a time (default: 2)")
     options = parser.parse_args()
     begin = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        met = kills(Path(folder), options.count, options.seed)
-    print(f"{options.count} kills in {time.monotonic() - begin:.0f} s, nothing lost. These were under way:")
+    share = -(-options.count // options.processes)
+    seeds = range(options.seed * 1000, options.seed * 1000 + options.processes)
+    met = collections.Counter()
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        for some in pool.map(_share, [share] * options.processes, seeds):
+            met.update(some)
+    print(f"{time.monotonic() - begin:.0f} s, nothing is lost")
     for what, count in met.most_common():
-        print(f"{count:6} {what}")
+        print(f"{count:8} {what}")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""``python -m tests.crash.program PATH DURABILITY SEED``: change an index until this process is killed.
+"""Change an index until this process is killed: `main`, which other processes start.
 
 The program writes a line before each call and another after it has returned. So a reader of its output always
-knows what the index must hold; `after` computes what a call changes. The numbers that keep merges
-rare are made smaller here, so that a merge is under way nearly all the time.
+knows what the index must hold: `history` computes the states from the lines. The numbers that keep merges
+rare are made smaller here, so that a merge is under way nearly all the time. Several such programs can use
+one file, because each changes only keys and templates that begin with a word of its own.
 """
 
+import functools
 import itertools
 import json
 import os
 import random
-import sys
 from pathlib import Path
 
 import docindex
@@ -27,6 +28,11 @@ _WORDS = [
 ]
 
 
+SEVERAL_COMMITS = ("add_many", "load")
+"""The calls that announce each of their commits."""
+
+
+@functools.lru_cache(10_000)
 def text_of(number):
     """A text of up to a few thousand characters, always the same for the same number."""
     rng = random.Random(number)
@@ -47,31 +53,69 @@ def shrink(setattr=setattr):  # noqa: A002 - a test passes monkeypatch's, which 
 
 
 def after(state, call, upto=None):
-    """The state after a call. A state maps each key to the number of its text and its meta."""
+    """The state after a call. It maps each key and name of a template to the number of a text, and a meta."""
     verb, *rest = call
     state = dict(state)
     if verb == "add":
         key, number, meta = rest
         state[key] = (number, meta)
-    elif verb == "add_many":
+    elif verb in SEVERAL_COMMITS:
         state.update((key, (number, meta)) for key, number, meta in rest[0][:upto])
-    elif verb == "remove":
+    elif verb == "boilerplate":
+        state[rest[0]] = (rest[1], None)
+    elif verb in ("remove", "no boilerplate"):
         del state[rest[0]]
     elif verb == "rename":
         state[rest[1]] = state.pop(rest[0])
     return state
 
 
-def calls(rng, keys):
-    """Yield calls without end that fit an index with these keys. They keep the keys at a few dozen."""
-    keys = set(keys)
+def history(state, lines):
+    """The states after each commit that lines announce, and the place of the last one that has returned.
+
+    >>> lines = [("begin", ("add", "a", 1, None)), ("end", ("add", "a", 1, None)), ("begin", ("remove", "a"))]
+    >>> history({}, lines)
+    ([{}, {'a': (1, None)}, {}], 1)
+    """
+    states, returned, call, documents = [state], 0, ["nothing"], 0
+    before = state
+    for word, value in lines:
+        if word == "begin":
+            call, before, documents = value, states[-1], 0
+            if call[0] not in SEVERAL_COMMITS:
+                states.append(after(before, call))
+        elif word == "commit" and call[0] in SEVERAL_COMMITS:
+            # The line is written before this commit, and after the commit before it has returned.
+            returned = len(states) - 1
+            documents += value
+            states.append(after(before, call, documents))
+        elif word == "end":
+            returned = len(states) - 1
+    return states, returned
+
+
+def calls(rng, state, own=""):
+    """Yield calls without end that fit an index in this state. They keep the keys at a few dozen."""
+    names = {name for name in state if name.startswith(f"{own}template")}
+    keys = set(state) - names
     while True:
         some = rng.choice(sorted(keys)) if keys else None
         verb = rng.choices(
-            ("add", "replace", "copy", "remove", "rename", "add_many", "optimize", "backup"),
-            (6, 4, 2, 1 + len(keys) // 8, 2, 3, 1, 1),
+            (
+                "add",
+                "replace",
+                "copy",
+                "remove",
+                "rename",
+                "add_many",
+                "load",
+                "optimize",
+                "backup",
+                "boilerplate",
+            ),
+            (6, 4, 2, 1 + len(keys) // 8, 2, 2, 1, 1, 1, 1),
         )[0]
-        new = f"{rng.choice('abcé')}/{rng.randrange(500)}"
+        new = f"{own}{rng.choice('abcé')}/{rng.randrange(500)}"
         if verb in ("add", "copy") or some is None:
             keys.add(new)
             # A copy has one of a few texts, which many documents have.
@@ -90,17 +134,23 @@ def calls(rng, keys):
             keys.discard(some)
             keys.add(new)
             yield "rename", some, new
-        elif verb == "add_many":
+        elif verb in SEVERAL_COMMITS:
             documents = [
-                (f"many/{rng.randrange(60)}", rng.randrange(10**6), None) for _ in range(rng.randrange(2, 25))
+                (f"{own}many/{rng.randrange(60)}", rng.randrange(10**6), None)
+                for _ in range(rng.randrange(2, 25))
             ]
             keys.update(key for key, _, _ in documents)
-            yield "add_many", documents
+            yield verb, documents
+        elif verb == "boilerplate":
+            name = f"{own}template {rng.randrange(5)}"
+            # A text that is a template already would only get another name.
+            yield ("no boilerplate", name) if name in names else ("boilerplate", name, rng.randrange(10**6))
+            names ^= {name}
         elif verb in ("optimize", "backup"):
             yield (verb,)
 
 
-def do(index, call):
+def do(index, call, backup=None):
     verb, *rest = call
     match verb:
         case "add":
@@ -108,6 +158,15 @@ def do(index, call):
             index.add(key, text_of(number), meta=meta, store_text=True)
         case "add_many":
             index.add_many(((key, text_of(number), meta) for key, number, meta in rest[0]), workers=1)
+        case "load":
+            index.load(
+                json.dumps({"key": key, "text": text_of(number), "meta": meta})
+                for key, number, meta in rest[0]
+            )
+        case "boilerplate":
+            index.boilerplate.add(text_of(rest[1]), name=rest[0])
+        case "no boilerplate":
+            index.boilerplate.remove(*rest)
         case "remove":
             index.remove(*rest)
         case "rename":
@@ -115,12 +174,30 @@ def do(index, call):
         case "optimize":
             index.optimize()
         case "backup":
-            Path(f"{index.path}.backup").unlink(missing_ok=True)
-            index.backup(f"{index.path}.backup")
+            Path(backup).unlink(missing_ok=True)
+            index.backup(backup)
 
 
-def say(*what):
-    os.write(1, json.dumps(what).encode() + b"\n")  # unbuffered, so that the line outlives the process
+def contents(index, own=""):
+    """What the index holds: the text and meta of each key, and of each template, that begins with `own`."""
+    documents = {key: (index.text(key), index.meta(key)) for key in index if key.startswith(own)}
+    return documents | {t.name: (t.text, None) for t in index.boilerplate if t.name.startswith(own)}
+
+
+def expected(state):
+    """What the index holds in a state."""
+    return {key: (text_of(number), meta) for key, (number, meta) in state.items()}
+
+
+def differences(found, state):
+    """What differs between the contents of an index and a state: what was found, and what was expected."""
+    wanted = expected(state)
+    names = sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name))
+    return {name: [_short(place.get(name)) for place in (found, wanted)] for name in names}
+
+
+def _short(value):
+    return value and (value[0] and value[0][-12:], value[1])
 
 
 def announce_commits(say):
@@ -134,17 +211,19 @@ def announce_commits(say):
     facade.Index._commit = announced
 
 
-def main(path, durability, seed):
+def main(descriptor, path, durability, seed, own):
+    """Change what begins with `own`. The lines go to a file descriptor."""
+
+    def say(*what):  # unbuffered, so that the line outlives the process
+        os.write(descriptor, json.dumps(what).encode() + b"\n")
+
     shrink()
     announce_commits(say)
     say("begin", ["open"])
-    with docindex.open(path, durability=durability) as index:
+    with docindex.open(path, durability=durability, timeout_s=60) as index:
         say("end", ["open"])
-        for call in calls(random.Random(int(seed)), index):
+        state = {*index, *(template.name for template in index.boilerplate)}
+        for call in calls(random.Random(seed), {name for name in state if name.startswith(own)}, own):
             say("begin", call)
-            do(index, call)
+            do(index, call, f"{path}.{own.strip()}.backup")
             say("end", call)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 import docindex
-from tests.stress import fork_server, host_processes
+from tests import fork_server
+from tests.stress import host_processes
 
 PROCESSES = 6
 REQUESTS = 60

@@ -8,9 +8,9 @@ file descriptor as its first argument. The lines that it writes there outlive th
 import multiprocessing
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(
-    ["docindex", "apsw", "sqlite3", "tests.crash.program", "tests.stress.host_processes"]
-)
+# `docindex.opening` is otherwise imported by the first use of `docindex.open`.
+_IMPORTED = ["docindex.opening", "tests.crash.program", "tests.stress.host_processes"]
+_context.set_forkserver_preload(_IMPORTED)
 
 
 def pipe():
