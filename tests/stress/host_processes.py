@@ -7,6 +7,7 @@ demands; it reads through both.
 """
 
 import contextlib
+import logging
 import os
 import random
 import sqlite3
@@ -23,6 +24,8 @@ SCHEMA = """
     create table counter (id integer primary key, n integer not null);
     create table log (actor text, number integer, counter integer, n integer, primary key (actor, number));
 """
+logging.getLogger("docindex").addHandler(logging.NullHandler())  # the actors tell errors themselves
+
 _ASKED = (
     "select doc_containment('to be or not to be that is', 'to be or not to be')",
     "select doc_search_json('the analytical engine weaves algebraical patterns just as the loom')",
@@ -38,7 +41,8 @@ def text_of(key):
 class Actor:
     """Does one request after the other, and says which commits have returned."""
 
-    def __init__(self, descriptor, path, name):
+    def __init__(self, descriptor, path, name, *, is_forked=False):
+        self.is_forked = is_forked
         self.path = path
         self.name = name
         self.rng = random.Random(name)
@@ -49,17 +53,22 @@ class Actor:
         # One call of `write` with less than 4096 bytes is never mixed with the lines of other processes.
         os.write(self._descriptor, (" ".join(map(str, words)).replace("\n", " ")[:4000] + "\n").encode())
 
+    def tell(self, error):
+        """Say what an error means. A process that was forked may be refused, with a sentence about that."""
+        if isinstance(error, (docindex.Busy, apsw.BusyError)) or "database is locked" in str(error):
+            self.say("busy", self.name, repr(error))
+        else:
+            refused = self.is_forked and "forked" in str(error)
+            self.say("refused" if refused else "error", self.name, repr(error))
+
     @contextlib.contextmanager
     def committing(self, kinds):
-        """Give the number of a commit, and say that it has returned. Tell of an error."""
+        """Give the number of a commit, and say that it has returned."""
         self._number += 1
         try:
             yield self._number
-        except (docindex.Busy, apsw.BusyError) as error:
-            self.say("busy", self.name, repr(error))
         except Exception as error:
-            busy = isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-            self.say("busy" if busy else "error", self.name, repr(error))
+            self.tell(error)
         else:
             self.say("commit", self.name, self._number, kinds)
 
@@ -68,7 +77,15 @@ class Actor:
         try:
             yield
         except Exception as error:
-            self.say("error", self.name, repr(error))
+            self.tell(error)
+
+    def ask(self, connection):
+        """Ask docindex on a connection of either library."""
+        try:
+            list(connection.execute(self.rng.choice(_ASKED)))
+        except sqlite3.OperationalError as error:
+            ((message,),) = connection.execute("select doc_error()")
+            raise RuntimeError(message) from error  # sqlite3 only says that a function has raised an error
 
     def increment(self, connection, *, ask=True, add=False):
         """Read a counter and write it back, larger by one, in one transaction that also asks docindex."""
@@ -79,7 +96,7 @@ class Actor:
         ):
             ((n,),) = connection.execute("select n from counter where id = ?", (counter,))
             if ask:
-                list(connection.execute(self.rng.choice(_ASKED)))
+                self.ask(connection)
             connection.execute("update counter set n = ? where id = ?", (n + 1, counter))
             values = (self.name, number, counter, n + 1)
             connection.execute("insert into log values (?, ?, ?, ?)", values)
@@ -87,7 +104,7 @@ class Actor:
                 key = f"{self.name}/{number}"
                 connection.execute("insert into doc_index(key, text) values (?, ?)", (key, text_of(key)))
             elif ask and self.rng.random() < 0.5:
-                list(connection.execute(self.rng.choice(_ASKED)))
+                self.ask(connection)
 
     def add(self, index):
         with self.committing("document") as number:
@@ -99,7 +116,7 @@ class Actor:
         with self.looking(), _transaction(connection, "deferred"):
             ((total,),) = connection.execute("select sum(n) from counter")
             if self.rng.random() < 0.3:
-                list(connection.execute(self.rng.choice(_ASKED)))
+                self.ask(connection)
             ((logged,),) = connection.execute("select count(*) from log")
             assert total == logged, f"one snapshot has {total} increments and {logged} rows in the log"
 
@@ -225,7 +242,7 @@ def forking_host(descriptor, path, name, requests):
                 actor.add(index)
                 pid = os.fork()
                 if not pid:
-                    _child(Actor(descriptor, path, f"{name}.{turn}.{place}"), index, place)
+                    _child(Actor(descriptor, path, f"{name}.{turn}.{place}", is_forked=True), index, place)
                 children.append(pid)
             if turn % 2:  # otherwise the parent leaves its index before its children end
                 _wait(children)
@@ -240,32 +257,16 @@ def _wait(children):
 def _child(actor, index, place):
     try:
         if place == 0:
-            _as_allowed(actor, lambda: index.add(f"{actor.name}/1", text_of(f"{actor.name}/1")))
+            actor.add(index)  # the parent's own
         elif place == 1:
             with contextlib.closing(sqlite3_connection(actor.path)) as connection:
                 for _ in range(5):
                     actor.increment(connection)
         else:
-            _as_allowed(actor, lambda: _open_and_add(actor))
+            with actor.looking():
+                actor.open_and_add()
     finally:
         os._exit(0)
-
-
-def _open_and_add(actor):
-    with docindex.open(actor.path, durability="normal", timeout_s=TIMEOUT_S) as index:
-        index.add(f"{actor.name}/1", text_of(f"{actor.name}/1"))
-
-
-def _as_allowed(actor, work):
-    """Do what a child of a fork may not be allowed to do: then the error says that it is about forks."""
-    try:
-        work()
-    except docindex.Busy as error:
-        actor.say("busy", actor.name, repr(error))
-    except Exception as error:
-        actor.say("refused" if "fork" in str(error) else "error", actor.name, repr(error))
-    else:
-        actor.say("commit", actor.name, 1, "document")
 
 
 KINDS = (sqlite3_host, docindex_host, sqlite3_alone, docindex_alone, forking_host)

@@ -73,7 +73,7 @@ class Run:
             return
         self.counts[verb] += 1
         if verb == "error":
-            self.faults[re.sub("[0-9]+", "N", " ".join(rest))[:150]] += 1
+            self.faults[re.sub("[0-9]+", "N", " ".join(words[1:]))[:250]] += 1
 
     def _lines(self):
         """The lines of all processes, as words. Starts processes in the place of those that ended."""
@@ -102,8 +102,8 @@ class Run:
                 del self._processes[name]
         while len(self._processes) < self._wanted:
             self._names += 1
-            name = f"p{self._names}"
             kind = self.kinds[self._names % len(self.kinds)]
+            name = f"{kind.__name__}-{self._names}"
             requests = self.rng.randrange(REQUESTS // 2, REQUESTS * 2)
             arguments = (kind, self._writer, self.path, name, requests)
             self._processes[name] = fork_server.start(*arguments)
@@ -135,7 +135,7 @@ def make(path):
 
 def verify(run):
     """The faults of a run: what is lost, written twice, or there without reason; and what processes said."""
-    faults = [f"{count} times {fault}" for fault, count in run.faults.most_common(20)]
+    faults = [f"{count} times: {fault}" for fault, count in run.faults.most_common(20)]
     for part in (_of_host, _of_index):
         try:
             faults += part(run)
@@ -174,7 +174,7 @@ def _differences(run, kind, commits):
     """How the commits in the file differ from those that returned."""
     returned, found = run.returned[kind], set(commits)
     if lost := returned - found:
-        yield f"{len(lost)} of {len(returned)} commits are not in the {kind}"
+        yield f"{len(lost)} of {len(returned)} commits are not in the {kind}: {sorted(lost)[:5]}"
     if len(commits) > len(found):
         yield f"{len(commits) - len(found)} commits are in the {kind} twice"
     for commit in found - returned:
