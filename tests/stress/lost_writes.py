@@ -40,6 +40,7 @@ class Run:
         self.returned = {"log": set(), "document": set()}
         self.last = {}
         self.killed = set()
+        self._first = {}  # of the faults that differ only in numbers
         self._processes = {}
         self._names = 0
         self._reader, self._writer = fork_server.pipe()
@@ -73,7 +74,9 @@ class Run:
             return
         self.counts[verb] += 1
         if verb == "error":
-            self.faults[re.sub("[0-9]+", "N", " ".join(words[1:]))[:250]] += 1
+            fault = " ".join(words[1:])[:250]
+            first = self._first.setdefault(re.sub("[0-9]+", "", fault), fault)
+            self.faults[first] += 1
 
     def _lines(self):
         """The lines of all processes, as words. Starts processes in the place of those that ended."""
