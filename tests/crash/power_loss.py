@@ -79,7 +79,7 @@ def recorded(folder, files, state, rng, durability, weakened):
     for name, data in files.items():
         (folder / name).write_bytes(data)
     operations = []
-    vfs = RecordingVFS("recording", operations)
+    vfs = RecordingVFS("recording", operations, files)
 
     def say(*line):
         operations.append(("line", line))

@@ -20,23 +20,27 @@ _KEPT = DURABLE_NAMES | apsw.SQLITE_OPEN_MAIN_DB
 class RecordingVFS(apsw.VFS):
     """Records what is done to the files of a folder. `operations` gets tuples: (what, name, ...)."""
 
-    def __init__(self, name, operations):
+    def __init__(self, name, operations, known):
+        """`known` are the names of the files that are there before."""
         super().__init__(name, "unix")
         self.name = name
         self.operations = operations
+        self._known = set(known)
 
     def xOpen(self, name, flags):  # noqa: N802 - SQLite's name
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         if not path or not flags[0] & _KEPT or flags[0] & apsw.SQLITE_OPEN_DELETEONCLOSE:
             return apsw.VFSFile("unix", name, flags)
-        is_new = not Path(path).exists()
         file = RecordedFile(name, flags, Path(path).name, self.operations)
-        if is_new:
+        # An empty file may have been made without SQLite.
+        if file.short not in self._known:
+            self._known.add(file.short)
             self.operations.append(("make", file.short, bool(flags[0] & DURABLE_NAMES)))
         return file
 
     def xDelete(self, name, sync_folder):  # noqa: N802 - SQLite's name
         super().xDelete(name, sync_folder)
+        self._known.discard(Path(name).name)
         self.operations.append(("delete", Path(name).name, sync_folder))
 
 

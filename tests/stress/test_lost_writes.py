@@ -22,7 +22,7 @@ def test_no_commit_is_lost_by_both_libraries_in_threads_processes_and_forks_with
     tmp_path, kinds, processes, commits
 ):
     run = lost_writes.Run(tmp_path / "host.db", 1, kinds, processes)
-    run.until(commits, kills_every=60)
+    run.until(commits, kills_every=commits // 12)
     assert lost_writes.verify(run) == []
     assert run.counts["commits"] >= commits
     assert run.counts["kills"] > 3
