@@ -17,7 +17,8 @@ from docindex.index.writer import Index
 from docindex.recipe import Recipe
 from docindex.sql.register import register_on
 from docindex.storage import untrusted
-from docindex.storage.connection import MEMORY, Durability, Store
+from docindex.storage.connection import Store
+from docindex.storage.connector import MEMORY, Durability
 from docindex.storage.migrations import prepare
 from docindex.storage.values import can_be_stored
 

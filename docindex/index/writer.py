@@ -33,7 +33,8 @@ from docindex.sketching.workers import (
     default_workers,
 )
 from docindex.storage import check, content_writer, contents, maintenance, postings, segment_writer, user_sql
-from docindex.storage.connection import MEMORY, Connection, Store
+from docindex.storage.connection import Connection, Store
+from docindex.storage.connector import MEMORY
 from docindex.storage.content_writer import Incoming
 from docindex.storage.contents import Document
 from docindex.storage.maintenance import Stats

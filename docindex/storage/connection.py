@@ -6,39 +6,28 @@ never know a table.
 """
 
 import contextlib
-import errno
-import itertools
 import os
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol
 
 import apsw
 
-from docindex.errors import Busy, Cancelled, FileReplaced, ReadOnly
-from docindex.storage import forks, handles, write_ahead_log
-from docindex.storage.file_identity import OpenedFile, identity_of
+from docindex.errors import Busy, FileReplaced, ReadOnly
+from docindex.storage import forks, handles
+from docindex.storage.connector import MEMORY, Connector, Durability
+from docindex.storage.descriptors import file_at
+from docindex.storage.file_identity import OpenedFile
 from docindex.storage.lending import Lender, LendingBlock, Loan
-from docindex.storage.sqlite_errors import CANCELLED, still_writing, translation
+from docindex.storage.sqlite_errors import still_writing
+from docindex.storage.waiting import Waiting
 from docindex.storage.write_ahead_log import WriteAheadLog
 
 Connection = apsw.Connection
-Durability = Literal["full", "normal"]
-T = TypeVar("T")
 
-MEMORY = ":memory:"
-NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-
-# A page of 8 KB holds several blocks of 1 KB with little waste.
-_PAGE_SIZE = 8192
-_CACHE_KIB = 16_384
-_WAIT_S = 0.01
-_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
 _CLOSE_S = 5.0  # how long `close` waits for other threads
-_READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
 class Transactions(Protocol):
@@ -99,25 +88,20 @@ class Store:
     ) -> None:
         """`guard` is called with each new connection, before anything is read from the file."""
         self.path = path
-        self._guard = guard
         self.readonly = readonly
-        self._durability = durability
-        self._timeout_s = timeout_s
+        self.waiting = Waiting(path, timeout_s)
+        self._connector = Connector(path, durability, self.waiting, guard)
         self._in_memory = path == MEMORY
         self._log = WriteAheadLog(path)
-        self._cancels = 0
-        self._numbers = itertools.count(1)  # gives each number to one thread only
-        self._closed = False
         self._process = os.getpid()
-        self._unchanged: os.stat_result | None = None
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
         connect_writer = None if self._in_memory else self._connect_writer
         self._lender = Lender(self._connect_reader, connect_writer, self._release)
         if not self._in_memory:
             _refuse_foreign_log(path)
         with self.translated():
-            before = None if self._in_memory else identity_of(path)
-            self._lender.keep_writer(self._connect(readonly=readonly))
+            before = None if self._in_memory else file_at(path)
+            self._lender.keep_writer(self._connector.connect(readonly=readonly))
             self._file = None if self._in_memory else OpenedFile(path, before)
         _stores[id(self)] = self
 
@@ -125,7 +109,7 @@ class Store:
         """Call a function when a transaction begins: it raises an error if the file was upgraded."""
         if not self._in_memory:
             self._refuse_upgraded = refuse_upgraded
-            if self._unchanged is None:
+            if not self._connector.is_immutable:
                 handles.guard_log(self._writer)
 
     def reading(self) -> LendingBlock:
@@ -141,7 +125,7 @@ class Store:
         much the transaction will write, if that is more than some megabytes. Raises `Busy` if the write-ahead
         log has no room for it, because somebody reads for too long.
         """
-        before = self._cancels
+        before = self.waiting.cancels
         return LendingBlock(
             partial(self._begin_writing, before, log_bytes), partial(self._end_writing, before)
         )
@@ -151,7 +135,7 @@ class Store:
 
         `log_bytes` says about how much the statements will write.
         """
-        before = self._cancels
+        before = self.waiting.cancels
         return LendingBlock(partial(self._begin_alone, before, log_bytes), partial(self._end_turn, before))
 
     def _begin_reading(self, loan: Loan) -> apsw.Connection:
@@ -159,11 +143,11 @@ class Store:
             self._refuse_closed()
             connection = self._lender.lend(loan)
             self._refuse_replaced()
-            self._refuse_changed()
+            self._connector.refuse_changed()
             self._log.question_begins(connection)
             connection.execute("begin")
             self._refuse_other_schema(connection)
-            if self._closed:  # by another thread, perhaps before it could know this connection
+            if self.waiting.is_closed:  # by another thread, perhaps before it could know this connection
                 self._lender.take_back(loan)
                 self._lender.release_free()
                 self._refuse_closed()
@@ -179,7 +163,7 @@ class Store:
             _roll_back(connection)
             self._log.question_ends(connection)
             if error is None:
-                self._refuse_changed()
+                self._connector.refuse_changed()
 
     def _begin_turn(self, before: int, loan: Loan) -> apsw.Connection:
         """Reserve the writing connection for this thread."""
@@ -190,9 +174,9 @@ class Store:
 
         refuse()
         with self.translated():
-            connection = self._lender.lend_writer(loan, self._timeout_s, refuse)
+            connection = self._lender.lend_writer(loan, self.waiting.timeout_s, refuse)
             if connection is None:
-                raise still_writing(self.path, "another thread of this process", self._timeout_s)
+                raise still_writing(self.path, "another thread of this process", self.waiting.timeout_s)
         refuse()  # `close` or `cancel` may have been called during the wait
         self._refuse_replaced()
         return connection
@@ -205,7 +189,7 @@ class Store:
                 self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
 
     def _begin_alone(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.waiting.timeout_s
         connection = self._begin_turn(before, loan)
         if log_bytes and not self._log.has_room(connection, log_bytes):
             with self.translated(), self._room(connection, log_bytes, deadline):
@@ -214,7 +198,7 @@ class Store:
 
     def _begin_writing(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
         self.refuse_readonly()
-        deadline = time.monotonic() + self._timeout_s
+        deadline = time.monotonic() + self.waiting.timeout_s
         connection = self._begin_turn(before, loan)
         if loan.is_nested and connection.in_transaction:
             raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
@@ -230,7 +214,7 @@ class Store:
     @contextlib.contextmanager
     def _room(self, connection: apsw.Connection, log_bytes: int, deadline: float) -> Iterator[None]:
         """Make room in the write-ahead log. All waits for readers and writers in here end at the deadline."""
-        before, waits = self._cancels, self._waits(deadline)
+        before, waits = self.waiting.cancels, self.waiting.busy_handler(deadline)
         connection.set_busy_handler(waits)
         try:
             refusal = self._log.make_room(connection, log_bytes, waits)
@@ -240,7 +224,7 @@ class Store:
                 raise refusal
             yield
         finally:
-            connection.set_busy_handler(self._waits())
+            connection.set_busy_handler(self.waiting.busy_handler())
 
     def _refuse_other_schema(self, connection: apsw.Connection) -> None:
         """Raise an error if the file was upgraded. Called in a transaction, before any other statement."""
@@ -291,7 +275,7 @@ class Store:
             raise
         finally:
             self._lender.take_back(loan)
-            if self._closed:  # `close` could not wait for this thread
+            if self.waiting.is_closed:  # `close` could not wait for this thread
                 self._lender.release_free()
 
     def refuse_readonly(self) -> None:
@@ -317,12 +301,7 @@ class Store:
             self._refuse_closed()
         # Only then: a connection that another thread uses must not be asked.
         asked = self._lender.connections() if connection is None else [connection]
-        no_room = isinstance(error, apsw.IOError) and any(one.system_errno in NO_ROOM for one in asked)
-        translated = translation(
-            error, self.path, self._timeout_s, no_room=no_room, trusted=self._guard is None
-        )
-        if translated is not None:  # else it is probably a mistake in docindex: no reason to restore a backup
-            raise translated from error
+        self._connector.raise_translated(error, asked)
 
     def shorten_journal(self, db: apsw.Connection) -> None:
         """Move the write-ahead journal into the file, unless somebody is reading from the journal."""
@@ -332,33 +311,21 @@ class Store:
             with contextlib.suppress(apsw.BusyError):
                 db.execute("pragma wal_checkpoint(truncate)").fetchall()
         finally:
-            db.set_busy_handler(self._waits())
-
-    def wait(self, attempt: Callable[[], T]) -> T:
-        """Repeat `attempt` while the file is busy, as SQLite does not wait here, and return its result."""
-        deadline = time.monotonic() + self._timeout_s
-        while True:
-            try:
-                return attempt()
-            except apsw.BusyError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_WAIT_S)
+            db.set_busy_handler(self.waiting.busy_handler())
 
     def cancel(self) -> None:
         """Stop the work of all other threads on this store; they get `Cancelled`."""
         self._refuse_inherited()
-        self._cancels = next(self._numbers)
+        self.waiting.cancel()
         self._lender.interrupt()
 
     def cancels(self) -> int:
         """The number of calls of `cancel` so far. Work of many statements passes it to `refuse_cancelled`."""
-        return self._cancels
+        return self.waiting.cancels
 
     def refuse_cancelled(self, before: int) -> None:
         """Raise `Cancelled` if `cancel` was called since `cancels` returned `before`."""
-        if self._cancels != before:
-            raise Cancelled(CANCELLED, self.path)
+        self.waiting.refuse_cancelled(before)
 
     def close(self) -> None:
         """Interrupt the other threads, and close all connections. Closing twice does no harm.
@@ -368,7 +335,7 @@ class Store:
         """
         if self._is_inherited():
             return
-        self._closed = True  # first, so that waiting threads stop waiting
+        self.waiting.is_closed = True  # first, so that waiting threads stop waiting
         self._lender.wait_until_idle(_CLOSE_S)
         with self.translated():
             self._lender.release_all()
@@ -398,7 +365,7 @@ class Store:
     def _refuse_closed(self) -> None:
         # First, and before any lock: another thread of the parent may have had the lock at the fork.
         self._refuse_inherited()
-        if self._closed:
+        if self.waiting.is_closed:
             raise ValueError(f"the index {self.path} is closed; open it again")
 
     def _refuse_replaced(self) -> None:
@@ -413,7 +380,12 @@ class Store:
 
     def left_log_at(self, real: str) -> bool:
         """Whether our log is beside a file that is not ours. Takes it away if nobody uses this store."""
-        if self._closed or self._is_inherited() or self._file is None or not self._file.left_log_at(real):
+        if (
+            self.waiting.is_closed
+            or self._is_inherited()
+            or self._file is None
+            or not self._file.left_log_at(real)
+        ):
             return False
         with contextlib.suppress(FileReplaced):
             self._refuse_replaced()
@@ -437,99 +409,11 @@ class Store:
         self._refuse_closed()
         if self._file is not None:
             self._file.refuse_replaced()
-        return self._connect(readonly=self.readonly)
+        return self._connector.connect(readonly=self.readonly)
 
     def _connect_reader(self) -> apsw.Connection:
         self._refuse_replaced()
-        return self._connect(readonly=True)
-
-    def _connect(self, *, readonly: bool) -> apsw.Connection:
-        connection = self._connect_readonly() if readonly and not self._in_memory else self._made(self.path)
-        with self._released_on_error(connection), self.translated(connection):
-            connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
-            connection.execute("pragma foreign_keys = on")
-            connection.execute("pragma temp_store = memory")
-            if not readonly:
-                connection.execute(f"pragma page_size = {_PAGE_SIZE}")
-                connection.execute(f"pragma synchronous = {self._durability}")
-                connection.execute(f"pragma journal_size_limit = {write_ahead_log.BOUND}")
-        return connection
-
-    def _read_something(self, connection: apsw.Connection) -> None:
-        try:
-            connection.execute("select 1 from main.sqlite_schema").fetchall()
-        except apsw.IOError:
-            with self.translated(connection):
-                raise
-
-    @contextlib.contextmanager
-    def _released_on_error(self, connection: apsw.Connection) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            handles.release(connection)
-            raise
-
-    def _connect_readonly(self) -> apsw.Connection:
-        connection = self._made(self.path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            with self._released_on_error(connection):
-                self._read_something(connection)
-        except (apsw.CantOpenError, apsw.ReadOnlyError):
-            # In a folder without write permission SQLite cannot make the files that readers and writers
-            # share. If there is no journal, nobody is writing now, and all commits are in the file.
-            # `_refuse_changed` notices a later writer.
-            if Path(self.path + "-wal").exists():
-                raise
-            self._unchanged = self._unchanged or Path(self.path).stat()
-            uri = Path(self.path).as_uri() + "?immutable=1"
-            connection = self._made(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        return connection
-
-    def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
-        if self._in_memory:
-            connection = apsw.Connection(name, flags)
-        else:
-            connection = handles.acquire(
-                self.path, flags, name=name, is_restricted=self._guard is not None, timeout_s=self._timeout_s
-            )
-        connection.set_busy_handler(self._waits())
-        # The handler lets Python notice Control-C during a long statement.
-        connection.set_progress_handler(lambda: False, _STEPS, id="signals")
-        if self._guard is not None:
-            self._guard(connection)
-        return connection
-
-    def _waits(self, until: float | None = None) -> Callable[[int], bool]:
-        """A busy handler: SQLite calls it repeatedly to ask whether to keep waiting for a lock.
-
-        Each wait may take the time-out, or all waits together last until a deadline.
-        """
-        deadline, before = until or 0.0, self._cancels
-
-        def keep_waiting(tries: int) -> bool:
-            nonlocal deadline, before
-            if tries == 0 and until is None:
-                deadline, before = time.monotonic() + self._timeout_s, self._cancels
-            if self._closed or self._cancels != before or time.monotonic() >= deadline:
-                return False
-            time.sleep(_WAIT_S)
-            return True
-
-        return keep_waiting
-
-    def _refuse_changed(self) -> None:
-        """Raise `Busy` if a file that was opened as immutable has changed."""
-        if self._unchanged is not None:
-            now = Path(self.path).stat()
-            seen = self._unchanged
-            same = (now.st_ino, now.st_size, now.st_mtime_ns) == (seen.st_ino, seen.st_size, seen.st_mtime_ns)
-            if not same or Path(self.path + "-wal").exists():
-                raise Busy(
-                    f"{self.path} was changed by another program, in a folder without write permission; "
-                    "open the index again",
-                    self.path,
-                )
+        return self._connector.connect(readonly=True)
 
 
 def _roll_back(connection: apsw.Connection) -> None:

@@ -9,56 +9,36 @@ that replaced ours.
 import contextlib
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import apsw
 
 from docindex.errors import FileReplaced
-
-
-class FileIdentity(NamedTuple):
-    """What a file keeps when it gets another name."""
-
-    device: int
-    inode: int
-
-
-def identity_of(path: str) -> FileIdentity | None:
-    """The identity of the file that has this name now; None if no file has it.
-
-    >>> identity_of("/no such folder/index") is None
-    True
-    """
-    try:
-        status = os.stat(path)  # noqa: PTH116 - for each transaction; a Path takes twice as long
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return FileIdentity(status.st_dev, status.st_ino)
+from docindex.storage.descriptors import FileId, file_at
 
 
 class OpenedFile:
     """The file that a store has opened under a name."""
 
-    def __init__(self, path: str, before: FileIdentity | None) -> None:
+    def __init__(self, path: str, before: FileId | None) -> None:
         """Takes the path of a file that was just opened, and the identity that it had before that."""
         self._path = path
         # SQLite follows symbolic links once, when it opens a file. The log is beside the real file.
         self._real = os.path.realpath(path)
-        self._identity = identity_of(path)
-        self._log: dict[str, FileIdentity] = {}
+        self._identity = file_at(path)
+        self._log: dict[str, FileId] = {}
         self._found: FileReplaced | None = None
         if before not in (None, self._identity):
             raise self._replaced()
 
     def refuse_replaced(self) -> None:
         """`FileReplaced` if the name does not lead to the file that was opened, now or at an earlier call."""
-        if self._found is not None or identity_of(self._path) != self._identity:
+        if self._found is not None or file_at(self._path) != self._identity:
             raise self._replaced()
 
     def remember_log(self) -> None:
         """Note which files are the log. The caller has read: nobody removes a log that is in use."""
         if not self._log:
-            found = {name: identity_of(name) for name in (self._real + "-wal", self._real + "-shm")}
+            found = {name: file_at(name) for name in (self._real + "-wal", self._real + "-shm")}
             self._log = {name: identity for name, identity in found.items() if identity is not None}
 
     def settle_log(self, db: apsw.Connection) -> None:
@@ -73,20 +53,20 @@ class OpenedFile:
         with contextlib.suppress(apsw.BusyError, apsw.LockedError, apsw.InterruptError):
             ((busy, _, _),) = db.execute("pragma wal_checkpoint(truncate)")
             for name, identity in self._log.items():
-                if not busy and identity_of(name) == identity:
+                if not busy and file_at(name) == identity:
                     Path(name).unlink()
 
     def left_log_at(self, real: str) -> bool:
         """Whether our log is beside a real path that no longer leads to our file."""
         return (
             real == self._real
-            and identity_of(real) != self._identity
-            and any(identity_of(name) == identity for name, identity in self._log.items())
+            and file_at(real) != self._identity
+            and any(file_at(name) == identity for name, identity in self._log.items())
         )
 
     def _replaced(self) -> FileReplaced:
         if self._found is None:
-            there = identity_of(self._path) is not None
+            there = file_at(self._path) is not None
             what = "was replaced by another file" if there else "was removed, or it was moved"
             self._found = FileReplaced(
                 f"{self._path} {what} while the index was open; nothing was written after that: "

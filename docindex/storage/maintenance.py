@@ -14,7 +14,8 @@ from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
 from docindex.storage import segment_writer, write_ahead_log
-from docindex.storage.connection import NO_ROOM, Store
+from docindex.storage.connection import Store
+from docindex.storage.connector import NO_ROOM
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import all_segments
 

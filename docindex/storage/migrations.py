@@ -96,7 +96,7 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
             db.execute("pragma auto_vacuum = incremental")
         if db.pragma("journal_mode") not in ("wal", "memory"):
             # The file is new, or another program copied or changed it. The file keeps the mode.
-            store.wait(lambda: db.execute("pragma journal_mode = wal").fetchall())
+            store.waiting.repeat(lambda: db.execute("pragma journal_mode = wal").fetchall())
     if version == len(_migrations()):
         return
     with store.writing() as db:

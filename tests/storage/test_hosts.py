@@ -5,14 +5,13 @@ import shutil
 import sys
 import threading
 import time
-from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
 
 import docindex
-from docindex.storage import connection
+from docindex.storage.connector import Connector
 
 
 class Names(enum.StrEnum):
@@ -65,20 +64,21 @@ def test_a_foreign_key_of_the_host_refuses_a_change_and_is_not_called_damage(tmp
 
 
 def test_a_file_that_was_opened_as_immutable_and_changes_is_busy_not_damaged(tmp_path, monkeypatch):
-    with docindex.open(tmp_path / "index") as index:
+    path = tmp_path / "index"
+    with docindex.open(path) as index:
         index.add("a", "text")
 
-    def at_rest(store):
+    def at_rest(connector):
         """Open the file as in a folder that cannot be written."""
-        store._unchanged = store._unchanged or Path(store.path).stat()
+        connector._unchanged = connector._unchanged or path.stat()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return store._made(Path(store.path).as_uri() + "?immutable=1", flags)
+        return connector._made(path.as_uri() + "?immutable=1", flags)
 
-    monkeypatch.setattr(connection.Store, "_connect_readonly", at_rest)
-    with docindex.open(tmp_path / "index", readonly=True) as index:
+    monkeypatch.setattr(Connector, "_connect_readonly", at_rest)
+    with docindex.open(path, readonly=True) as index:
         assert list(index) == ["a"]
         monkeypatch.undo()
-        with docindex.open(tmp_path / "index") as other:
+        with docindex.open(path) as other:
             other.add("b", "another " * 5000)
         with pytest.raises(docindex.Busy, match="changed by another program"):
             list(index)

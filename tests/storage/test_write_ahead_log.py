@@ -208,7 +208,7 @@ def test_cancel_and_close_end_the_wait_for_readers(path, end):
         with opened(path) as filler:
             commit_until_refused(filler)
         store = index._store
-        store._timeout_s = 60
+        store.waiting.timeout_s = 60
 
         def add():
             try:
@@ -231,7 +231,7 @@ def test_cancel_and_close_end_the_wait_for_readers(path, end):
 def test_the_waits_of_one_call_together_last_no_longer_than_the_timeout(path, timeout_s):
     with opened(path) as index, index._store.reading():
         commit_until_refused(index)
-        index._store._timeout_s = timeout_s
+        index._store.waiting.timeout_s = timeout_s
         began = time.monotonic()
         with pytest.raises(docindex.Busy, match="End long questions"):
             commit(index)

@@ -1,0 +1,140 @@
+"""Make the connections of a store, with the settings that all of them have.
+
+Takes the path of a file and settings; returns connections of apsw. Falls back to reading a file as immutable
+in a folder that nobody can write. Must never know a table.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import apsw
+
+from docindex.errors import Busy
+from docindex.storage import handles, write_ahead_log
+from docindex.storage.sqlite_errors import translation
+from docindex.storage.waiting import Waiting
+
+Durability = Literal["full", "normal"]
+
+MEMORY = ":memory:"
+NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+
+# A page of 8 KB holds several blocks of 1 KB with little waste.
+_PAGE_SIZE = 8192
+_CACHE_KIB = 16_384
+_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
+_READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+
+
+class Connector:
+    """Makes the connections to one file."""
+
+    def __init__(
+        self,
+        path: str,
+        durability: Durability,
+        waiting: Waiting,
+        guard: Callable[[apsw.Connection], None] | None,
+    ) -> None:
+        """`guard` is called with each new connection, before anything is read from the file."""
+        self._path = path
+        self._durability = durability
+        self._waiting = waiting
+        self._guard = guard
+        self._in_memory = path == MEMORY
+        self._unchanged: os.stat_result | None = None
+
+    @property
+    def is_immutable(self) -> bool:
+        """Whether the file is read as one that nobody changes."""
+        return self._unchanged is not None
+
+    def connect(self, *, readonly: bool) -> apsw.Connection:
+        """A connection that nobody else uses."""
+        connection = self._connect_readonly() if readonly and not self._in_memory else self._made(self._path)
+        with self._released_on_error(connection):
+            connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+            connection.execute("pragma foreign_keys = on")
+            connection.execute("pragma temp_store = memory")
+            if not readonly:
+                connection.execute(f"pragma page_size = {_PAGE_SIZE}")
+                connection.execute(f"pragma synchronous = {self._durability}")
+                connection.execute(f"pragma journal_size_limit = {write_ahead_log.BOUND}")
+        return connection
+
+    @contextlib.contextmanager
+    def _released_on_error(
+        self, connection: apsw.Connection, about_file: type[apsw.Error] = apsw.Error
+    ) -> Iterator[None]:
+        """Release a connection if a statement fails. Translates only errors of the class `about_file`."""
+        try:
+            yield
+        except BaseException as error:
+            try:
+                if isinstance(error, about_file):
+                    self.raise_translated(error, [connection])
+                raise
+            finally:
+                handles.release(connection)
+
+    def _connect_readonly(self) -> apsw.Connection:
+        connection = self._made(self._path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            with self._released_on_error(connection, apsw.IOError):
+                connection.execute("select 1 from main.sqlite_schema").fetchall()
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            # In a folder without write permission SQLite cannot make the files that readers and writers
+            # share. If there is no journal, nobody is writing now, and all commits are in the file.
+            # `refuse_changed` notices a later writer.
+            if Path(self._path + "-wal").exists():
+                raise
+            self._unchanged = self._unchanged or Path(self._path).stat()
+            uri = Path(self._path).as_uri() + "?immutable=1"
+            connection = self._made(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        return connection
+
+    def _made(self, name: str, flags: int = _READ_AND_WRITE) -> apsw.Connection:
+        if self._in_memory:
+            connection = apsw.Connection(name, flags)
+        else:
+            connection = handles.acquire(
+                *(self._path, flags),
+                name=name,
+                is_restricted=self._guard is not None,
+                timeout_s=self._waiting.timeout_s,
+            )
+        connection.set_busy_handler(self._waiting.busy_handler())
+        # The handler lets Python notice Control-C during a long statement.
+        connection.set_progress_handler(lambda: False, _STEPS, id="signals")
+        if self._guard is not None:
+            self._guard(connection)
+        return connection
+
+    def refuse_changed(self) -> None:
+        """Raise `Busy` if a file that was opened as immutable has changed."""
+        if self._unchanged is not None:
+            now = Path(self._path).stat()
+            seen = self._unchanged
+            same = (now.st_ino, now.st_size, now.st_mtime_ns) == (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+            if not same or Path(self._path + "-wal").exists():
+                raise Busy(
+                    f"{self._path} was changed by another program, in a folder without write permission; "
+                    "open the index again",
+                    self._path,
+                )
+
+    def raise_translated(self, error: apsw.Error, asked: Iterable[apsw.Connection]) -> None:
+        """Raise the error that says what happened to the file, if SQLite's error is about the file.
+
+        One of the connections `asked` had the error; only this thread uses them.
+        """
+        no_room = isinstance(error, apsw.IOError) and any(one.system_errno in NO_ROOM for one in asked)
+        translated = translation(
+            error, self._path, self._waiting.timeout_s, no_room=no_room, trusted=self._guard is None
+        )
+        if translated is not None:  # else it is probably a mistake in docindex: no reason to restore a backup
+            raise translated from error
