@@ -18,6 +18,23 @@
 -- Example: a row with the values 1, 'a', NULL and x'' has the bytes (in hexadecimal)
 --     01 0100000000000000  02 0100000000000000 61  00  03 0000000000000000
 -- and the checksum -3341366732432730841.
+--
+-- In `content`, `document` and `fingerprint`, `sum` has two halves, so that a question can verify the columns that it
+-- reads. The columns before "second half" make the high 32 bits: those of the checksum of these columns. The first
+-- column and the columns after "second half" make the low 32 bits: the high 32 bits of their checksum.
+-- In `posting`, `sum` is the xxh3-64 of `keys` whose seed is the id, as a signed integer.
+--
+-- Tallies. `tally` makes it possible to notice missing rows. Each of its rows counts the rows of a table, and combines
+-- a number of each row by exclusive or. These numbers are:
+--     document, boilerplate, file   the checksum `sum` of the row
+--     segment                       the checksum of all columns of the row, computed as above
+--     dead                          M(segment, M(content))
+--     words                         for each row of `content`: M(second half of words_hash, M(first half, M(id)))
+--     simhash                       for each row of `content`: M(simhash, M(id))
+--     lengths                       for each row of `content`: M(fingerprints, M(symbols, M(characters, M(id))))
+--     link                          for each row of `document`: M(content, M(id))
+-- Here M(a) is the 64-bit number a, mixed by `mix` of docindex/kernels/arrays.py, and M(a, b) is M(a xor b). A half of
+-- words_hash is 8 bytes, little-endian.
 
 -- The parameters that turn texts into fingerprints and sketches. One row.
 create table recipe (
@@ -29,6 +46,12 @@ create table recipe (
 -- Each distinct text has one row, however many documents have it.
 create table content (
     id integer primary key autoincrement, -- ascending; an id is never used again
+    symbols integer not null,       -- number of symbols that the text was reduced to
+    shingles integer not null,      -- number of different shingles; an estimate above 2^20
+    kept integer not null,          -- `shingles` again if the text is in `text`, else -1 - shingles. So a scan for a
+                                    -- number of shingles also finds the rows in which that number was damaged
+    hashes integer not null,        -- number of different hashes of the fingerprints
+                                    -- second half:
     hash blob not null,             -- xxh3-128 of the text in UTF-8
     reading text not null,          -- the name and version of the reading that made the symbols
     words_hash blob not null,       -- equal if and only if the texts have the same words; 16 bytes: xxh3-128 of three
@@ -37,15 +60,11 @@ create table content (
                                     -- bits, little-endian. A text without words has no symbols and no lengths; in place
                                     -- of the letters stand its code points that are neither white space nor invisible
     characters integer not null,    -- length of the text, in code points
-    symbols integer not null,       -- number of symbols that the text was reduced to
-    shingles integer not null,      -- number of different shingles; an estimate above 2^20
     fingerprints integer not null,  -- number of fingerprints; a hash that occurs twice counts twice
-    hashes integer not null,        -- number of different hashes of these fingerprints
     simhash integer not null,       -- Charikar's simhash of the words and the pairs of neighbouring words, weighted by
                                     -- how often they occur: 64 bits stored as a signed integer: < and > mean nothing
     slots blob not null,            -- the min-hash sketch: 4 bytes for each slot
-    parts integer not null,         -- number of rows of the content in `text`; 0 if the text is not kept
-    sum integer not null,
+    sum integer not null,           -- in two halves
     unique (hash, reading)
 ) strict;
 create index content_words on content (words_hash);
@@ -60,21 +79,24 @@ create table document (
     id integer primary key autoincrement, -- stays the same as long as the key is in use
     key text not null unique,
     content integer not null references content (id),
+                                    -- second half:
     meta text,                      -- JSON of the host's choice, or NULL
     added_at integer not null,      -- when the document got its present text: microseconds since 1970, UTC
-    sum integer not null
+    sum integer not null            -- in two halves
 ) strict;
 create index document_content on document (content);
 
--- The forward index: the fingerprints of a content in the order of their positions. A row has up to 65,536 of them;
--- the parts of a content are numbered from 0. The first gap of part 0 is counted from position 0, and the first gap of
--- a later part from the last position of the part before.
+-- The forward index: the fingerprints of a content in the order of their positions. Each row of a content has 65,536
+-- of them, except the last one, which has fewer, perhaps none; so a missing row is noticed. The parts of a content are
+-- numbered from 0. The first gap of part 0 is counted from position 0, and the first gap of a later part from the last
+-- position of the part before.
 create table fingerprint (
     id integer primary key,         -- content << 20 | part
     hashes blob not null,           -- the high 48 bits of each hash: 6 bytes each
+                                    -- second half:
     gaps blob not null,             -- distance from the previous position, in symbols: 1 byte each if the window of
                                     -- the recipe is below 256, else 2 bytes each
-    sum integer not null
+    sum integer not null            -- in two halves
 ) strict;
 
 -- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks. A key is the highest
@@ -94,10 +116,12 @@ create table segment (
 ) strict;
 
 -- The keys of one block, without their highest `block_bits` bits, which are the same in all of them. Each key takes
--- as many bytes as its remaining bits need, and at least 1.
+-- as many bytes as its remaining bits need, and at least 1. Each block of a segment has a row, also if it has no keys.
+-- During a merge, the blocks that have been moved have rows in the target only, the others in the sources only.
 create table posting (
     id integer primary key,         -- segment << 32 | block
-    keys blob not null              -- ascending
+    keys blob not null,             -- ascending
+    sum integer not null
 ) strict;
 
 -- Contents that were removed but may still have keys in some segments.
@@ -155,3 +179,13 @@ create table file (
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;
+
+-- How many rows there are, and their numbers combined (see Tallies at the top). All tallies begin as 0.
+create table tally (
+    name text primary key not null,
+    rows integer not null,
+    total integer not null          -- 64 bits stored as a signed integer
+) strict, without rowid;
+insert into tally (name, rows, total) values
+    ('boilerplate', 0, 0), ('dead', 0, 0), ('document', 0, 0), ('file', 0, 0), ('lengths', 0, 0), ('link', 0, 0),
+    ('segment', 0, 0), ('simhash', 0, 0), ('words', 0, 0);

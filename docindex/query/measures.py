@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from docindex.errors import CorruptIndex
 from docindex.kernels import minhash
 from docindex.kernels.arrays import F64, I64, U32, U64, Bool
 from docindex.recipe import Recipe
@@ -78,7 +79,7 @@ class Measures:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ShareColumns:
-    """The measures of many pairs, as columns."""
+    """The measures of many pairs, as columns. No answer has an impossible share: that would be damage."""
 
     containment: F64
     reverse_containment: F64
@@ -86,6 +87,13 @@ class ShareColumns:
     containment_error: F64
     reverse_containment_error: F64
     resemblance_error: F64
+
+    def __post_init__(self) -> None:
+        shares = np.concatenate(self.shares)
+        if not (shares.min(initial=0.0) >= 0.0 and shares.max(initial=1.0) <= 1.0):  # also if one is NaN
+            raise CorruptIndex(
+                "a share of text is not between 0 and 1: the index is damaged; check() lists all damage", ""
+            )
 
     def with_wholes(self, same: Bool) -> "ShareColumns":
         """The same columns, but with measures of 1 and errors of 0 where `same` is true."""

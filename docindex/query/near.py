@@ -15,7 +15,7 @@ import numpy as np
 from docindex.kernels.hamming import as_bits
 from docindex.query.resolve import Id, resolve
 from docindex.query.scope import Scope
-from docindex.storage import simhash_index
+from docindex.storage import documents, simhash_index
 
 # Precision/recall by distance, measured by `python -m tests.bench quality simhash` on one half of the pairs;
 # the best distances of the other half are 4 and 6. In the first two columns, the pairs with a resemblance of
@@ -72,6 +72,7 @@ def find_near(scope: Scope, queries: Sequence[str | int], distance: int) -> list
     places, contents, distances = simhash_index.near_simhashes(
         scope.db, np.array(simhashes, np.uint64), distance, scope.check_cancelled
     )
+    documents.refuse_changed(scope.db, np.unique(contents))
     found: list[list[Neighbour]] = [[] for _ in simhashes]
     keys: dict[int, list[tuple[str, int]]] = {}
     for content, key, number in scope.documents_of(np.unique(contents)):

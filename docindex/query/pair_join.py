@@ -33,6 +33,7 @@ from docindex.query.slot_pairs import EqualSlots, SlotPairs
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
+from docindex.storage import documents
 
 # This many likely pairs are read at a time.
 _LIKELY = 1 << 20
@@ -78,6 +79,8 @@ class _Join:
             nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
         )
         self.found = CollectedPairs(nodes, self._unit_errors)
+        self._verified = np.zeros(len(nodes), bool)
+        """The nodes whose slots have been verified."""
 
     def by_shingles(self) -> None:
         """Find the pairs of kept texts exactly, and estimate the others."""
@@ -236,6 +239,12 @@ class _Join:
 
     def _add(self, basis: int, a: I64, b: I64, common: I64, which: Bool) -> None:
         self.found.add(basis, a[which], b[which], common[which])
+        if basis == SLOTS:  # the answer depends on slots, which are verified only here
+            new = np.zeros(len(self._nodes), bool)
+            new[a[which]] = new[b[which]] = True
+            new &= ~self._verified
+            self._verified |= new
+            documents.refuse_changed(self._scope.db, self._nodes.representatives[new])
 
     def _needs(self, counts: I64, slack: I64) -> Needs:
         return needs_of_sets(self._threshold.measure, counts, slack, self._threshold.least)

@@ -17,6 +17,7 @@ from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index
+from docindex.storage.documents import ContentSizes
 
 # The highest possible scores are computed for this many contents at a time.
 _BOUNDS_AT_ONCE = 256
@@ -33,6 +34,8 @@ class Scorer:
     weights: I64
     """The weight of each hash of the query; 0 if the hash was not looked up."""
     options: SearchOptions
+    _known: list[tuple[I64, ContentSizes]] = dataclasses.field(default_factory=list)
+    """The contents whose sizes were read last, and their sizes."""
 
     def promising(self, candidates: Candidates, lowest: Callable[[], float]) -> Iterator[I64]:
         """Yield contents in ascending batches until no other content can have a score of `lowest()` or more.
@@ -65,7 +68,7 @@ class Scorer:
         ):
             order = np.argsort(contents)
             sizes = np.empty_like(contents)
-            sizes[order] = documents.sizes_of(self.scope.db, contents[order])
+            sizes[order] = self._sizes_of(contents[order]).hashes
             shared = counts if self.asked.looked_up.all() else len(self.asked.counting)
             others = self.asked.share * (np.maximum(sizes - shared, 0) * float(LEAST_MEAN))
         return scores_of(sums, self._whole, others)
@@ -81,7 +84,8 @@ class Scorer:
         places, hits = forward_index.shared_with(scope.db, asked, contents)
         shared = np.bincount(places, minlength=size)
         not_counting = self._not_counting(contents)
-        sizes = self._sizes(contents, not_counting)
+        stored = self._sizes_of(contents)
+        sizes = self._counting(contents, stored.hashes, not_counting)
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
@@ -94,7 +98,8 @@ class Scorer:
             np.full(size, len(asked)),
             sizes,
             unit_errors(
-                *documents.text_sizes_of(scope.db, contents),
+                stored.symbols,
+                stored.shingles,
                 scope.recipe,
                 scope.ignoring(self.options.ignore_above),
             ),
@@ -116,9 +121,18 @@ class Scorer:
         own = union(*(hashes for _, hashes in forward_index.hashes_of(self.scope.db, contents)))
         return union(self.scope.ignored.hashes, hashes_above(self.scope, own, most))
 
-    def _sizes(self, contents: I64, not_counting: U64) -> I64:
+    def _sizes_of(self, contents: I64) -> ContentSizes:
+        """The sizes of contents, which must ascend. Those of the last bounds are read only once."""
+        known = self._known
+        if known and len(known[-1][0]) and contents[-1] <= known[-1][0][-1]:
+            at = np.searchsorted(known[-1][0], contents)
+            if (known[-1][0][at] == contents).all():
+                return ContentSizes(*(column[at] for column in known[-1][1]))
+        known[:] = [(contents, documents.sizes_of(self.scope.db, contents))]
+        return known[-1][1]
+
+    def _counting(self, contents: I64, sizes: I64, not_counting: U64) -> I64:
         """The number of different hashes that count, for each content."""
-        sizes = documents.sizes_of(self.scope.db, contents)
         if not len(not_counting):
             return sizes
         places, _ = forward_index.shared_with(self.scope.db, not_counting, contents)

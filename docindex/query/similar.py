@@ -55,9 +55,9 @@ def find_similar(
 
 def _sharing_features(scope: Scope, query: Query, _: float) -> I64:
     """The contents that pass the feature filter of the recipe together with a query, ascending."""
-    k, s, r = scope.recipe.features
+    k, s, _ = scope.recipe.features
     sketch = query.stored_sketch(scope)
-    found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], r)
+    found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], scope.recipe)
     return np.unique(np.array(found + documents.with_words_hash(scope.db, sketch.words_hash), np.int64))
 
 

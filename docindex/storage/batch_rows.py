@@ -4,11 +4,11 @@ Takes sketches and the ids of contents; returns rows as named tuples. Must never
 statement.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from docindex.kernels.arrays import U64
+from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import packed
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
@@ -33,6 +33,42 @@ def gap_type(window: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype("<u1" if window < 256 else "<u2")
 
 
+def kept_column(shingles: int, *, kept: bool) -> int:
+    """The column `kept` of a content with this number of shingles.
+
+    >>> kept_column(5, kept=True), kept_column(5, kept=False)
+    (5, -6)
+    """
+    return shingles if kept else -1 - shingles
+
+
+def are_all_parts(
+    contents: Sequence[int] | I64, ids: Sequence[int] | I64, sizes: Sequence[int] | I64
+) -> bool:
+    """Whether rows of `fingerprint` are all the rows of some contents, which must ascend.
+
+    `ids` are those of the rows, and `sizes` are the lengths of their `hashes` in bytes.
+
+    >>> are_all_parts([7], [7 << 20, (7 << 20) + 1], [6 << 16, 0]), are_all_parts([7], [7 << 20], [6 << 16])
+    (True, False)
+    """
+    rows, lengths = np.asarray(ids, np.int64), np.asarray(sizes, np.int64)
+    full = lengths == HASH_BYTES * FINGERPRINTS_A_PART
+    expected = np.asarray(contents, np.int64) << PART_BITS
+    if not full.any():  # nearly always: each content has one row
+        return np.array_equal(rows, expected) and not (lengths % HASH_BYTES).any()
+    begins = np.append(True, ~full[:-1])
+    firsts = np.flatnonzero(begins)
+    parts = np.arange(len(rows)) - np.repeat(firsts, np.diff(firsts, append=len(rows)))
+    return (
+        np.array_equal(rows[begins], expected)
+        and np.array_equal(rows & (1 << PART_BITS) - 1, parts)
+        and not (lengths % HASH_BYTES).any()
+        and lengths.max() <= HASH_BYTES * FINGERPRINTS_A_PART
+        and not full[-1]
+    )
+
+
 class BatchRows:
     """The rows of a batch. `number` is the place of a text in the batch.
 
@@ -53,22 +89,25 @@ class BatchRows:
         self._different = sketches.different.tolist()
         self._simhashes = sketches.simhashes.view(np.int64).tolist()
 
-    def content(self, number: int, content: int, text_hash: bytes, characters: int, parts: int) -> ContentRow:
-        """The row of `content` for a text of the batch, of which some parts are stored."""
+    def content(
+        self, number: int, content: int, text_hash: bytes, characters: int, *, kept: bool
+    ) -> ContentRow:
+        """The row of `content` for a text of the batch; `kept` says whether the text is stored."""
+        shingles = self._shingles[number]
         # By place, not by name: that takes half the time, and a short text has little else to do.
         return ContentRow(
             content,
+            self._symbols[number],
+            shingles,
+            kept_column(shingles, kept=kept),
+            self._different[number],
             text_hash,
             self._reading,
             self.sketches.words_hashes[number],
             characters,
-            self._symbols[number],
-            self._shingles[number],
             self._starts[number + 1] - self._starts[number],
-            self._different[number],
             self._simhashes[number],
             self._slots[number * self._slots_size : (number + 1) * self._slots_size],
-            parts,
         )
 
     def sample(self, number: int, content: int) -> SampleRow:
@@ -86,9 +125,9 @@ class BatchRows:
         return self.sketches.hashes[self._starts[number] : self._starts[number + 1]]
 
     def fingerprints(self, number: int, content: int) -> Iterator[FingerprintRow]:
-        """The rows of `fingerprint` for a text. A text without fingerprints has one empty row."""
+        """The rows of `fingerprint` for a text. The last one is not full, and may be empty."""
         begin, end = self._starts[number : number + 2]
-        for part, first in enumerate(range(begin, max(end, begin + 1), FINGERPRINTS_A_PART)):
+        for part, first in enumerate(range(begin, end + 1, FINGERPRINTS_A_PART)):
             last = min(first + FINGERPRINTS_A_PART, end)
             if self._packed is None:
                 hashes, gaps = self._packed_part(first, last)

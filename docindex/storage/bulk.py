@@ -5,7 +5,6 @@ of many contents. Reads each table once. Must never decide which contents are si
 """
 
 import dataclasses
-import itertools
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,15 +14,21 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, Bool
-from docindex.storage.rows import rows, rows_for, stream
+from docindex.storage import tallies
+from docindex.storage.contents import damaged_content
+from docindex.storage.halved_sums import damaged_contents
+from docindex.storage.rows import columns, row_lists, rows_for
 
-_SIZES = "select id, hashes, symbols, shingles, parts > 0, words_hash from main.content order by id"
-_COPIED = "select content from main.document group by content having count(*) > 1"
+_SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.content order by id"
+_LINKS = "select content, id from main.document"
 _KEPT = (
-    "select c.id from carray(?) as wanted "
-    "cross join main.content as c on c.id = wanted.value where c.parts > 0"
+    "select c.id, c.shingles, c.kept from carray(?) as wanted "
+    "cross join main.content as c on c.id = wanted.value"
 )
-_SLOTS_OF_SIZES = "select id, parts, slots from main.content where shingles between ? and ? or parts = 0"
+# A row in which one of the two numbers was damaged is read too, and then refused.
+_SLOTS_OF_SIZES = (
+    "select id, shingles, kept, slots from main.content where shingles between ? and ? or kept <> shingles"
+)
 _SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
 
 # The slots of one content take half a kilobyte.
@@ -49,31 +54,50 @@ class Sizes:
 
 
 def sizes(db: apsw.Connection) -> Sizes:
-    """The sizes of all contents."""
-    found = rows(db, _SIZES)
-    if any(len(row[5]) != 16 for row in found):
+    """The sizes of all contents, verified."""
+    *found, words_hashes, sums = columns(db, _SIZES) or ((),) * 7
+    for place in damaged_contents(found, sums).tolist():
+        raise damaged_content(db, found[0][place])
+    if any(len(words_hash) != 16 for words_hash in words_hashes):
         raise CorruptIndex(
             "the hash of a content's words does not have 16 bytes; restore a backup, or index again",
             db.filename,
         )
-    halves = np.frombuffer(b"".join(row[5] for row in found), "<u8").reshape(-1, 2)
+    contents, symbols, shingles, kept, hashes = (np.array(column, np.int64) for column in found)
+    halves = np.frombuffer(b"".join(words_hashes), "<u8").reshape(-1, 2)
+    tallies.refuse_other(db, "words", tallies.mixed_tally(contents, *halves.T.view(np.int64)))
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
-    words = np.empty(len(found), np.int64)
-    words[order] = np.append(0, np.cumsum(changes))[: len(found)]
-    numbers = np.array([row[:5] for row in found], np.int64).reshape(-1, 5)
-    contents, hashes, counts, shingles, parts = numbers.T
-    return Sizes(contents, hashes, counts, shingles, parts > 0, words)
+    words = np.empty(len(sums), np.int64)
+    words[order] = np.append(0, np.cumsum(changes))[: len(sums)]
+    return Sizes(contents, hashes, symbols, shingles, kept >= 0, words)
 
 
 def copied(db: apsw.Connection) -> I64:
     """The contents that more than one document has, ascending."""
-    return np.array([content for (content,) in stream(db, _COPIED)], np.int64)
+    read, pieces = tallies.NOTHING, [np.empty(0, np.int64)]
+    for some in row_lists(db, _LINKS, most=_ROWS_AT_A_TIME):
+        contents, documents = np.array(some, np.int64).T
+        read = read.plus(tallies.mixed_tally(documents, contents))
+        pieces.append(contents)
+    tallies.refuse_other(db, "link", read)
+    contents, counts = np.unique(np.concatenate(pieces), return_counts=True)
+    several: I64 = contents[counts > 1]
+    return several
 
 
 def kept_among(db: apsw.Connection, contents: I64) -> I64:
     """Those of some ascending contents whose texts are kept, ascending."""
-    return np.sort(np.array([content for (content,) in rows_for(db, _KEPT, contents)], np.int64))
+    found, shingles, kept = np.array(rows_for(db, _KEPT, contents), np.int64).reshape(-1, 3).T
+    return np.sort(found[_are_kept(db, shingles, kept)])
+
+
+def _are_kept(db: apsw.Connection, shingles: I64, kept: I64) -> Bool:
+    """Whether the text of each content is kept. Each of the two columns verifies the other."""
+    are_kept: Bool = kept >= 0
+    if (np.where(are_kept, kept, -1 - kept) != shingles).any():
+        raise CorruptIndex("a number of shingles was changed; check() lists all damage", db.filename)
+    return are_kept
 
 
 class SlotsOfSizes(NamedTuple):
@@ -87,13 +111,14 @@ class SlotsOfSizes(NamedTuple):
 
 def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[SlotsOfSizes]:
     """The contents with a number of shingles in a range, and all whose texts are not kept, in batches."""
-    found = stream(db, _SLOTS_OF_SIZES, (math.ceil(least), math.floor(min(most, 1e18))))
-    while some := list(itertools.islice(found, _ROWS_AT_A_TIME)):
-        if any(len(row[2]) != 4 * count for row in some):
+    sizes = math.ceil(least), math.floor(min(most, 1e18))
+    for some in row_lists(db, _SLOTS_OF_SIZES, sizes, most=_ROWS_AT_A_TIME):
+        *numbers, data = zip(*some, strict=True)
+        if any(len(own) != 4 * count for own in data):
             raise _without_slots(db, count)
-        slots = np.frombuffer(b"".join(row[2] for row in some), "<u4").reshape(-1, count)
-        contents, kept = np.array([row[:2] for row in some], np.int64).T
-        yield SlotsOfSizes(contents, kept > 0, slots)
+        slots = np.frombuffer(b"".join(data), "<u4").reshape(-1, count)
+        contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
+        yield SlotsOfSizes(contents, _are_kept(db, shingles, kept), slots)
 
 
 def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:

@@ -5,6 +5,7 @@ never stop at the first finding.
 """
 
 import itertools
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,10 +16,11 @@ from docindex.errors import CorruptIndex, DocIndexError, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import contents, segments
+from docindex.storage import contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
-from docindex.storage.rows import rows, stream, value
+from docindex.storage.rows import row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
+from docindex.storage.tallies import Tally
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
@@ -60,7 +62,10 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     ):
         yield f"content {content} exists, but is also listed as removed"
     counters = dict(rows(db, "select name, seq from main.sqlite_sequence"))
-    for table, column in (("content", "id"), ("document", "id"), ("segment", "id"), ("dead", "segment")):
+    for table, column in (
+        *(("content", "id"), ("document", "id"), ("boilerplate", "id")),
+        *(("segment", "id"), ("dead", "segment")),
+    ):
         greatest = value(db, f"select max({column}) from main.{table}")
         counted = counters.get("segment" if table == "dead" else table, 0)
         numbers = isinstance(counted, int) and isinstance(greatest, int)
@@ -155,10 +160,10 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     stored = blocks = 0
     for segment in segments.all_segments(db):
         count = 0
-        for keys, some in segments.all_blocks(db, segment):
+        blocks += len(segment.blocks)
+        for keys in segments.all_blocks(db, segment):
             found = segments.postings_in(segment, keys)
             count += len(keys)
-            blocks += some
             lives = np.isin(found.contents, alive)
             unknown = found.contents[~lives & ~np.isin(found.contents, dead)]
             if len(unknown):
@@ -180,6 +185,48 @@ def _expected_postings(db: apsw.Connection, alive: I64, recipe: Recipe) -> int:
         prefixes = np.unique(hashes >> _LOW_BITS)
         expected += _total(prefixes, np.full(len(prefixes), content))
     return expected
+
+
+def _tallies(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    for name, (statement, tally_of) in _TALLIES.items():
+        read = tallies.NOTHING
+        for some in _chunks(stream(db, statement)):
+            read = read.plus(tally_of(some))
+        if read != tallies.stored(db, name):
+            yield str(tallies.other_rows(db, name))
+
+
+def _tally_of_sums(found: list[tuple[Any, ...]]) -> Tally:
+    return tallies.tally_of(sum_ for (sum_,) in found)
+
+
+def _mixed_tally(found: list[tuple[Any, ...]]) -> Tally:
+    return tallies.mixed_tally(*zip(*found, strict=True))
+
+
+def _tally_of_rows(found: list[tuple[Any, ...]]) -> Tally:
+    return tallies.tally_of(row_sum(*row) for row in found)
+
+
+def _tally_of_words(found: list[tuple[Any, ...]]) -> Tally:
+    halves = [
+        struct.unpack("<qq", words_hash) if len(words_hash) == 16 else (0, 0) for _, words_hash in found
+    ]
+    return tallies.mixed_tally([content for content, _ in found], *zip(*halves, strict=True))
+
+
+_TALLIES: dict[tallies.Name, tuple[str, Callable[[list[tuple[Any, ...]]], Tally]]] = {
+    "boilerplate": ("select sum from main.boilerplate", _tally_of_sums),
+    "dead": ("select content, segment from main.dead", _mixed_tally),
+    "document": ("select sum from main.document", _tally_of_sums),
+    "file": ("select sum from main.file", _tally_of_sums),
+    "lengths": ("select id, characters, symbols, fingerprints from main.content", _mixed_tally),
+    "link": ("select id, content from main.document", _mixed_tally),
+    "segment": (f"select {', '.join(segments.SEGMENT_COLUMNS)} from main.segment", _tally_of_rows),
+    "simhash": ("select id, simhash from main.content", _mixed_tally),
+    "words": ("select id, words_hash from main.content", _tally_of_words),
+}
+"""For each tally, a statement for the rows, and the tally of some of these rows."""
 
 
 def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
@@ -215,6 +262,7 @@ _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ..
     ("features", _features),
     ("the inverted index", _postings),
     ("texts", _texts),
+    ("tallies of rows", _tallies),
     ("boilerplate", _boilerplate),
     ("files", _files),
 )

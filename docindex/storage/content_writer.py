@@ -6,7 +6,8 @@ Its functions run inside a transaction that the caller has begun. Must never mak
 
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Any
 
 import apsw
 import numpy as np
@@ -17,13 +18,15 @@ from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, parts_of
-from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows
-from docindex.storage.contents import PARTS, damaged_document, part_ids
+from docindex.storage import tallies
+from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, kept_column
+from docindex.storage.contents import PARTS, content_row, damaged_content, damaged_document, part_ids
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import counter, row_sum, rows, rows_for, value
-from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, DocumentRow
+from docindex.storage.rows import counter, rows, rows_for, value
+from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow, DocumentRow
+from docindex.storage.tallies import Tally
 
-_WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and parts = 0"
+_WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and kept < 0"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
 
 
@@ -78,7 +81,7 @@ def put_documents(
     first = counter(db, "content") + 1
     numbers = range(first, first + len(new))
     ids = contents_of | dict(zip(new, numbers, strict=True))
-    texts = _put_texts(db, dict(zip(numbers, new.values(), strict=True))) if store_text else {}
+    texts = _put_texts(db, dict(zip(numbers, new.values(), strict=True))) if store_text else ()
     postings = _put_contents(db, list(new.values()), numbers, texts, recipe)
     if store_text:
         _add_missing_texts(db, {ids[each.hash]: each for each in incoming if each.hash in contents_of})
@@ -89,10 +92,12 @@ def put_documents(
 
 def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
     """Remove a document, and its content if no other document has it. Returns False for an unknown key."""
-    content = value(db, "delete from main.document where key = ? returning content", (key,))
-    if content is None:
+    found = rows(db, "delete from main.document where key = ? returning id, key, content, sum", (key,))
+    if not found:
         return False
-    drop_unused(db, [content], recipe)
+    gone = _document_tallies(found)
+    tallies.note(db, {name: tallies.NOTHING.without(tally) for name, tally in gone.items()})
+    drop_unused(db, [found[0][2]], recipe)
     return True
 
 
@@ -110,38 +115,59 @@ def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> Non
         checked = DOCUMENT.checked(found)
         if checked is None:  # a new checksum would hide the damage
             raise damaged_document(db, number, found[1])
-        row = checked._replace(key=key, meta=meta)
+        *_, sum_ = DOCUMENT.with_sum(checked._replace(key=key, meta=meta))
         db.execute(
-            "update main.document set key = ?, meta = ?, sum = ? where id = ?",
-            (key, meta, row_sum(*row), number),
+            "update main.document set key = ?, meta = ?, sum = ? where id = ?", (key, meta, sum_, number)
         )
+        tallies.note(db, {"document": tallies.tally_of([sum_]).without(tallies.tally_of([found[-1]]))})
 
 
 def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
     """Remove the given contents that no document has. Their postings stay until a merge deletes them."""
-    k, s, _ = recipe.features
     newest = counter(db, "segment")
+    gone, dead = [], []
     for content in set(contents):
         if value(db, "select 1 from main.document where content = ? limit 1", (content,)):
             continue
-        found = rows(db, "select slots, fingerprints from main.content where id = ?", (content,))
-        if not found or len(found[0][0]) != SLOT_BYTES * recipe.slots:
-            raise CorruptIndex(
-                f"content {content} is missing, or does not have {recipe.slots} slots; index again",
-                db.filename,
-            )
-        slots = np.frombuffer(found[0][0], "<u4").reshape(1, -1)
-        values = features(slots, k, s)[0].view(np.int64).tolist()
-        db.executemany(
-            "delete from main.feature where value = ? and content = ?",
-            [(feature, content) for feature in values],
-        )
-        for table in ("fingerprint", "text"):
-            db.execute(f"delete from main.{table} where {PARTS}", part_ids(content))
-        db.execute("delete from main.sample where content = ?", (content,))
-        db.execute("delete from main.content where id = ?", (content,))
-        if found[0][1]:
+        row = content_row(db, content)
+        _drop(db, row, recipe)
+        gone.append(row)
+        if row.fingerprints:
             db.execute("insert into main.dead (content, segment) values (?, ?)", (content, newest))
+            dead.append(content)
+    changes = {name: tallies.NOTHING.without(tally) for name, tally in _content_tallies(gone).items()}
+    tallies.note(db, changes | {"dead": tallies.mixed_tally(dead, [newest] * len(dead))})
+
+
+def _drop(db: apsw.Connection, row: ContentRow, recipe: Recipe) -> None:
+    """Remove a content from every table."""
+    k, s, _ = recipe.features
+    if len(row.slots) != SLOT_BYTES * recipe.slots:
+        raise CorruptIndex(f"content {row.id} does not have {recipe.slots} slots; index again", db.filename)
+    values = features(np.frombuffer(row.slots, "<u4").reshape(1, -1), k, s)[0].view(np.int64).tolist()
+    db.executemany(
+        "delete from main.feature where value = ? and content = ?", [(feature, row.id) for feature in values]
+    )
+    for table in ("fingerprint", "text"):
+        db.execute(f"delete from main.{table} where {PARTS}", part_ids(row.id))
+    db.execute("delete from main.sample where content = ?", (row.id,))
+    db.execute("delete from main.content where id = ?", (row.id,))
+
+
+def _content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]:
+    """The tallies of some rows of `content`."""
+    ids = [row.id for row in contents]
+    words = np.frombuffer(b"".join([row.words_hash for row in contents]), "<i8").reshape(-1, 2)
+    return {
+        "words": tallies.mixed_tally(ids, *words.T),
+        "simhash": tallies.mixed_tally(ids, [row.simhash for row in contents]),
+        "lengths": tallies.mixed_tally(
+            ids,
+            [row.characters for row in contents],
+            [row.symbols for row in contents],
+            [row.fingerprints for row in contents],
+        ),
+    }
 
 
 _Source = tuple[BatchRows, Incoming, int]
@@ -152,10 +178,10 @@ def _put_contents(
     db: apsw.Connection,
     new: Sequence[Incoming],
     numbers: Sequence[int],
-    texts: dict[int, int],
+    texts: Container[int],
     recipe: Recipe,
 ) -> NewPostings:
-    """Store new contents, which get some numbers; `texts` has the number of stored parts of their texts."""
+    """Store new contents, which get some numbers; `texts` are those whose texts are stored."""
     batches: dict[int, BatchRows] = {}
     sources: list[_Source] = []
     for document, content in zip(new, numbers, strict=True):
@@ -167,11 +193,12 @@ def _put_contents(
         if batch not in batches:
             batches[batch] = BatchRows(document.sketches, recipe)
         sources.append((batches[batch], document, content))
-    rows_of_contents = (
-        batch.content(document.number, content, document.hash, len(document.text), texts.get(content, 0))
+    rows_of_contents = [
+        batch.content(document.number, content, document.hash, len(document.text), kept=content in texts)
         for batch, document, content in sources
-    )
+    ]
     db.executemany(CONTENT.insert, CONTENT.with_sums(rows_of_contents))
+    tallies.note(db, _content_tallies(rows_of_contents))
     if recipe.min_s or recipe.mod_m or recipe.level:
         samples = (batch.sample(document.number, content) for batch, document, content in sources)
         db.executemany(SAMPLE.insert, SAMPLE.with_sums(samples))
@@ -203,19 +230,17 @@ def _new_postings(sources: Sequence[_Source], numbers: Sequence[int]) -> NewPost
     )
 
 
-def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> dict[int, int]:
-    """Store the texts of contents, and return the number of parts of each."""
-    counts = dict.fromkeys(documents, 0)
+def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> Container[int]:
+    """Store the texts of contents, and return these contents."""
 
     def parts() -> Iterator[tuple[int, int, bytes]]:
         # A part is made when it is stored: all parts of a long text together take too much memory.
         for content, document in documents.items():
-            for codec, data in document.parts or parts_of(document.text):
-                yield content << PART_BITS | counts[content], codec, data
-                counts[content] += 1
+            for part, (codec, data) in enumerate(document.parts or parts_of(document.text)):
+                yield content << PART_BITS | part, codec, data
 
     db.executemany("insert into main.text (id, codec, data) values (?, ?, ?)", parts())
-    return counts
+    return documents
 
 
 def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
@@ -223,12 +248,12 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
     found = rows_for(db, _WITHOUT_TEXT, np.array(list(documents), np.int64))
     for columns in found:
         if not CONTENT.is_intact(columns):  # a new checksum would hide the damage
-            raise CorruptIndex(f"content {columns[0]} is damaged; index again", db.filename)
-    without = [CONTENT.made(columns) for columns in found]
-    counts = _put_texts(db, {row.id: documents[row.id] for row in without})
+            raise damaged_content(db, columns[0])
+    kept = [row._replace(kept=kept_column(row.shingles, kept=True)) for row in map(CONTENT.made, found)]
+    _put_texts(db, {row.id: documents[row.id] for row in kept})
     db.executemany(
-        "update main.content set parts = ?, sum = ? where id = ?",
-        ((counts[row.id], row_sum(*row._replace(parts=counts[row.id])), row.id) for row in without),
+        "update main.content set kept = ?, sum = ? where id = ?",
+        ((row.kept, CONTENT.sum_of(row), row.id) for row in kept),
     )
 
 
@@ -238,25 +263,37 @@ def _put_documents(
     """Write the documents that changed, and return the contents whose documents got other texts."""
     now = time.time_ns() // 1000
     found = rows(db, _STORED, (bound_array(db, tuple(document.key for document in incoming)),))
-    stored = {row.key: row for row in map(DOCUMENT.made, found)}
+    stored = {columns[1]: columns for columns in found}
     next_id = counter(db, "document") + 1
-    added, changed, replaced = [], [], []
+    added, before, after, replaced = [], [], [], []
     for document in incoming:
         content = contents_of[document.hash]
-        row = stored.get(document.key)
-        if row is None:
+        columns = stored.get(document.key)
+        if columns is None:
             row = DocumentRow(next_id, document.key, content, document.meta, now)
             next_id += 1
-            added.append(row)
+            added.append(DOCUMENT.with_sum(row))
             continue
+        row = DOCUMENT.made(columns)
         if row.content != content:
             replaced.append(row.content)
             row = row._replace(added_at=now)
         if (row.content, row.meta) != (content, document.meta):
-            row = row._replace(content=content, meta=document.meta)
-            changed.append((content, row.meta, row.added_at, row_sum(*row), row.id))
-    db.executemany(DOCUMENT.insert, DOCUMENT.with_sums(added))
+            before.append(columns)
+            after.append(DOCUMENT.with_sum(row._replace(content=content, meta=document.meta)))
+    db.executemany(DOCUMENT.insert, added)
     db.executemany(
-        "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?", changed
+        "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
+        [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
+    new, old = _document_tallies(added + after), _document_tallies(before)
+    tallies.note(db, {name: new[name].without(old[name]) for name in new})
     return replaced
+
+
+def _document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:
+    """The tallies of some rows of `document` with their sums."""
+    return {
+        "document": tallies.tally_of(row[-1] for row in stored),
+        "link": tallies.mixed_tally([row[0] for row in stored], [row[2] for row in stored]),
+    }

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import numpy as np
@@ -20,10 +20,12 @@ from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
 from docindex.sketching.text_parts import source_of
-from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, gap_type
+from docindex.storage import tallies
+from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts, gap_type
+from docindex.storage.halved_sums import damaged_documents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows, stream, value
-from docindex.storage.tables import DOCUMENT, DocumentRow
+from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, ContentRow, DocumentRow
 from docindex.storage.values import encodes
 
 PARTS = "id between ? and ?"
@@ -80,33 +82,55 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
     return dict(found)
 
 
-_GET = (
-    f"select {', '.join(f'd.{column}' for column in DocumentRow._fields)}, d.sum, c.characters, c.symbols, "
-    "c.fingerprints, c.shingles, c.simhash "
-    "from main.document as d join main.content as c on c.id = d.content where d.key = ?"
-)
+_GET = f"{DOCUMENT.select} where key = ?"
+_LINK = "select id, key, content, sum from main.document"
+_FROM_KEY = f"{_LINK} where key >= ? order by key limit 1"
+_BEFORE_KEY = f"{_LINK} where key < ? order by key desc limit 1"
+ENDS = {
+    column: f"select * from ({_LINK} order by {column} limit 1) "
+    f"union all select * from ({_LINK} order by {column} desc limit 1)"
+    for column in ("id", "key", "content")
+}
+"""For some columns of `document`, a statement for the documents with the smallest and the largest value."""
 
 
 def get(db: apsw.Connection, key: str) -> Document | None:
     """A document, or None for an unknown key."""
     found = rows(db, _GET, (key,))
     if not found:
+        link_of(db, key)  # verifies that it is missing
         return None
-    *own, characters, symbols, fingerprints, shingles, simhash = found[0]
-    row = DOCUMENT.checked(own)
+    row = DOCUMENT.checked(found[0])
     if row is None:
-        raise damaged_document(db, own[0], own[1])
+        raise damaged_document(db, found[0][0], found[0][1])
+    content = content_row(db, row.content)
     return Document(
         key=row.key,
         id=row.id,
         meta=meta_of(db, row),
         added_at=row.added_at / 1_000_000,
         content=row.content,
-        characters=characters,
-        symbols=symbols,
-        fingerprints=fingerprints,
-        shingles=shingles,
-        simhash=simhash % (1 << 64),
+        characters=content.characters,
+        symbols=content.symbols,
+        fingerprints=content.fingerprints,
+        shingles=content.shingles,
+        simhash=content.simhash % (1 << 64),
+    )
+
+
+def content_row(db: apsw.Connection, content: int) -> ContentRow:
+    """The row of a content, verified."""
+    found = rows(db, f"{CONTENT.select} where id = ?", (content,))
+    row = CONTENT.checked(found[0]) if found else None
+    if row is None:
+        raise damaged_content(db, content)
+    return row
+
+
+def damaged_content(db: apsw.Connection, content: int) -> CorruptIndex:
+    """The error for a content that is missing, or does not match its checksum."""
+    return CorruptIndex(
+        f"content {content} is missing or damaged; restore a backup, or index again", db.filename
     )
 
 
@@ -117,26 +141,50 @@ def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex
 
 def count(db: apsw.Connection) -> int:
     """The number of documents."""
-    return int(value(db, "select count(*) from main.document"))
+    found = int(value(db, "select count(*) from main.document"))
+    if found != tallies.stored(db, "document").rows:
+        raise tallies.other_rows(db, "document")
+    return found
 
 
 def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
     """Up to `limit` keys after a key, in ascending order; for None, the first keys."""
     after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
-    return [row[0] for row in rows(db, f"select key from main.document {after} order by key limit ?1", bound)]
+    statement = f"{_LINK} {after} order by key limit ?1"
+    return [row[1] for row in intact_documents(db, rows(db, statement, bound))]
+
+
+def intact_documents(db: apsw.Connection, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows of id, key, content and sum, which are verified."""
+    if found:
+        refuse_damaged(db, *zip(*found, strict=True))
+    return found
+
+
+def refuse_damaged(
+    db: apsw.Connection, ids: Sequence[int], keys: Sequence[str], contents: Sequence[int], sums: Sequence[int]
+) -> None:
+    """`CorruptIndex` if the first columns of a document do not match its checksum."""
+    for place in damaged_documents(ids, keys, contents, sums).tolist():
+        raise damaged_document(db, ids[place], keys[place])
 
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
     """The text of a content, checked against its hash and its length; None if it is not kept."""
-    found = rows(db, "select hash, characters, parts from main.content where id = ?", (content,))
+    statement = "select hash, characters, shingles, kept from main.content where id = ?"
+    found = rows(db, statement, (content,))
     stored = stream(db, f"select codec, data from main.text where {PARTS} order by id", part_ids(content))
-    if not found or (not found[0][2] and any(True for _ in stored)):
+    if not found:
         raise _damaged_text(db, content)
-    return _joined_text(db, content, found[0], stored) if found[0][2] else None
+    ((hash_, characters, shingles, kept),) = found
+    is_kept = kept == shingles
+    if kept not in (shingles, -1 - shingles) or (not is_kept and any(True for _ in stored)):
+        raise _damaged_text(db, content)
+    return _joined_text(db, content, (hash_, characters), stored) if is_kept else None
 
 
 _TEXTS = (
-    "select c.id, c.hash, c.characters, c.parts, t.codec, t.data from carray(?) as wanted "
+    "select c.id, c.hash, c.characters, t.codec, t.data from carray(?) as wanted "
     "cross join main.content as c on c.id = wanted.value "
     f"cross join main.text as t on t.id between c.id << {PART_BITS} and (c.id + 1 << {PART_BITS}) - 1"
 )
@@ -156,7 +204,7 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
         if content != next(wanted, None):
             break
         first = next(found)
-        yield _joined_text(db, content, first[1:4], (row[4:] for row in itertools.chain([first], found)))
+        yield _joined_text(db, content, first[1:3], (row[3:] for row in itertools.chain([first], found)))
     else:
         if (missing := next(wanted, None)) is None:
             return
@@ -167,11 +215,11 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
 def _joined_text(
     db: apsw.Connection, content: int, expected: Sequence[Any], stored: Iterable[tuple[Any, ...]]
 ) -> str:
-    """The text in some parts, given its hash, its length in characters and the number of its parts.
+    """The text in some parts, given its hash and its length in characters.
 
     Reads no further than a false part: parts that inflate to more than the length are not kept in memory.
     """
-    hash_, characters, parts = expected
+    hash_, characters = expected
     hasher, pieces = xxhash.xxh3_128(), []
     for codec, data in stored:
         try:
@@ -181,24 +229,22 @@ def _joined_text(
             raise _damaged_text(db, content) from error
         hasher.update(source)
         characters -= len(pieces[-1])
-        if characters < 0 or len(pieces) > parts:
+        if characters < 0:
             break
-    if characters or len(pieces) != parts or hasher.digest() != hash_:
+    if characters or not pieces or hasher.digest() != hash_:  # an empty text has a part, too
         raise _damaged_text(db, content)
     return "".join(pieces)
 
 
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
     """The fingerprints of a content: hashes, whose low 16 bits are 0, and positions in symbols."""
-    found = rows(
-        db, f"select hashes, gaps from main.fingerprint where {PARTS} order by id", part_ids(content)
-    )
-    hashes, gaps = b"".join(row[0] for row in found), b"".join(row[1] for row in found)
+    found = rows(db, f"{FINGERPRINT.select} where {PARTS} order by id", part_ids(content))
+    hashes, gaps = b"".join(row[1] for row in found), b"".join(row[2] for row in found)
     if (
-        not found
-        or any(len(row[0]) > LONGEST_PART for row in found)
+        any(len(row[1]) > LONGEST_PART for row in found)
+        or not all(map(FINGERPRINT.is_intact, found))
+        or not are_all_parts([content], [row[0] for row in found], [len(row[1]) for row in found])
         or len(hashes) * gap_type(window).itemsize != len(gaps) * HASH_BYTES
-        or len(hashes) % HASH_BYTES
     ):
         raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
     positions = np.cumsum(np.frombuffer(gaps, gap_type(window)), dtype=np.int64)
@@ -212,8 +258,29 @@ def as_stored(hashes: U64) -> U64:
 
 def content_of(db: apsw.Connection, key: str) -> int | None:
     """The content of a document, or None for an unknown key."""
-    found: int | None = value(db, "select content from main.document where key = ?", (key,))
-    return found
+    link = link_of(db, key)
+    return None if link is None else link[1]
+
+
+def link_of(db: apsw.Connection, key: str) -> tuple[int, int] | None:
+    """The id and the content of a document, or None for an unknown key.
+
+    Verifies the neighbours of an unknown key: a damaged key is most likely one of them, or at an end.
+    """
+    found = intact_documents(db, rows(db, _FROM_KEY, (key,)))
+    if found and found[0][1] == key:
+        return found[0][0], found[0][2]
+    intact_documents(db, rows(db, _BEFORE_KEY, (key,)))
+    refuse_displaced(db, "key")
+    return None
+
+
+def refuse_displaced(db: apsw.Connection, column: Literal["id", "key", "content"]) -> None:
+    """`CorruptIndex` if the documents with the smallest and the largest value in a column are damaged.
+
+    A damaged value moves its row in the index of the column, where no look-up finds it: most often to an end.
+    """
+    intact_documents(db, rows(db, ENDS[column]))
 
 
 def is_there(db: apsw.Connection, content: int) -> bool:
@@ -223,10 +290,7 @@ def is_there(db: apsw.Connection, content: int) -> bool:
 
 def words_hash_of(db: apsw.Connection, content: int) -> bytes:
     """The hash of a content's words."""
-    found = value(db, "select words_hash from main.content where id = ?", (content,))
-    if found is None:
-        raise CorruptIndex(f"content {content} is missing; check() lists all damage", db.filename)
-    return bytes(found)
+    return content_row(db, content).words_hash
 
 
 def to_json(meta: Any) -> str | None:

@@ -4,33 +4,49 @@ Takes contents, ids or conditions; returns documents, contents or stored sketche
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
+from docindex.kernels.feature_hashes import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
-from docindex.storage.contents import damaged_document, meta_of
+from docindex.storage.contents import (
+    ENDS,
+    damaged_content,
+    damaged_document,
+    intact_documents,
+    link_of,
+    meta_of,
+    refuse_damaged,
+    refuse_displaced,
+)
+from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import Bindings, counter, rows, rows_for, value
-from docindex.storage.tables import DOCUMENT, SAMPLE
+from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
+from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
 from docindex.storage.user_sql import Where
 
 _NO_SAMPLE = np.empty(0, np.uint64)
 
 _SAMPLES = f"{SAMPLE.select} where content in (select value from carray(?) as wanted)"
 _OF = (
-    "select document.content, document.key, document.id from carray(?) as wanted "
+    "select document.id, document.key, document.content, document.sum from carray(?) as wanted "
     "cross join main.document on document.content = wanted.value"
 )
-_SIZES = "select c.hashes from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
-_TEXT_SIZES = _SIZES.replace("c.hashes", "c.symbols, c.shingles")
-_STORED_SKETCHES = (
-    "select c.id, c.symbols, c.shingles, c.words_hash, c.simhash, c.slots from carray(?) as wanted "
+_OF_AND_ENDS = f"{_OF} union all {ENDS['content']}"
+_SIZES = (
+    "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.sum from carray(?) as wanted "
     "cross join main.content as c on c.id = wanted.value"
+)
+_CONTENTS = f"{CONTENT.select} where id in (select value from carray(?) as wanted)"
+_LIVING = "select c.id from carray(?) as wanted cross join main.content as c on c.id = wanted.value limit 1"
+_SHARING = (
+    "select f.content, count(*) from carray(?) as wanted "
+    "cross join main.feature as f on f.value = wanted.value group by f.content order by f.content"
 )
 
 
@@ -55,8 +71,22 @@ def documents_of(
 ) -> list[tuple[int, str, int]]:
     """The content, key and id of each document that has one of the contents and meets a condition."""
     if where is None or not len(contents):
-        return rows_for(db, _OF, contents)
-    return _fulfilling(db, _OF, where, (bound_array(db, contents),))
+        # SQLite runs the parts of a compound one after the other: the last two rows are the ends.
+        found = columns_for(db, _OF_AND_ENDS, contents)
+        refuse_damaged(db, *found or ((),) * 4)
+        found = [column[:-2] for column in found]
+        # The writers remove a content that no document has.
+        without = set(contents.tolist()).difference(*found[2:3])
+        if without and rows_for(db, _LIVING, np.array(list(without), np.int64)):
+            raise CorruptIndex("a document is missing; check() lists all damage", db.filename)
+    else:
+        refuse_displaced(db, "content")
+        found = list(zip(*_fulfilling(db, _OF, where, (bound_array(db, contents),)), strict=True))
+        refuse_damaged(db, *found or ((),) * 4)
+    if not found:
+        return []
+    ids, keys, of, _ = found
+    return list(zip(of, keys, ids, strict=True))
 
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
@@ -79,7 +109,12 @@ def _fulfilling(
 
 def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
     """The contents whose words have this hash."""
-    return [row[0] for row in rows(db, "select id from main.content where words_hash = ?", (words_hash,))]
+    found = rows(db, f"{CONTENT.select} where words_hash = ?", (words_hash,))
+    for columns in found:
+        row = CONTENT.checked(columns)
+        if row is None or row.words_hash != words_hash:
+            raise damaged_content(db, columns[0])
+    return [columns[0] for columns in found]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,8 +149,8 @@ def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Lis
 
 def id_of(db: apsw.Connection, key: str) -> int | None:
     """The id of the document with a key, or None."""
-    found: int | None = value(db, "select id from main.document where key = ?", (key,))
-    return found
+    link = link_of(db, key)
+    return None if link is None else link[0]
 
 
 def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
@@ -141,47 +176,72 @@ def greatest(db: apsw.Connection) -> int:
 
 def content_with_id(db: apsw.Connection, number: int) -> int | None:
     """The content of the document with an id, or None."""
-    found: int | None = value(db, "select content from main.document where id = ?", (number,))
-    return found
+    statement = "select id, key, content, sum from main.document where id = ?"
+    found = intact_documents(db, rows(db, statement, (number,)))
+    if not found:
+        refuse_displaced(db, "id")
+        return None
+    content: int = found[0][2]
+    return content
 
 
-def sizes_of(db: apsw.Connection, contents: I64) -> I64:
-    """The number of different hashes of each content; the contents are ascending."""
-    found = rows_for(db, _SIZES, contents)
-    if len(found) != len(contents):
+class ContentSizes(NamedTuple):
+    """The sizes of some contents."""
+
+    hashes: I64
+    """The number of different hashes of each content."""
+    symbols: I64
+    shingles: I64
+
+
+def sizes_of(db: apsw.Connection, contents: I64) -> ContentSizes:
+    """The sizes of some contents, verified. The contents are ascending."""
+    *found, sums = columns_for(db, _SIZES, contents) or ((),) * 6
+    if len(sums) != len(contents):
         raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
-    return np.array([hashes for (hashes,) in found], np.int64)
-
-
-def text_sizes_of(db: apsw.Connection, contents: I64) -> tuple[I64, I64]:
-    """The number of symbols and of shingles of each content; the contents are ascending."""
-    found = rows_for(db, _TEXT_SIZES, contents)
-    if len(found) != len(contents):
-        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
-    symbols, shingles = np.array(found, np.int64).reshape(-1, 2).T
-    return symbols, shingles
+    for place in damaged_contents(found, sums).tolist():
+        raise damaged_content(db, found[0][place])
+    _, symbols, shingles, _, hashes = found
+    return ContentSizes(*(np.array(column, np.int64) for column in (hashes, symbols, shingles)))
 
 
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
     """The sketches of some contents, without their fingerprints."""
     found = []
     samples = _samples_of(db, contents) if recipe.mod_m or recipe.level else {}
-    for content, symbols, shingles, words_hash, simhash, slots in rows_for(db, _STORED_SKETCHES, contents):
-        if len(slots) != 4 * recipe.slots:
+    for row in _content_rows(db, contents):
+        if len(row.slots) != 4 * recipe.slots:
             raise CorruptIndex(
-                f"content {content} does not have {recipe.slots} slots; index again", db.filename
+                f"content {row.id} does not have {recipe.slots} slots; index again", db.filename
             )
         stored_sketch = StoredSketch(
-            content,
-            symbols,
-            shingles,
-            words_hash,
-            simhash % (1 << 64),
-            np.frombuffer(slots, "<u4").astype(np.uint32),
-            *samples.get(content, (_NO_SAMPLE, _NO_SAMPLE)),
+            row.id,
+            row.symbols,
+            row.shingles,
+            row.words_hash,
+            row.simhash % (1 << 64),
+            np.frombuffer(row.slots, "<u4").astype(np.uint32),
+            *samples.get(row.id, (_NO_SAMPLE, _NO_SAMPLE)),
         )
         found.append(stored_sketch)
     return found
+
+
+def _content_rows(db: apsw.Connection, contents: I64) -> list[ContentRow]:
+    """The rows of some contents, verified. A content that does not exist is left out."""
+    found = []
+    for columns in rows_for(db, _CONTENTS, contents):
+        row = CONTENT.checked(columns)
+        if row is None:
+            raise damaged_content(db, columns[0])
+        found.append(row)
+    return found
+
+
+def refuse_changed(db: apsw.Connection, contents: I64) -> None:
+    """`CorruptIndex` if one of some contents does not match its checksum, or does not exist."""
+    if len(_content_rows(db, contents)) < len(contents):
+        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
 
 
 def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]]:
@@ -195,14 +255,22 @@ def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]
             raise CorruptIndex(f"the samples of content {columns[0]} are damaged; index again", db.filename)
         mod_m, level = (np.frombuffer(data, "<u8").astype(np.uint64) for data in (row.mod_m, row.level))
         found[row.content] = mod_m, level
+    if len(found) < len(contents):
+        raise CorruptIndex("samples of a content are missing; index again", db.filename)
     return found
 
 
-def sharing_features(db: apsw.Connection, features: U64, least: int) -> list[int]:
-    """The contents that have at least `least` of the features, in ascending order."""
-    sharing = (
-        "select f.content from carray(?) as wanted cross join main.feature as f on f.value = wanted.value "
-        "group by f.content having count(*) >= ?"
-    )
-    values = np.unique(features).view(np.int64)
-    return sorted(content for (content,) in rows_for(db, sharing, values, (least,)))
+def sharing_features(db: apsw.Connection, features: U64, recipe: Recipe) -> list[int]:
+    """The contents that pass the feature filter of the recipe with a text, in ascending order.
+
+    `features` are those of the text. The rows of contents that share one of them are verified: a damaged row
+    of `feature` would hide a content, or add one. If it is the only one that they share, nothing is noticed.
+    """
+    k, s, r = recipe.features
+    wanted = np.unique(features)
+    found = dict(rows_for(db, _SHARING, wanted.view(np.int64)))
+    for row in _content_rows(db, np.array(list(found), np.int64)):
+        slots = np.frombuffer(row.slots, "<u4").reshape(1, -1)
+        if found[row.id] != len(np.intersect1d(features_of(slots, k, s), wanted)):
+            raise CorruptIndex(f"the features of content {row.id} are damaged; index again", db.filename)
+    return [content for content, shared in found.items() if shared >= r]

@@ -4,7 +4,8 @@ Takes contents and hashes; returns pairs of a content and a hash as arrays. Only
 the file stores are compared. Must never write.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import apsw
 import numpy as np
@@ -14,19 +15,21 @@ from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.joins import found_in
 from docindex.kernels.packing import unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
-from docindex.storage.batch_rows import LONGEST_PART, PART_BITS
+from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts
+from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import stream
+from docindex.storage.rows import row_lists
 
 _PARTS = (
-    "select f.id, f.hashes from carray(?) as wanted cross join main.fingerprint as f "
+    "select f.id, f.hashes, f.sum from carray(?) as wanted cross join main.fingerprint as f "
     f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
 )
 _AT_ONCE = 6_000_000  # bytes of hashes in memory at a time
+_ROWS_AT_A_TIME = 64  # a row has up to 400 KB
 _HASH_BITS = np.uint64(64) - HASH_SHIFT
 _LAST = np.uint64((1 << 64) - 1)
 
-Part = tuple[int, bytes]
+Part = tuple[Any, ...]
 
 
 def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
@@ -91,27 +94,41 @@ def _places(keys: U64) -> I64:
 
 def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
     """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
-    for some in _pieces(stream(db, _PARTS, (bound_array(db, of << PART_BITS),))):
-        lengths = np.array([len(data) for _, data in some], np.int64)
-        owner = np.array([part for part, _ in some], np.int64) >> PART_BITS
+    ids, sizes = [], []
+    for some in _pieces(db, of):
+        parts, data, sums = zip(*some, strict=True)
+        for place in damaged_fingerprints(parts, data, sums).tolist():
+            raise _damaged(db, parts[place] >> PART_BITS)
+        lengths = np.fromiter(map(len, data), np.int64, len(data))
+        ids.append(np.array(parts, np.int64))
+        sizes.append(lengths)
         false = (lengths % HASH_BYTES > 0) | (lengths > LONGEST_PART)
         if false.any():
-            at = owner[np.flatnonzero(false)[0]]
-            raise CorruptIndex(f"the fingerprints of content {at} are damaged; add it again", db.filename)
-        hashes = unpacked(b"".join(data for _, data in some), HASH_BYTES) << HASH_SHIFT
-        yield np.repeat(np.searchsorted(of, owner), lengths // HASH_BYTES), hashes
+            raise _damaged(db, parts[np.flatnonzero(false)[0]] >> PART_BITS)
+        hashes = unpacked(b"".join(data), HASH_BYTES) << HASH_SHIFT
+        yield np.repeat(np.searchsorted(of, ids[-1] >> PART_BITS), lengths // HASH_BYTES), hashes
+    if not are_all_parts(of, np.concatenate(ids or [_NONE]), np.concatenate(sizes or [_NONE])):
+        raise CorruptIndex("fingerprints are missing; check() lists all damage", db.filename)
+
+
+_NONE = np.empty(0, np.int64)
+
+
+def _damaged(db: apsw.Connection, content: int) -> CorruptIndex:
+    return CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
 
 
 def _low_bits(hashes: U64) -> I64:
     return (hashes >> HASH_SHIFT).astype(np.uint16).astype(np.int64)
 
 
-def _pieces(found: Iterable[Part]) -> Iterator[list[Part]]:
+def _pieces(db: apsw.Connection, of: I64) -> Iterator[list[Part]]:
+    """The rows of the contents `of`, in lists with a bounded number of bytes."""
     some: list[Part] = []
     size = 0
-    for part in found:
-        some.append(part)
-        size += len(part[1])
+    for parts in row_lists(db, _PARTS, (bound_array(db, of << PART_BITS),), most=_ROWS_AT_A_TIME):
+        some += parts
+        size += sum([len(data) for _, data, _ in parts])
         if size >= _AT_ONCE:
             yield some
             some, size = [], 0

@@ -9,17 +9,21 @@ import tempfile
 from pathlib import Path
 
 import apsw
+import numpy as np
 
 from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
-from docindex.storage import segment_writer, write_ahead_log
+from docindex.storage import contents, postings, segment_writer, tallies, write_ahead_log
 from docindex.storage.connection import Store
 from docindex.storage.connector import NO_ROOM
-from docindex.storage.rows import rows, value
+from docindex.storage.rows import row_lists, rows
 from docindex.storage.segments import all_segments
 
 _PAGES_AT_A_TIME = 1000
+_ROWS_AT_A_TIME = 1 << 15
+
+_LENGTHS = "select id, characters, symbols, fingerprints from main.content"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -139,13 +143,15 @@ def _publish(part: str, path: Path) -> None:
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     """The counts and sizes of an index. Reads the row of each content, but not its fingerprints."""
-    documents = value(db, "select count(*) from main.document")
-    ((contents, characters, symbols, fingerprints, kgrams),) = rows(
-        db,
-        "select count(*), total(characters), total(symbols), total(fingerprints), total(max(symbols - ?, 0)) "
-        "from main.content",
-        (recipe.k - 1,),
-    )
+    documents = contents.count(db)
+    read, totals = tallies.NOTHING, np.zeros(4, np.int64)
+    for some in row_lists(db, _LENGTHS, most=_ROWS_AT_A_TIME):
+        columns = np.array(some, np.int64).T
+        read = read.plus(tallies.mixed_tally(*columns))
+        kgrams = np.maximum(columns[2] - (recipe.k - 1), 0)
+        totals += np.array([*columns[1:], kgrams]).sum(axis=1)
+    tallies.refuse_other(db, "lengths", read)
+    characters, symbols, fingerprints, grams = totals.tolist()
     sizes = dict(
         rows(
             db,
@@ -160,14 +166,14 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     segments = all_segments(db)
     return Stats(
         documents=documents,
-        contents=contents,
-        characters=int(characters),
-        symbols=int(symbols),
-        fingerprints=int(fingerprints),
+        contents=read.rows,
+        characters=characters,
+        symbols=symbols,
+        fingerprints=fingerprints,
         postings=sum(segment.postings for segment in segments if segment.target is None),
         segments=len(segments),
-        dead=value(db, "select count(*) from main.dead"),
-        density=fingerprints / kgrams if kgrams else 0.0,
+        dead=len(postings.dead(db)),
+        density=fingerprints / grams if grams else 0.0,
         expected_density=winnowing_density(recipe.window),
         bytes=sizes,
         file_bytes=page_size * pages,

@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, ranges
+from docindex.storage import tallies
 from docindex.storage.rows import rows
 from docindex.storage.segments import (
     KEYS_IN_MEMORY,
@@ -24,6 +25,12 @@ from docindex.storage.segments import (
     blocks_of,
     chosen_blocks,
     postings_in,
+)
+
+# One statement, because each look-up is followed by one. If no content is dead, there is a row with NULL.
+_DEAD = (
+    "select t.rows, t.total, d.content as gone_or_null, d.segment as newest_or_null from main.tally as t "
+    "left join main.dead as d on true where t.name = 'dead' order by d.content"
 )
 
 # A look-up reads this many blocks first. If many contents have the same text, one block may hold a million
@@ -121,6 +128,15 @@ def document_frequencies(db: apsw.Connection) -> I64:
 
 def dead(db: apsw.Connection) -> I64:
     """The contents that were removed but may still have postings, ascending."""
-    return np.array(
-        [content for (content,) in rows(db, "select content from main.dead order by content")], np.int64
-    )
+    found = rows(db, _DEAD)
+    if not found:
+        raise tallies.other_rows(db, "dead")
+    if found[0] == (*tallies.NOTHING, None, None):
+        return np.empty(0, np.int64)
+    noted, gone = found[0][:2], [row[2:] for row in found if row[2:] != (None, None)]
+    if any(None in row for row in gone):
+        raise tallies.other_rows(db, "dead")
+    contents, newest = np.array(gone, np.int64).reshape(-1, 2).T
+    if tallies.mixed_tally(contents, newest) != noted:
+        raise tallies.other_rows(db, "dead")
+    return contents

@@ -5,7 +5,7 @@ not used, and `host_connection` can replace `main` by an attached database. Must
 file, and must never know what they mean.
 """
 
-import functools
+import itertools
 import struct
 from collections.abc import Iterator, Sequence
 from types import NoneType
@@ -33,7 +33,7 @@ def stream(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iter
     try:
         cursor = db.execute(statement, bindings)
         for row in cursor:
-            kinds = kinds or _kinds(cursor)
+            kinds = kinds or _KNOWN_KINDS.get(statement) or _kinds(cursor, statement)
             for found, kind in zip(row, kinds, strict=True):
                 if kind is not None and type(found) not in kind:
                     raise _damaged(db, statement)
@@ -49,19 +49,53 @@ def rows(
 
     The statement runs on the cursor `on`, if one is given.
     """
+    return _checked(db, statement, bindings, on)[0]
+
+
+def columns(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> list[tuple[Any, ...]]:
+    """The same rows as columns; an empty list if there is no row."""
+    return _checked(db, statement, bindings, None)[1]
+
+
+def _checked(
+    db: apsw.Connection, statement: str, bindings: Bindings, on: apsw.Cursor | None
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """The rows of a statement, and their columns."""
     try:
         cursor = (db if on is None else on).execute(statement, bindings)
         first = next(cursor, None)
         if first is None:
-            return []
-        kinds = _kinds(cursor)
+            return [], []
+        kinds = _KNOWN_KINDS.get(statement) or _kinds(cursor, statement)
         found = [first, *cursor.fetchall()]
     except (UnicodeDecodeError, OverflowError) as error:  # an impossible id overflows in the next query
         raise _damaged(db, statement) from error
-    for column, kind in zip(zip(*found, strict=True), kinds, strict=True):
+    return found, _checked_columns(db, statement, found, kinds)
+
+
+def _checked_columns(
+    db: apsw.Connection, statement: str, found: list[tuple[Any, ...]], kinds: Kinds
+) -> list[tuple[Any, ...]]:
+    read = list(zip(*found, strict=True))
+    for column, kind in zip(read, kinds, strict=True):
         if kind is not None and not kind.issuperset(map(type, column)):
             raise _damaged(db, statement)
-    return found
+    return read
+
+
+def row_lists(
+    db: apsw.Connection, statement: str, bindings: Bindings = (), *, most: int
+) -> Iterator[list[tuple[Any, ...]]]:
+    """The rows of a statement in lists of up to `most` rows, with the checks of `stream`, which is slower."""
+    try:
+        cursor = db.execute(statement, bindings)
+        for first in cursor:
+            kinds = _KNOWN_KINDS.get(statement) or _kinds(cursor, statement)
+            found = [first, *itertools.islice(cursor, most - 1)]
+            _checked_columns(db, statement, found, kinds)
+            yield found
+    except (UnicodeDecodeError, OverflowError) as error:
+        raise _damaged(db, statement) from error
 
 
 def rows_for(
@@ -71,19 +105,26 @@ def rows_for(
     return rows(db, statement, (bound_array(db, wanted), *bindings)) if len(wanted) else []
 
 
-def _kinds(cursor: apsw.Cursor) -> Kinds:
+def columns_for(db: apsw.Connection, statement: str, wanted: I64) -> list[tuple[Any, ...]]:
+    """The same as columns; an empty list if there is no row."""
+    return columns(db, statement, (bound_array(db, wanted),)) if len(wanted) else []
+
+
+def _kinds(cursor: apsw.Cursor, statement: str) -> Kinds:
     """The types allowed in each column of a result; None for a column that is not a column of a table."""
-    return _kinds_of(cursor.get_description())
-
-
-@functools.lru_cache(maxsize=512)
-def _kinds_of(columns: tuple[tuple[str, str | None], ...]) -> Kinds:
-    return [
-        frozenset({_KINDS[declared], NoneType} if name in _NULLABLE else {_KINDS[declared]})
+    kinds = [
+        frozenset(
+            {_KINDS[declared], NoneType}
+            if name in _NULLABLE or name.endswith("_or_null")
+            else {_KINDS[declared]}
+        )
         if declared in _KINDS
         else None
-        for name, declared in columns
+        for name, declared in cursor.get_description()
     ]
+    if len(_KNOWN_KINDS) < _MOST_KNOWN:  # a host may pass any number of conditions
+        _KNOWN_KINDS[statement] = kinds
+    return kinds
 
 
 def _damaged(db: apsw.Connection, statement: str) -> CorruptIndex:
@@ -113,6 +154,9 @@ def counter(db: apsw.Connection, table: str) -> int:
 _MOST_IDS = {"segment": 1 << 30}
 _KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
 _NULLABLE = {"meta", "target", "moved", "digest"}
+# The kinds of the columns of a statement. Asking for them takes as long as reading a few rows.
+_KNOWN_KINDS: dict[str, Kinds] = {}
+_MOST_KNOWN = 1000
 _BAD_ROW = "{} is damaged: {!r} reads a value of the wrong type; restore a backup, or index again"
 
 
@@ -129,6 +173,11 @@ def row_sum(*values: Any) -> int:
     >>> row_sum(1, "a", None, b"")
     -3341366732432730841
     """
+    return signed(xxhash.xxh3_64_intdigest(checksum_bytes(*values)))
+
+
+def checksum_bytes(*values: Any) -> bytes:
+    """The bytes from which the checksum of a row with these values is computed."""
     parts = []
     for item in values:
         kind = type(item)
@@ -145,4 +194,4 @@ def row_sum(*values: Any) -> int:
             parts.append(_NULL)
         else:
             raise TypeError(f"a row has no checksum with a value of the type {kind.__name__}")
-    return signed(xxhash.xxh3_64_intdigest(b"".join(parts)))
+    return b"".join(parts)

@@ -8,16 +8,20 @@ removed contents.
 Takes a connection that is inside the caller's transaction, and must never commit.
 """
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
 import numpy as np
+import xxhash
 
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import packed
+from docindex.storage import tallies
 from docindex.storage.content_writer import NewPostings
+from docindex.storage.postings import dead
 from docindex.storage.rows import rows, value
 from docindex.storage.segments import (
     KEYS_IN_MEMORY,
@@ -32,8 +36,10 @@ from docindex.storage.segments import (
     blocks_of,
     damaged_segments,
     postings_in,
+    segments_tally,
     sources_of,
 )
+from docindex.storage.values import signed
 
 _BLOCK = KEYS_PER_BLOCK
 
@@ -56,7 +62,11 @@ _NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
     f"insert into main.segment ({', '.join(_NEW_COLUMNS)}) values ({', '.join('?' * len(_NEW_COLUMNS))})"
 )
-_INSERT_BLOCK = "insert into main.posting (id, keys) values (?, ?)"
+_CHANGE_SEGMENT = (
+    f"update main.segment set {', '.join(f'{column} = ?' for column in _NEW_COLUMNS)} where id = ?"
+)
+_INSERT_BLOCK = "insert into main.posting (id, keys, sum) values (?, ?, ?)"
+_FORGET_DEAD = "delete from main.dead where segment < ? returning content, segment"
 
 
 def add_postings(db: apsw.Connection, postings: NewPostings) -> int:
@@ -76,7 +86,8 @@ def add_postings(db: apsw.Connection, postings: NewPostings) -> int:
             keys |= np.repeat((postings.contents - first).astype(np.uint64), postings.counts)
         keys.sort()
         repeats = int(np.count_nonzero(keys[1:] == keys[:-1]))
-        _write(db, _create(db, first, last, POSTING_HASH_BITS, size - repeats, moved=None), keys)
+        segment = _create(db, first, last, POSTING_HASH_BITS, size - repeats, moved=None)
+        _write(db, segment, keys, range(1 << segment.block_bits))
     budget = max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size)
     merge(db, min(budget, MERGED_AT_A_TIME))
     return max(0, budget - MERGED_AT_A_TIME)
@@ -123,7 +134,7 @@ def _similar(segments: Iterable[Segment]) -> list[Segment]:
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
     # If a content was removed before the oldest segment was made, it is in no segment.
-    db.execute("delete from main.dead where segment < ?", (segments[0].id if segments else 1 << 62,))
+    _forget_dead(db, segments[0].id if segments else 1 << 62)
     in_segments = "select 1 from main.dead where segment <= ? limit 1"
     dead = value(db, in_segments, (segments[-1].id,)) if segments else None
     return segments if len(segments) > 1 or dead else []
@@ -139,9 +150,7 @@ def _begin_merge(db: apsw.Connection, sources: Sequence[Segment]) -> None:
         sum(source.postings for source in sources),
         moved=0,
     )
-    db.executemany(
-        "update main.segment set target = ? where id = ?", [(target.id, source.id) for source in sources]
-    )
+    _change(db, sources, [dataclasses.replace(source, target=target.id) for source in sources])
 
 
 def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budget: int) -> int:
@@ -163,24 +172,41 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     moved = PostingArrays(np.concatenate(hashes), np.concatenate(contents))
     alive = ~np.isin(moved.contents, _dead_in(db, target))
     keys = np.sort(target.keys(PostingArrays(moved.hashes[alive], moved.contents[alive])))
-    _write(db, target, keys)
+    finer = target.block_bits - bits
+    _write(db, target, keys, range(begin << finer, end << finer))
     complete = end == 1 << bits
-    db.execute(
-        "update main.segment set moved = ?, postings = postings - ? where id = ?",
-        (None if complete else end, len(moved.hashes) - len(keys), target.id),
-    )
+    dropped = len(moved.hashes) - len(keys)
+    after = dataclasses.replace(target, moved=None if complete else end, postings=target.postings - dropped)
+    _change(db, [target], [after])
     if complete:
-        db.execute("delete from main.segment where target = ?", (target.id,))
+        db.executemany("delete from main.segment where id = ?", [(source.id,) for source in sources])
+        _note(db, sources, ())
         # If a content was removed before the oldest segment was made, it has no postings left.
-        db.execute("delete from main.dead where segment < (select min(id) from main.segment)")
+        _forget_dead(db, min(segment.id for segment in all_segments(db)))
     return max(1, len(moved.hashes))
 
 
 def _dead_in(db: apsw.Connection, segment: Segment) -> I64:
-    found = rows(
-        db, "select content from main.dead where content between ? and ?", (segment.first, segment.last)
-    )
-    return np.array([content for (content,) in found], np.int64)
+    gone = dead(db)
+    return gone[(gone >= segment.first) & (gone <= segment.last)]
+
+
+def _forget_dead(db: apsw.Connection, oldest: int) -> None:
+    """Delete the rows of those contents that were removed before the segment `oldest` was made."""
+    if found := rows(db, _FORGET_DEAD, (oldest,)):
+        forgotten = tallies.mixed_tally(*zip(*found, strict=True))
+        tallies.note(db, {"dead": tallies.NOTHING.without(forgotten)})
+
+
+def _change(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segment]) -> None:
+    """Replace the rows of some segments."""
+    db.executemany(_CHANGE_SEGMENT, [(*segment.row_values[1:], segment.id) for segment in after])
+    _note(db, before, after)
+
+
+def _note(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segment]) -> None:
+    """Note the segments that were removed and added."""
+    tallies.note(db, {"segment": segments_tally(after).without(segments_tally(before))})
 
 
 def _create(
@@ -193,29 +219,33 @@ def _create(
     number = db.last_insert_rowid()
     if number > MAX_SEGMENT:
         damaged_segments(f"segment {number} has an impossible number", db.filename)
-    return Segment(number, *row)
+    segment = Segment(number, *row)
+    _note(db, (), [segment])
+    return segment
 
 
-def _write(db: apsw.Connection, segment: Segment, keys: U64) -> None:
-    """Store ascending keys, one row for each block that has keys. Repeated keys are stored once."""
-    begin = 0
-    while begin < len(keys):
-        end = begin + KEYS_IN_MEMORY
-        if end < len(keys):  # end where the last whole block ends
-            last_block = int(keys[end]) >> segment.stored_bits
-            end = int(np.searchsorted(keys, np.uint64(last_block << segment.stored_bits)))
-            if end <= begin:  # all of them are in one block; `_create` makes no such segment
-                end = len(keys)
-        db.executemany(_INSERT_BLOCK, _block_rows(segment, keys[begin:end]))
-        begin = end
+def _write(db: apsw.Connection, segment: Segment, keys: U64, blocks: range) -> None:
+    """Store ascending keys in the rows of some blocks, also of those without keys.
+
+    Repeated keys are stored once.
+    """
+    begin, first = 0, blocks.start
+    while first < blocks.stop:
+        end, last = len(keys), blocks.stop
+        if end > begin + KEYS_IN_MEMORY:  # end where the last whole block ends
+            whole = int(keys[begin + KEYS_IN_MEMORY]) >> segment.stored_bits
+            if whole > first:  # else all of them are in one block; `_create` makes no such segment
+                end, last = int(np.searchsorted(keys, np.uint64(whole << segment.stored_bits))), whole
+        db.executemany(_INSERT_BLOCK, _block_rows(segment, keys[begin:end], range(first, last)))
+        begin, first = end, last
 
 
-def _block_rows(segment: Segment, keys: U64) -> Iterator[tuple[int, bytes]]:
-    keys = keys[np.append(True, keys[1:] != keys[:-1])]
+def _block_rows(segment: Segment, keys: U64, blocks: range) -> Iterator[tuple[int, bytes, int]]:
+    keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
     # If all 64 bits are stored, numpy's shift by 64 bits gives 0, which is the only block.
-    blocks = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
-    begins = np.flatnonzero(np.diff(blocks, prepend=-1))
+    of_keys = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
     data = packed(keys & np.uint64((1 << segment.stored_bits) - 1), segment.width)
-    borders = (np.append(begins, len(keys)) * segment.width).tolist()
-    for block, (begin, end) in zip(blocks[begins].tolist(), itertools.pairwise(borders), strict=True):
-        yield segment.row(block), data[begin:end]
+    borders = np.searchsorted(of_keys, np.arange(blocks.start, blocks.stop + 1)) * segment.width
+    for block, (begin, end) in zip(blocks, itertools.pairwise(borders.tolist()), strict=True):
+        row, keys_of_block = segment.row(block), data[begin:end]
+        yield row, keys_of_block, signed(xxhash.xxh3_64_intdigest(keys_of_block, row))

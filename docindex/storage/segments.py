@@ -11,17 +11,20 @@ every row: a row that no writer makes raises `CorruptIndex`. Must never write.
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import apsw
 import numpy as np
+import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.packing import unpacked
-from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import rows
+from docindex.storage import tallies
+from docindex.storage.rows import columns, columns_for, row_sum, rows
+from docindex.storage.tallies import Tally
 
 # A new segment stores this many bits of each hash. With 32 bits, one look-up in 2^32 / postings meets a
 # different hash with the same bits: one in 900 with five million postings. That costs one candidate, which
@@ -43,10 +46,9 @@ KEYS_IN_MEMORY = 1 << 20
 
 _BLOCKS_AT_A_TIME = 4096
 
-_BLOCK_RANGE = "select id, keys from main.posting where id >= ? and id < ? order by id"
-_NEXT_BLOCKS = "select id, keys from main.posting where id > ? and id < ? order by id limit ?"
+_BLOCK_RANGE = "select id, keys, sum from main.posting where id >= ? and id < ? order by id"
 _BLOCKS_BY_ID = (
-    "select p.id, p.keys from carray(?) as wanted cross join main.posting as p on p.id = wanted.value"
+    "select p.id, p.keys, p.sum from carray(?) as wanted cross join main.posting as p on p.id = wanted.value"
 )
 
 
@@ -54,7 +56,7 @@ _BLOCKS_BY_ID = (
 class Segment:
     """One row of the table `segment`, and the layout of its keys.
 
-    The fields are the columns of the table, in their order.
+    The fields are the columns of the table, in their order, and `blocks`.
 
     >>> segment = Segment(5, 10, 17, hash_bits=32, block_bits=4, postings=4000, target=None, moved=None)
     >>> segment.local_bits, segment.stored_bits, segment.width
@@ -76,6 +78,8 @@ class Segment:
     """The id of the segment that this one is being merged into."""
     moved: int | None
     """In the target of an unfinished merge: how many blocks have been moved (see the schema). Else None."""
+    blocks: range = range(0)
+    """The blocks that have rows. During a merge, each block is in the target or in the sources."""
 
     @property
     def local_bits(self) -> int:
@@ -97,6 +101,11 @@ class Segment:
         """How many postings the segment has. A damaged number is limited to what its blocks can hold."""
         return min(self.postings, KEYS_PER_BLOCK << self.block_bits)
 
+    @property
+    def row_values(self) -> tuple[Any, ...]:
+        """The columns of its row."""
+        return tuple(getattr(self, column) for column in SEGMENT_COLUMNS)
+
     def row(self, block: int) -> int:
         """The id of a block's row in `posting`."""
         return (self.id << 32) + block
@@ -111,8 +120,11 @@ class Segment:
         return (keys & np.uint64((1 << self.local_bits) - 1)).astype(np.int64) + self.first
 
 
-SEGMENT_COLUMNS = tuple(field.name for field in dataclasses.fields(Segment))
-_SEGMENTS = f"select {', '.join(SEGMENT_COLUMNS)} from main.segment order by id"
+SEGMENT_COLUMNS = tuple(field.name for field in dataclasses.fields(Segment))[:-1]
+_ROWS = (
+    f"select {', '.join(f's.{column}' for column in SEGMENT_COLUMNS)}, t.rows, t.total from main.tally as t "
+    "cross join main.segment as s where t.name = 'segment' order by s.id"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -124,15 +136,55 @@ class PostingArrays:
 
 
 def all_segments(db: apsw.Connection) -> list[Segment]:
-    """All segments, the oldest first. Their numbers are checked, so callers can rely on them."""
-    segments = {row[0]: Segment(*row) for row in rows(db, _SEGMENTS)}
+    """All segments, the oldest first. They are verified, so callers can rely on their numbers."""
+    found = tuple(rows(db, _ROWS))
+    if not found:
+        tallies.refuse_other(db, "segment", tallies.NOTHING)
+    try:
+        return list(_verified(found))
+    except ValueError as error:
+        raise CorruptIndex(f"{error}; restore a backup, or index again", db.filename) from error
+
+
+@functools.lru_cache(maxsize=256)
+def _verified(found: tuple[tuple[Any, ...], ...]) -> tuple[Segment, ...]:
+    """The segments in some rows; `ValueError` if they are not those that were written.
+
+    The rows are the same in most questions, and to verify them takes longer than to read them.
+    """
+    segments = {row[0]: Segment(*row[:-2]) for row in found}
     targets = {segment.target for segment in segments.values()}
     for segment in segments.values():
         if not (_has_possible_layout(segment) and _has_possible_merge(segment, segments)):
-            damaged_segments(f"segment {segment.id} has impossible numbers", db.filename)
+            raise ValueError(f"segment {segment.id} has impossible numbers")
         if segment.moved is not None and segment.id not in targets:
-            damaged_segments("a segment is the target of a merge that has no sources", db.filename)
-    return list(segments.values())
+            raise ValueError("a segment is the target of a merge that has no sources")
+    if any(segments_tally(segments.values()) != row[-2:] for row in found[:1]):
+        raise ValueError("a segment is missing, or was changed")
+    return tuple(
+        dataclasses.replace(segment, blocks=_blocks(segment, segments.values()))
+        for segment in segments.values()
+    )
+
+
+def segments_tally(segments: Iterable[Segment]) -> Tally:
+    """The tally of some segments."""
+    return tallies.tally_of(map(_sum_of, segments))
+
+
+@functools.lru_cache(maxsize=256)
+def _sum_of(segment: Segment) -> int:
+    return row_sum(*segment.row_values)
+
+
+def _blocks(segment: Segment, segments: Iterable[Segment]) -> range:
+    """The blocks of a segment that have rows."""
+    target = next((other for other in segments if other.id == (segment.target or segment.id)), segment)
+    if target.moved is None:
+        return range(1 << segment.block_bits)
+    merging = (target, *sources_of(segments, target))
+    moved = target.moved << segment.block_bits - min(each.block_bits for each in merging)
+    return range(moved) if target is segment else range(moved, 1 << segment.block_bits)
 
 
 def _has_possible_layout(segment: Segment) -> bool:
@@ -161,23 +213,26 @@ def sources_of(segments: Iterable[Segment], target: Segment) -> list[Segment]:
 
 def blocks_of(db: apsw.Connection, segment: Segment, first: int, last: int) -> U64:
     """The keys of a segment's blocks from `first` up to but not including `last`, ascending."""
-    found = rows(db, _BLOCK_RANGE, (segment.row(first), segment.row(last)))
-    return _decoded(segment, found, db.filename)
+    found = columns(db, _BLOCK_RANGE, (segment.row(first), segment.row(last)))
+    present = segment.blocks
+    expected = np.arange(max(first, present.start), min(last, present.stop))
+    return _decoded(segment, found, expected + segment.row(0), db.filename)
 
 
 def chosen_blocks(db: apsw.Connection, segment: Segment, blocks: I64) -> U64:
     """The keys of the given blocks of a segment. Both the blocks and the keys are ascending."""
-    return _decoded(
-        segment, rows(db, _BLOCKS_BY_ID, (bound_array(db, blocks + segment.row(0)),)), db.filename
-    )
+    present = segment.blocks
+    if len(present) < 1 << segment.block_bits:  # during a merge
+        blocks = blocks[(blocks >= present.start) & (blocks < present.stop)]
+    wanted = blocks + segment.row(0)
+    return _decoded(segment, columns_for(db, _BLOCKS_BY_ID, wanted), wanted, db.filename)
 
 
-def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[tuple[U64, int]]:
-    """Yield the keys of all blocks of a segment, ascending, in pieces, each with its number of rows."""
-    last = segment.row(-1)
-    while found := rows(db, _NEXT_BLOCKS, (last, segment.row(1 << segment.block_bits), _BLOCKS_AT_A_TIME)):
-        yield _decoded(segment, found, db.filename), len(found)
-        last = found[-1][0]
+def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[U64]:
+    """Yield the keys of all blocks of a segment, ascending, in pieces."""
+    end = 1 << segment.block_bits
+    for first in range(0, end, _BLOCKS_AT_A_TIME):
+        yield blocks_of(db, segment, first, min(first + _BLOCKS_AT_A_TIME, end))
 
 
 def postings_in(segment: Segment, keys: U64) -> PostingArrays:
@@ -191,19 +246,27 @@ def damaged_segments(problem: str, path: str) -> NoReturn:
     raise CorruptIndex(f"{problem}; restore a backup, or index again", path)
 
 
-def _decoded(segment: Segment, found: Sequence[tuple[int, bytes]], path: str) -> U64:
-    """The keys in some rows of a segment. Checks that they are ascending."""
-    if not found:
+def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path: str) -> U64:
+    """The keys in some blocks of a segment. Checks that all expected rows are there, and unchanged.
+
+    `found` has the columns id, keys and sum of the rows.
+    """
+    ids, data, sums = found or ((), (), ())
+    if list(ids) != rows.tolist():
+        damaged_segments(f"a block of segment {segment.id} is missing", path)
+    if not ids:
         return np.empty(0, np.uint64)
-    lengths = np.array([len(data) for _, data in found], np.int64)
+    if b"".join(map(xxhash.xxh3_64_digest, data, ids)) != np.array(sums, ">i8").tobytes():
+        damaged_segments(f"a block of segment {segment.id} was changed", path)
+    lengths = np.fromiter(map(len, data), np.int64, len(data))
     if (lengths % segment.width).any():
         damaged_segments(f"a block of segment {segment.id} is not a whole number of keys", path)
-    keys = unpacked(b"".join(data for _, data in found), segment.width)
+    keys = unpacked(b"".join(data), segment.width)
     stored_bits = np.uint64(segment.stored_bits)
     if keys.max(initial=0) >> stored_bits:
         damaged_segments(f"a block of segment {segment.id} has a key that is too large", path)
-    blocks = np.array([row for row, _ in found], np.int64) - segment.row(0)
-    keys |= np.repeat(blocks.astype(np.uint64), lengths // segment.width) << stored_bits
+    blocks = (rows - segment.row(0)).astype(np.uint64)
+    keys |= np.repeat(blocks, lengths // segment.width) << stored_bits
     if (keys[1:] <= keys[:-1]).any():
         damaged_segments(f"the keys of segment {segment.id} are out of order", path)
     return keys

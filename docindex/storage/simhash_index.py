@@ -27,6 +27,7 @@ from docindex.kernels.arrays import I64, U64
 from docindex.kernels.hamming import as_bits
 from docindex.kernels.sorted_tables import SortedTables
 from docindex.kernels.table_design import TableDesign, useful_designs
+from docindex.storage import tallies
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, value
 
@@ -171,7 +172,9 @@ def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> It
     """Read all simhashes and compare them with the queries; yields the same as `_by_lookup`."""
     design = _cheapest_design(len(queries), count, distance)
     at_once = _AT_ONCE if design is None else max(1, _IN_TABLES // design.tables)
+    read = tallies.NOTHING
     for contents, simhashes in _integer_pairs(db, _ALL, at_once=at_once):
+        read = read.plus(tallies.mixed_tally(contents, simhashes.view(np.int64)))
         if design is not None:
             places, which, distances = SortedTables(simhashes, design).near_many(queries)
             yield np.stack((places, contents[which], distances))
@@ -183,6 +186,7 @@ def _by_scan(db: apsw.Connection, queries: U64, distance: int, count: int) -> It
             for content, simhash in zip(contents, simhashes, strict=True):
                 places, distances = _within(queries, simhash, distance)
                 yield np.stack((places, np.full(len(places), content), distances))
+    tallies.refuse_other(db, "simhash", read)
 
 
 def _within(simhashes: U64, one: np.uint64, distance: int) -> tuple[I64, I64]:

@@ -234,6 +234,9 @@ def _described(statement: str, names: tuple[str, ...]) -> tuple[tuple[str, str |
     columns: dict[str, str] = {}
     for table in re.findall(r"\bmain\.(\w+)", statement):
         columns |= _schema().get(table, {})
+    for column, other_name in re.findall(r"\.(\w+) as (\w+)", statement):
+        if column in columns:
+            columns[other_name] = columns[column]
     return tuple((name, columns.get(name)) for name in names)
 
 

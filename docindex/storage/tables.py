@@ -1,13 +1,15 @@
 """Define the tables whose rows have a checksum: their columns, and the statements that read and write rows.
 
-A row is a named tuple with a field for each column, in the order of the schema and without `sum`. Must never
-know what the values mean.
+A row is a named tuple with a field for each column, in the order of the schema and without `sum`. Some sums
+have two halves, so that a question that reads only the first columns can verify them: see the schema. Must
+never know what the values mean.
 """
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
+from docindex.storage.halved_sums import content_sum, document_sum, fingerprint_sum
 from docindex.storage.rows import row_sum
 
 R = TypeVar("R", bound="tuple[Any, ...]")
@@ -24,17 +26,17 @@ class ContentRow(NamedTuple):
     """A row of `content`."""
 
     id: int
+    symbols: int
+    shingles: int
+    kept: int
+    hashes: int
     hash: bytes
     reading: str
     words_hash: bytes
     characters: int
-    symbols: int
-    shingles: int
     fingerprints: int
-    hashes: int
     simhash: int
     slots: bytes
-    parts: int
 
 
 class DocumentRow(NamedTuple):
@@ -87,6 +89,15 @@ class FileRow(NamedTuple):
     digest: bytes | None
 
 
+def plain_sum(row: Sequence[Any]) -> int:
+    """The checksum of a row whose sum is not in two halves.
+
+    >>> plain_sum((1, "a", None, b""))
+    -3341366732432730841
+    """
+    return row_sum(*row)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class SummedTable(Generic[R]):
     """A table with a column `sum`, and the named tuple for its rows."""
@@ -99,34 +110,40 @@ class SummedTable(Generic[R]):
     """The same, but it replaces a row with the same key."""
     select: str
     """The statement that selects the columns of `row` and the sum; a `where` clause can follow."""
+    sum_of: Callable[[Sequence[Any]], int]
+    """Computes the checksum of a row."""
 
     @classmethod
-    def of(cls, name: str, row: type[R]) -> Self:
+    def of(cls, name: str, row: type[R], sum_of: Callable[[Sequence[Any]], int]) -> Self:
         """Build the statements of a table.
 
-        >>> SummedTable.of("recipe", RecipeRow).select
+        >>> SummedTable.of("recipe", RecipeRow, plain_sum).select
         'select id, json, sum from main.recipe'
         """
         columns = [*row._fields, "sum"]  # type: ignore[attr-defined] # a named tuple has them
         listed = ", ".join(columns)
         values = f"into main.{name} ({listed}) values ({', '.join('?' * len(columns))})"
         return cls(
-            name, row, f"insert {values}", f"insert or replace {values}", f"select {listed} from main.{name}"
+            name,
+            row,
+            f"insert {values}",
+            f"insert or replace {values}",
+            f"select {listed} from main.{name}",
+            sum_of,
         )
 
     def with_sum(self, row: R) -> tuple[Any, ...]:
         """The values of a row, followed by its checksum."""
-        return (*row, row_sum(*row))
+        return (*row, self.sum_of(row))
 
     def with_sums(self, rows: Iterable[R]) -> Iterator[tuple[Any, ...]]:
         """The same for each of many rows."""
-        for row in rows:
-            yield (*row, row_sum(*row))
+        return map(self.with_sum, rows)
 
     def is_intact(self, found: Sequence[Any]) -> bool:
         """Whether the columns that `select` gave match their checksum."""
         stored: int = found[-1]
-        return row_sum(*found[:-1]) == stored
+        return self.sum_of(found[:-1]) == stored
 
     def checked(self, found: Sequence[Any]) -> R | None:
         """The row in the columns that `select` gave, or None if they do not match their checksum."""
@@ -138,12 +155,12 @@ class SummedTable(Generic[R]):
         return row
 
 
-RECIPE = SummedTable.of("recipe", RecipeRow)
-CONTENT = SummedTable.of("content", ContentRow)
-DOCUMENT = SummedTable.of("document", DocumentRow)
-FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow)
-SAMPLE = SummedTable.of("sample", SampleRow)
-BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow)
-FILE = SummedTable.of("file", FileRow)
+RECIPE = SummedTable.of("recipe", RecipeRow, plain_sum)
+CONTENT = SummedTable.of("content", ContentRow, content_sum)
+DOCUMENT = SummedTable.of("document", DocumentRow, document_sum)
+FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, fingerprint_sum)
+SAMPLE = SummedTable.of("sample", SampleRow, plain_sum)
+BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow, plain_sum)
+FILE = SummedTable.of("file", FileRow, plain_sum)
 
 SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, FILE)

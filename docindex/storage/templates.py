@@ -6,7 +6,7 @@ surrounding text. Must never compute a sketch.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apsw
@@ -17,12 +17,19 @@ from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
 from docindex.kernels.packing import packed, unpacked
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
+from docindex.storage import tallies
 from docindex.storage.contents import as_stored, text_hash
-from docindex.storage.rows import counter, rows, value
+from docindex.storage.rows import counter, rows
 from docindex.storage.tables import BOILERPLATE, BoilerplateRow
 from docindex.storage.values import can_be_stored
 
 _NOTHING = np.empty(0, np.uint64)
+
+# If there is no template, there is a row with NULL.
+_IDS = (
+    "select t.rows, t.total, b.id as id_or_null, b.sum as sum_or_null from main.tally as t "
+    "left join main.boilerplate as b on true where t.name = 'boilerplate' order by b.id"
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,8 +44,8 @@ class Template:
 class Ignored:
     """The hashes that comparisons ignore, ascending."""
 
-    templates: tuple[tuple[int, bytes], ...] = ()
-    """The id of each template, and the hash of its text."""
+    templates: tuple[tuple[Any, ...], ...] = ()
+    """The tally of the templates, with the id and the checksum of each."""
     hashes: U64 = dataclasses.field(default_factory=_NOTHING.copy)
     """Hashes of fingerprints, as they are stored."""
     shingles: U64 = dataclasses.field(default_factory=_NOTHING.copy)
@@ -65,7 +72,7 @@ class Ignored:
 def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: U64) -> None:
     """Store a template with its k-gram hashes and shingles. Replaces templates with its name or text."""
     hash_ = text_hash(template.text)
-    db.execute("delete from main.boilerplate where name = ? or hash = ?", (template.name, hash_))
+    _delete(db, template.name, hash_)
     row = BoilerplateRow(
         id=counter(db, "boilerplate") + 1,
         name=template.name,
@@ -75,34 +82,37 @@ def put_template(db: apsw.Connection, template: Template, grams: U64, shingles: 
         shingles=shingles.astype("<u8").tobytes(),
     )
     db.execute(BOILERPLATE.insert, BOILERPLATE.with_sum(row))
+    tallies.note(db, {"boilerplate": tallies.tally_of([BOILERPLATE.sum_of(row)])})
 
 
 def remove_template(db: apsw.Connection, name: str) -> bool:
     """Remove a template by its name or its text. Returns False if there is no such template."""
-    return (
-        value(
-            db,
-            "delete from main.boilerplate where name = ? or hash = ? returning id",
-            (name, text_hash(name)),
-        )
-        is not None
-    )
+    return _delete(db, name, text_hash(name)) > 0
+
+
+def _delete(db: apsw.Connection, name: str, hash_: bytes) -> int:
+    """Remove the templates with a name or a text. Returns their number."""
+    statement = "delete from main.boilerplate where name = ? or hash = ? returning sum"
+    gone = tallies.tally_of(sum_ for (sum_,) in rows(db, statement, (name, hash_)))
+    tallies.note(db, {"boilerplate": tallies.NOTHING.without(gone)})
+    return gone.rows
 
 
 def templates(db: apsw.Connection) -> list[Template]:
     """All templates, in the order of their names."""
-    return [
-        Template(name, text)
-        for name, text in rows(db, "select name, text from main.boilerplate order by name")
-    ]
+    found = rows(db, f"{BOILERPLATE.select} order by name")
+    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in found))
+    return [Template(row.name, row.text) for row in _checked(db, found)]
 
 
 def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
     """All hashes to ignore. Returns `known` if the templates have not changed since."""
-    ids = tuple(rows(db, "select id, hash from main.boilerplate order by id"))
-    if ids == known.templates:
+    ids = tuple(rows(db, _IDS))
+    if ids and ids == known.templates:
         return known
-    return _ignored(db, rows(db, f"{BOILERPLATE.select} order by id"))
+    stored = rows(db, f"{BOILERPLATE.select} order by id")
+    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in stored))
+    return dataclasses.replace(_ignored(db, stored), templates=ids)
 
 
 def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
@@ -118,14 +128,19 @@ def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
 
 def _ignored(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> Ignored:
     """The hashes of the templates in some rows."""
-    ids, hashes, shingles = [], [_NOTHING], [_NOTHING]
+    hashes, shingles = [_NOTHING], [_NOTHING]
+    for row in _checked(db, stored):
+        hashes.append(unpacked(row.grams, HASH_BYTES) << HASH_SHIFT)
+        shingles.append(np.frombuffer(row.shingles, "<u8").astype(np.uint64))
+    return Ignored((), np.unique(np.concatenate(hashes)), np.unique(np.concatenate(shingles)))
+
+
+def _checked(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> Iterator[BoilerplateRow]:
+    """The templates in some rows, verified."""
     for found in stored:
         row = BOILERPLATE.checked(found)
         if row is None or len(row.grams) % HASH_BYTES or len(row.shingles) % 8:
             raise CorruptIndex(
                 f"the template {found[1]!r} (number {found[0]}) is damaged; add it again", db.filename
             )
-        ids.append((row.id, row.hash))
-        hashes.append(unpacked(row.grams, HASH_BYTES) << HASH_SHIFT)
-        shingles.append(np.frombuffer(row.shingles, "<u8").astype(np.uint64))
-    return Ignored(tuple(ids), np.unique(np.concatenate(hashes)), np.unique(np.concatenate(shingles)))
+        yield row

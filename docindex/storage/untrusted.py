@@ -119,7 +119,7 @@ _LONGEST_TEXT = _LIMITS[apsw.SQLITE_LIMIT_LENGTH]
 _INFLATED = 50
 
 _KEPT_TEXTS = (
-    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.content where parts > 0"
+    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.content where kept >= 0"
 )
 
 

@@ -147,6 +147,7 @@ class KilledFile:
 
 
 def _share(count, seed):
+    program.shrink()  # as in the writers: parts of fingerprints have other sizes, which reading verifies
     with tempfile.TemporaryDirectory() as folder:
         return kills(Path(folder), count, seed)
 

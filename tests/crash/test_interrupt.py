@@ -229,10 +229,10 @@ def test_cancel_also_stops_a_check_between_two_statements(tmp_path, monkeypatch,
             cancelled_from_another_thread(index)
             return original(*arguments)
 
-        monkeypatch.setattr(check.segments, moment, cancel_first)
-        with pytest.raises(docindex.Cancelled):
-            index.check()
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            patch.setattr(check.segments, moment, cancel_first)
+            with pytest.raises(docindex.Cancelled):
+                index.check()
         assert index.check() == []
 
 

@@ -330,7 +330,9 @@ def test_statements_use_an_index_or_read_a_whole_table_once():
                 if sql.startswith("select")
                 for *_, step in db.execute(f"explain query plan {sql}", bindings)
                 if step.startswith("SCAN")
-                and not step.startswith(("SCAN wanted VIRTUAL", "SCAN main.segment"))
+                and not step.startswith(("SCAN wanted VIRTUAL", "SCAN (subquery"))
+                and step != "SCAN s"  # the segments
+                and "limit 1)" not in sql
             ]
             assert sorted(step for step, _ in scans) == [
                 "SCAN main.content",

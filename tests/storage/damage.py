@@ -41,11 +41,14 @@ _SECONDS = 10
 _MEMORY = 400 << 20
 
 
-def build(path):
-    """Make an index with every kind of row: replaced and removed documents, segments, a merge under way."""
+def build(path, words=900):
+    """Make an index with every kind of row: replaced and removed documents, segments, a merge under way.
+
+    The largest text has this many words.
+    """
     rng = random.Random(SEED)
     with mock.patch.multiple(segment_writer, **SMALL_MERGES), docindex.open(path, recipe=RECIPE) as index:
-        first = prose(rng, 900)
+        first = prose(rng, words)
         index.add_many(
             [
                 ("big", first, {"author": "Ada", "pages": [1, 2, None]}),
@@ -198,7 +201,7 @@ def byte_changes(count, size, page_size, rng):
             yield f"a byte flipped at {offset}", offset, None
 
 
-WITHOUT_ROWID = {"feature": ["value", "content"], "file": ["key"]}
+WITHOUT_ROWID = {"feature": ["value", "content"], "file": ["key"], "tally": ["name"]}
 """The tables without a rowid, and the columns of their keys."""
 
 

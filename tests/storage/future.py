@@ -23,11 +23,12 @@ UPGRADE = '''
 import os
 import signal
 
-from docindex.storage.rows import row_sum, stream
+from docindex.storage.rows import stream
+from docindex.storage.tables import CONTENT
 
 BEFORE = (
-    "id, hash, reading, words_hash, characters, symbols, shingles, fingerprints, hashes, simhash, "
-    "slots, parts"
+    "id, symbols, shingles, kept, hashes, hash, reading, words_hash, characters, fingerprints, simhash, "
+    "slots"
 )
 
 
@@ -37,14 +38,14 @@ def upgrade(db):
     for done, (*row, stored) in enumerate(stream(db, f"select {BEFORE}, sum from main.content order by id")):
         if done == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
-        if row_sum(*row) == stored:
-            db.execute("update main.content set sum = ? where id = ?", (row_sum(*row, ""), row[0]))
+        if CONTENT.sum_of(row) == stored:
+            db.execute("update main.content set sum = ? where id = ?", (CONTENT.sum_of((*row, "")), row[0]))
 '''
 
 EDITS = {
     "docindex/storage/tables.py": (
-        "    slots: bytes\n    parts: int\n",
-        '    slots: bytes\n    parts: int\n    language: str = ""\n',
+        "    slots: bytes\n",
+        '    slots: bytes\n    language: str = ""\n',
     ),
     "docindex/recipe.py": (
         '    stemming: Literal["none", "english"] = "none"\n',

@@ -19,10 +19,13 @@ RECIPE = Recipe(min_s=8, mod_m=3, level=8)
 # reads in order.
 SMALL = [
     r"SCAN wanted VIRTUAL TABLE INDEX \d+:.*",
-    r"SCAN main\.segment( USING .*)?",
+    r"SCAN (main\.segment|s)( USING .*)?",
     r"SCAN main\.sqlite_sequence",
-    r"SCAN main\.document USING COVERING INDEX sqlite_autoindex_document_1",
-    r"SCAN main\.dead",  # the next merges delete its rows
+    r"SCAN main\.document USING INDEX sqlite_autoindex_document_1",
+    r"SCAN main\.document USING INDEX document_content",  # the first or the last row
+    r"SCAN \(subquery-\d\)",  # a row
+    r"SCAN (main\.dead|d LEFT-JOIN)",  # the next merges delete its rows
+    r"SCAN b (USING INDEX \w+ )?LEFT-JOIN",  # boilerplate
     r"SCAN main\.boilerplate( USING .*)?",
     r"SCAN CONSTANT ROW",
 ]

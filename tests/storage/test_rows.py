@@ -14,6 +14,9 @@ from docindex.storage.rows import row_sum
 from docindex.storage.tables import SUMMED_TABLES
 from tests.storage.test_schema_file import GOLDEN
 
+FIRST_HALVES = {"content": 5, "document": 3, "fingerprint": 2}
+"""How many columns stand before "second half" in the schema file."""
+
 VALUES = (
     st.none()
     | st.integers(-(1 << 63), (1 << 63) - 1)
@@ -36,6 +39,18 @@ def plain(*values):
             case bytes():
                 data += bytes([3]) + struct.pack("<Q", len(item)) + item
     return int.from_bytes(xxhash.xxh3_64_digest(data), "big", signed=True)
+
+
+def of_schema(table, *values):
+    """The sum of a row, from the head of schema/0001_first.sql."""
+    if table == "posting":
+        number, keys = values
+        return int.from_bytes(xxhash.xxh3_64_digest(keys, seed=number), "big", signed=True)
+    if table not in FIRST_HALVES:
+        return plain(*values)
+    first = FIRST_HALVES[table]
+    halves = plain(*values[:first]), plain(values[0], *values[first:])
+    return int.from_bytes(struct.pack(">ii", *(half >> 32 for half in halves)), "big", signed=True)
 
 
 @given(st.lists(VALUES))
@@ -83,9 +98,9 @@ def test_every_sum_in_a_file_can_be_computed_without_docindex():
             for row in found:
                 values = dict(zip(names, row, strict=True))
                 stored = values.pop("sum")
-                assert plain(*values.values()) == stored, (table, row)
+                assert of_schema(table, *values.values()) == stored, (table, row)
             summed.add(table)
-    assert summed == {table.name for table in SUMMED_TABLES}
+    assert summed == {table.name for table in SUMMED_TABLES} | {"posting"}
 
 
 @pytest.mark.parametrize("table", SUMMED_TABLES, ids=lambda table: table.name)

@@ -206,7 +206,7 @@ def forge_text(path, parts, size, characters):
     with apsw.Connection(path) as db:
         (number,) = db.execute("select content from document where key = '3'").fetchone()
         *found, _ = db.execute(f"{CONTENT.select} where id = ?", (number,)).fetchone()
-        row = ContentRow(*found)._replace(parts=parts, characters=characters)
+        row = ContentRow(*found)._replace(characters=characters)
         db.execute(
             "delete from text where id between ? << 20 and (? << 20) + (1 << 20) - 1", (number, number)
         )
