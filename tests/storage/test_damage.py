@@ -1,13 +1,20 @@
 """A damaged file gives a named error or the right answer, or `check` names the damage."""
 
+import random
+import sqlite3
 import tracemalloc
 import zlib
+from contextlib import closing
 
 import apsw
+import numpy as np
 import pytest
 
 import docindex
-from tests.storage import damage
+from docindex.query.measures import shares_of_sets
+from docindex.storage.file_rows import Tracked
+from tests.storage import damage, silent_damage
+from tests.storage.texts import prose
 
 
 def test_every_damage_is_a_named_error_or_harmless_or_named_by_check(tmp_path):
@@ -16,6 +23,140 @@ def test_every_damage_is_a_named_error_or_harmless_or_named_by_check(tmp_path):
     assert tried == 150
     # Many changes must hit bytes that are used, or the test shows nothing.
     assert outcomes["named"] > 50
+
+
+def test_damage_is_told_when_a_question_meets_it_or_else_named_by_check():
+    outcomes = silent_damage.run(range(240))
+    assert len(outcomes) > 200
+    assert [outcome for outcome in outcomes if outcome.fault or outcome.named is False] == []
+    silent = [outcome for outcome in outcomes if outcome.wrong and outcome.kind != "row deleted"]
+    assert len(silent) <= 1, silent
+    # Many changes must hit something that a question reads, or the test shows nothing.
+    assert sum(outcome.told for outcome in outcomes) > 80
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A file with three documents, of which two have the same text; and that text."""
+    path = str(tmp_path / "index")
+    text = prose(random.Random(3), 60)
+    with docindex.open(path) as index:
+        index.add_many([("ada", text * 3), ("copy", text * 3), ("other", text + "Nothing else.")])
+        index.add("gone", text + " and what will be gone")
+        index.remove("gone")
+        index.boilerplate.add("a template that nobody uses in this index", name="template")
+        index.files.put([Tracked("/home/a", 1, 2, 3, 4, "binary", None)])
+    return path, text
+
+
+def damaged(path, statement):
+    """Change rows as no writer does."""
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute(statement).rowcount >= 1
+        db.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update content set hashes = 2",
+        "update content set symbols = symbols + 1",
+        "update content set shingles = shingles + 100 where id = 1",
+        "update content set kept = -1 - shingles where id = 1",
+        "update posting set keys = substr(keys, 1, length(keys) - 10)",
+        "delete from posting where id = (select min(id) from posting)",
+        "update fingerprint set hashes = cast(x'010203040506' || substr(hashes, 7) as blob)",
+        "delete from fingerprint where id >> 20 = 1",
+        "insert into dead values (1, 1)",
+        "update segment set hash_bits = hash_bits - 1",
+        "delete from segment",
+        "update document set content = 1 where key = 'other'",
+        "delete from document where key = 'other'",
+        "delete from boilerplate",
+        "delete from tally",
+    ],
+)
+def test_a_search_tells_damage_that_it_meets(statement, small):
+    path, text = small
+    damaged(path, statement)
+    with docindex.open(path) as index:
+        with pytest.raises(docindex.CorruptIndex):
+            index.search(docindex.Text(text), limit=None)
+        assert index.check() != []
+
+
+def alike(index):
+    """Ask about all contents."""
+    return index.pairs(min_resemblance=0.9)
+
+
+def by_features(index):
+    """Look up features."""
+    return index.similar("ada", 0.9, method="features")
+
+
+@pytest.mark.parametrize(
+    ("statement", "ask"),
+    [
+        ("update content set simhash = simhash + 1 where id = 1", lambda index: index.near("other", 60)),
+        ("update content set characters = 7", lambda index: index.stats()),
+        ("update content set words_hash = randomblob(16) where id = 1", alike),
+        ("update content set shingles = 1 where id = 1", lambda index: index.similar("other", 0.1)),
+        ("update content set kept = 1 where id = 1", lambda index: index.similar("other", 0.1)),
+        (
+            "delete from feature where content = 1 and value = (select min(value) from feature "
+            "where content = 1)",
+            by_features,
+        ),
+        ("update document set content = 2 where key = 'copy'", alike),
+        ("update document set key = 'cope' where key = 'copy'", list),
+        ("update document set key = 'copz' where key = 'copy'", lambda index: "copy" in index),
+        ("update document set id = 1000 where key = 'copy'", lambda index: index.search(docindex.Id(2))),
+        ("delete from document where key = 'copy'", len),
+        ("update boilerplate set text = 'x'", lambda index: list(index.boilerplate)),
+        ("delete from file", lambda index: index.files.under("/home")),
+        ("update file set key = '/tmp/a'", lambda index: index.files.under("/home")),
+    ],
+)
+def test_each_question_tells_damage_that_it_meets(statement, ask, small):
+    path, _ = small
+    damaged(path, statement)
+    with docindex.open(path) as index:
+        with pytest.raises(docindex.CorruptIndex):
+            ask(index)
+        assert index.check() != []
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        *("document", "content", "fingerprint", "posting", "segment", "dead"),
+        *("feature", "sample", "boilerplate", "file", "text"),
+    ],
+)
+def test_check_names_every_deleted_row(table, tmp_path):
+    path = tmp_path / "whole"
+    damage.build(path)
+    key = {"feature": "value, content", "file": "key"}.get(table, "rowid")
+    with closing(sqlite3.connect(path)) as db:
+        keys = db.execute(f"select {key} from {table} order by random() limit 3").fetchall()
+    assert keys
+    source = path.read_bytes()
+    for values in keys:
+        path.write_bytes(source)
+        where = " and ".join(f"{name} = ?" for name in key.split(", "))
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"delete from {table} where {where}", values)
+            db.commit()
+        with docindex.open(path, readonly=True) as index:
+            assert index.check() != [], (table, values)
+
+
+def test_an_impossible_share_is_damage_and_no_answer():
+    one, two = np.array([1]), np.array([2])
+    for shared, of_a, of_b in ((two, one, two), (-one, two, two)):
+        with pytest.raises(docindex.CorruptIndex, match="not between 0 and 1"):
+            shares_of_sets(shared, of_a, of_b)
 
 
 def test_a_text_that_would_decompress_to_a_huge_size_is_refused_before_that(tmp_path):
