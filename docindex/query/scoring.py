@@ -18,6 +18,7 @@ from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
+from docindex.storage.forward_index import ForwardHashes
 
 # The highest possible scores are computed for this many contents at a time.
 _BOUNDS_AT_ONCE = 256
@@ -81,15 +82,16 @@ class Scorer:
     def scored(self, contents: I64) -> dict[int, tuple[float, Measures]]:
         """The score and the numbers of each content, counted in fingerprints; `contents` must ascend."""
         scope, asked, size = self.scope, self.asked.counting, len(contents)
-        places, hits = forward_index.shared_with(scope.db, asked, contents)
+        of = ForwardHashes(scope.db, contents)
+        places, hits = forward_index.shared_with(asked, of)
         shared = np.bincount(places, minlength=size)
-        not_counting = self._not_counting(contents)
+        not_counting = self._not_counting(of)
         stored = self._sizes_of(contents)
-        sizes = self._counting(contents, stored.hashes, not_counting)
+        sizes = self._counting(of, stored.hashes, not_counting)
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
-            others = self.asked.share * self._weight_of_others(contents, sizes - shared, not_counting)
+            others = self.asked.share * self._weight_of_others(of, sizes - shared, not_counting)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
         scores = scores_of(weight, self._whole, others).tolist()
@@ -113,12 +115,12 @@ class Scorer:
         measures = itertools.starmap(Measures, zip(*columns, strict=True))
         return dict(zip(contents.tolist(), zip(scores, measures, strict=True), strict=True))
 
-    def _not_counting(self, contents: I64) -> U64:
+    def _not_counting(self, of: ForwardHashes) -> U64:
         """The hashes of the contents that are not counted; also some that none of them has."""
         most = self.options.ignore_above
         if most is None:
             return self.scope.ignored.hashes
-        own = union(*(hashes for _, hashes in forward_index.hashes_of(self.scope.db, contents)))
+        own = union(*(hashes for _, hashes in of))
         return union(self.scope.ignored.hashes, hashes_above(self.scope, own, most))
 
     def _sizes_of(self, contents: I64) -> ContentSizes:
@@ -131,23 +133,23 @@ class Scorer:
         known[:] = [(contents, documents.sizes_of(self.scope.db, contents))]
         return known[-1][1]
 
-    def _counting(self, contents: I64, sizes: I64, not_counting: U64) -> I64:
+    def _counting(self, of: ForwardHashes, sizes: I64, not_counting: U64) -> I64:
         """The number of different hashes that count, for each content."""
         if not len(not_counting):
             return sizes
-        places, _ = forward_index.shared_with(self.scope.db, not_counting, contents)
-        return sizes - np.bincount(places, minlength=len(contents))
+        places, _ = forward_index.shared_with(not_counting, of)
+        return sizes - np.bincount(places, minlength=len(sizes))
 
-    def _weight_of_others(self, contents: I64, others: I64, not_counting: U64) -> F64:
+    def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
 
         `others` is the number of these hashes.
         """
         without = union(self.asked.counting, not_counting)
-        places, hashes = forward_index.smallest_without(self.scope.db, without, contents, others, SAMPLE)
+        places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
         distinct, which = np.unique(hashes, return_inverse=True)
         weights = weights_of(frequencies(self.scope, distinct), self.options.rank)[which]
-        sums = np.bincount(places, weights, minlength=len(contents))
-        counts = np.bincount(places, minlength=len(contents))
+        sums = np.bincount(places, weights, minlength=len(others))
+        counts = np.bincount(places, minlength=len(others))
         means: F64 = np.maximum(sums / np.maximum(counts, 1), LEAST_MEAN)
         return others * means

@@ -32,21 +32,44 @@ _LAST = np.uint64((1 << 64) - 1)
 Part = tuple[Any, ...]
 
 
-def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
-    """Find which of the hashes `wanted` the contents `of` have. Both arrays must be ascending.
+class ForwardHashes:
+    """The hashes of some contents, in pieces: places of contents, and their hashes.
 
-    Returns two arrays: the places of the contents in `of`, and the places of their hashes in `wanted`. They
-    are ordered by content, then by hash. Each pair comes once, even if the content has the hash several
-    times.
+    A question may read them several times. If they are one piece, they are read from the file only once.
     """
-    if not (len(wanted) and len(of)):
+
+    def __init__(self, db: apsw.Connection, contents: I64) -> None:
+        """`contents` must be ascending."""
+        self._db = db
+        self.contents = contents
+        self._only_piece: tuple[I64, U64] | None = None
+
+    def __iter__(self) -> Iterator[tuple[I64, U64]]:
+        if self._only_piece is not None:
+            yield self._only_piece
+        elif len(self.contents):
+            pieces = 0
+            for piece in hashes_of(self._db, self.contents):
+                pieces += 1
+                yield piece
+            if pieces == 1:
+                self._only_piece = piece
+
+
+def shared_with(wanted: U64, of: ForwardHashes) -> tuple[I64, I64]:
+    """Find which of some hashes the contents `of` have. The hashes `wanted` must be ascending.
+
+    Returns two arrays: the places of the contents, and the places of their hashes in `wanted`. They are
+    ordered by content, then by hash. Each pair comes once, even if the content has the hash several times.
+    """
+    if not len(wanted):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     # A table of the low 16 stored bits rejects nearly all other hashes. A binary search of all hashes would
     # take ten times as long.
     likely = np.zeros(1 << 16, bool)
     likely[_low_bits(wanted)] = True
     pairs = [np.empty(0, np.uint64)]
-    for owner, hashes in hashes_of(db, of):
+    for owner, hashes in of:
         some = np.flatnonzero(likely[_low_bits(hashes)])
         at = np.searchsorted(wanted[1:], hashes[some], "right")
         equal = np.flatnonzero(wanted[at] == hashes[some])
@@ -55,32 +78,32 @@ def shared_with(db: apsw.Connection, wanted: U64, of: I64) -> tuple[I64, I64]:
     return places, found
 
 
-def smallest_without(db: apsw.Connection, without: U64, of: I64, others: I64, most: int) -> tuple[I64, U64]:
+def smallest_without(without: U64, of: ForwardHashes, others: I64, most: int) -> tuple[I64, U64]:
     """For each of the contents `of`, its `most` smallest different hashes that are not in `without`.
 
-    `of` must be ascending, and at most 2^16 contents. `others` tells how many such hashes each of them has.
-    Returns two arrays ordered by content, then by hash: the places of the contents in `of`, and the hashes.
+    They must be at most 2^16 contents. `others` tells how many such hashes each of them has. Returns two
+    arrays ordered by content, then by hash: the places of the contents, and the hashes.
     """
     # The hashes are spread evenly: below these limits are four times as many as are wanted. To sort only
     # these saves most of the time.
     few = others <= 4 * most
     limits = np.where(few, _LAST, (2.0**64 * 4 * most / np.maximum(others, 4 * most + 1)).astype(np.uint64))
-    keys = _keys_up_to(limits, db, without, of)
-    short = (np.bincount(_places(keys), minlength=len(of)) < np.minimum(others, most)) & ~few
+    keys = _keys_up_to(limits, without, of)
+    short = (np.bincount(_places(keys), minlength=len(others)) < np.minimum(others, most)) & ~few
     if short.any():  # by chance, or because somebody forged hashes
-        keys = union(keys, _keys_up_to(np.where(short, _LAST, np.uint64(0)), db, without, of))
+        keys = union(keys, _keys_up_to(np.where(short, _LAST, np.uint64(0)), without, of))
     places = _places(keys)
     first = np.arange(len(keys)) - np.searchsorted(places, places) < most
     return places[first], keys[first] << HASH_SHIFT
 
 
-def _keys_up_to(limits: U64, db: apsw.Connection, without: U64, of: I64) -> U64:
+def _keys_up_to(limits: U64, without: U64, of: ForwardHashes) -> U64:
     """The distinct hashes of each content up to its limit, without those in `without`, as ascending keys.
 
-    The high 16 bits of a key are the place of the content in `of`; the low 48 bits are those of the hash.
+    The high 16 bits of a key are the place of the content; the low 48 bits are those of the hash.
     """
     found = [np.empty(0, np.uint64)]
-    for owner, hashes in hashes_of(db, of):
+    for owner, hashes in of:
         low = np.flatnonzero(hashes <= limits[owner])
         owner, hashes = owner[low], hashes[low]
         others = ~found_in(without, hashes)
