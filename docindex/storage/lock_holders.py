@@ -59,6 +59,8 @@ def blocking_readers(path: str) -> set[Holder]:
 
 def _shared_header(path: str) -> bytes | None:
     """The header of the shared memory, read through the descriptor with which SQLite has it open here."""
+    if not hasattr(os, "pread"):
+        return None
     with contextlib.suppress(OSError):
         wanted = Path(os.path.realpath(path) + "-shm").stat()
         for entry in Path("/proc/self/fd").iterdir():
