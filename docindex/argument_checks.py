@@ -79,7 +79,7 @@ def share(name: str, number: object, *, above_zero: bool = False) -> float:
     found = _real(name, number, "a number from 0 to 1")
     if not (0 < found <= 1 if above_zero else 0 <= found <= 1):
         bounds = "above 0 and up to 1" if above_zero else "from 0 to 1"
-        raise ValueError(f"{name} must be a share {bounds}, not {shown(number)}")
+        raise ValueError(f"{name} must be a number {bounds}, not {shown(number)}")
     return found
 
 

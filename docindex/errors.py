@@ -11,13 +11,13 @@
         SchemaTooOld        the file was made by an older docindex; open it for writing to upgrade it
         CorruptIndex        the file is damaged: SQLite or a checksum says so
         TextNotKept         the call needs a text that the index does not keep
-        FileReplaced        another file has the name of an open index; nothing was written to it
-        Busy                another process or thread is writing to the file; try again
+        FileReplaced        the file of an open index was replaced, moved or removed; open it again
+        Busy                others are using the file, so the call cannot be done now; try again
         ReadOnly            the index is open for reading only
         Refused             a foreign key, trigger or check of your own tables in the file forbids it
-        DiskFull            the disk has no room for the change; the index is as before
+        DiskFull            there is no room for the change; the index is as before
         DiskError           the disk or its file system failed while the file was read or written
-        Forked              the file was open when this process was forked
+        Forked              the file was open when this process was forked, so it cannot be used here
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
 A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
@@ -92,10 +92,11 @@ class FileReplaced(FileError):
 
 
 class Busy(FileError):
-    """Others used the file for too long, or one changed it unexpectedly. The call changed nothing.
+    """Others are using the file, so the call cannot be done now. The call changed nothing.
 
-    Another process or thread was writing and did not finish in time; or somebody was reading for so long that
-    the file's write-ahead log has no room for more changes. The message names who it was.
+    Most often, another process or thread was writing and did not finish in time, or was reading for so long
+    that the write-ahead log has no room for more changes. Then the message names that process, if the system
+    tells it. For the other reasons, the message says what to do.
     """
 
 
@@ -108,11 +109,11 @@ class Refused(FileError):
 
 
 class DiskFull(FileError):
-    """The disk has no room for the change. The index is as it was before."""
+    """There is no room for the change, on the disk or in the file. The index is as it was before."""
 
 
 class DiskError(FileError):
-    """The disk or its file system failed while the file was read or written. The file may be sound."""
+    """The disk or its file system failed while the file was read or written. The file may be undamaged."""
 
 
 class Forked(FileError):

@@ -53,7 +53,7 @@ _COUNTED_PAIRS = 100_000
 @click.option(
     "--full-paths",
     is_flag=True,
-    help="Show the paths of scanned folders, too, not only names below them.",
+    help="Show the paths of the scanned folders, too.",
 )
 @index_option
 @form_options
@@ -72,7 +72,8 @@ def report_command(
 
     The page has an overview with plots, the groups of files, and pairs of texts side by side with their
     shared passages marked. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. It is a
-    single file and needs no network. Names are relative to the scanned folders, whose paths are not shown.
+    single file and needs no network. Names are relative to the scanned folders; only
+    --full-paths shows where those folders are.
 
     \b
     Examples:

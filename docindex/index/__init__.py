@@ -20,19 +20,21 @@ Threads and processes
 Any number of threads can share an `Index`, and any number of processes can open the same file. Readers never
 wait, except in memory, where all threads share one connection. Writers wait for each other for up to
 `timeout_s` seconds, and then get `Busy`. `Index.cancel` stops the work of all other threads: they get
-`Cancelled`, and committed work stays. After a fork, the child process must open the index again.
+`Cancelled`, and committed work stays.
 
-Changes go to a log first, a second file whose name ends in ``-wal``, and from there into the index. The log
-cannot start again from its beginning while somebody reads in it, so a single question that takes minutes lets
-it grow. When it has 64 MB, changes wait up to a second for questions to end, and the logger ``"docindex"``
-warns of those that do not. When the log would grow beyond 128 MB, changes wait `timeout_s` seconds, then
-raise `Busy`, which names the reader. So end your read transactions, also those of your own connections. (A
-connection of your own that writes to the file is not stopped by this limit.)
+A forked process cannot use a file that was open at the fork, nor open it again: both raise `Forked`. Start
+processes with the "spawn" or "forkserver" method, or fork before you open the index.
+
+SQLite writes changes to the write-ahead log first, a file next to the index whose name ends in ``-wal``, and
+copies them into the index later. The log cannot be emptied while somebody reads from it, so it grows during a
+question that takes minutes. When it has 64 MB, changes wait up to a second for questions to end, and the
+logger ``"docindex"`` warns of questions that do not. A change that could make the log larger than 128 MB
+waits up to `timeout_s` seconds, then raises `Busy`, which names the reader. So do not leave read transactions
+open, also not on your own connections. (Changes that your own connections make are not limited.)
 
 Close an index before you replace, move or remove its file. If you do not, every later call raises
 `FileReplaced`, and nothing is written to the new file. Never remove the files that end in ``-wal`` and
-``-shm`` while the index is open: this process would keep what it commits, but other processes could lose
-what they commit.
+``-shm`` while the index is open: other processes could lose their commits.
 
 Questions
 =========
@@ -105,7 +107,7 @@ Conditions
 
 Files from others
 =================
-``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. Values, texts
-and statements have limits, and docindex's tables must be unaltered. A text has at most 100 million
-characters; all texts together, 100 million and 50 for each byte of the file.
+``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. The size
+of values, texts and statements is limited, and docindex's tables must be unaltered. A text can have 100
+million characters; all texts together can have 100 million, plus 50 for each byte of the file.
 """

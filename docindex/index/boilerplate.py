@@ -59,7 +59,7 @@ class Boilerplate:
             text = query.text(db)
             if text is None:
                 raise TextNotKept(
-                    f"the text of {shown(template)} is not kept; give the template itself", self._store.path
+                    f"the text of {shown(template)} is not kept; give the text itself", self._store.path
                 )
             if not can_be_stored(text):
                 raise ValueError(

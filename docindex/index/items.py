@@ -43,7 +43,7 @@ def checked_key(key: str, name: str = "a key") -> str:
     plain = plain_text(name, key)
     if not can_be_stored(plain):
         raise ValueError(
-            f"{name} must be text without NUL and lone surrogates, not {shown(plain)}; "
+            f"{name} must be text without NUL or lone surrogates, not {shown(plain)}; "
             'for a file name that is not UTF-8 use os.fsencode(name).decode("utf-8", "backslashreplace")'
         )
     return plain

@@ -38,7 +38,7 @@ such text with its name.
 
 NULL: a scalar function returns NULL if an argument other than the schema is NULL; but `doc_put` and
 `doc_remove` refuse a key or a text that is NULL. An aggregate ignores NULL. A table function gives
-no rows if a required argument is NULL; any other argument that is NULL has its default value.
+no rows if a required argument is NULL. For other arguments, NULL means the default value.
 
 `schema` is the last, optional argument of the functions marked with [schema], and a hidden column
 of every table except `doc_index`. It names the attached database to use. Without it, docindex uses
@@ -304,9 +304,9 @@ Changes
 `doc_index` change them on apsw. A change belongs to the transaction of the connection. Outside a
 transaction it is committed at once. It is done completely or not at all: if it fails halfway inside
 a statement that writes, for example in a trigger because the disk is full, the whole transaction is
-rolled back. A change waits for another writer as long as the busy timeout of the connection, also
-if it is the first statement after `begin`; but like any change, not if the transaction has already
-read from the file.
+rolled back. A change waits for another writer, up to the busy timeout of the connection, also if it
+is the first statement after `begin`. If the transaction has already read from the file, the change
+does not wait: it fails at once, like any change in SQLite.
 
 Triggers can keep an index up to date with a table of an app in the same file. A connection without
 docindex can read that table, but cannot change it.
@@ -332,15 +332,15 @@ docindex can read that table, but cannot change it.
     >>> with notes:
     ...     _ = notes.execute("insert into note values (1, 'to be or not to be'), (2, 'something else')")
     >>> _ = notes.execute("delete from note")
-    >>> notes.rollback()                                      # nor were the documents removed
+    >>> notes.rollback()                                      # the documents are back, too
     >>> with notes:
     ...     _ = notes.execute("update note set body = 'something new' where id = 2")
     >>> notes.execute("select id, key, doc_canonical(id) from document").fetchall()
     [(1, 'note/1', 'to be or not to be'), (2, 'note/2', 'something new')]
     >>> notes.close()
 
-Only on a connection that trusts the schema (`pragma trusted_schema`; SQLite's default) can a trigger
-or a view use these functions and `doc_index`.
+A trigger or a view can use these functions and `doc_index` only on a connection that trusts the
+schema. That is SQLite's default; `pragma trusted_schema` changes it.
 
 On apsw, triggers can also use `doc_index`:
 
@@ -365,12 +365,12 @@ On apsw, triggers can also use `doc_index`:
     [('page/1', 'another page')]
     >>> db.close()
 
-If the index is in a separate file, attach that file. `doc_put` and `doc_remove` find it, in any kind
-of trigger. But if a statement of yours fails halfway, SQLite undoes its changes in the files that
-the statement names, and the changes of these functions in another file stay: roll back the
-transaction. On apsw, a table made with `using doc_index` has no such gap. Its triggers must be
-temporary, because only these can write to another file by name. The triggers for update and delete
-are like those above.
+If the index is in a separate file, attach that file. `doc_put` and `doc_remove` find it, also in
+triggers. But if your statement fails halfway, SQLite undoes its changes only in the files that the
+statement names. The changes that these functions made in another file stay, so roll back the
+transaction. On apsw, a table made with `using doc_index` avoids this problem. Its triggers must be
+temporary, because only temporary triggers can write to another file by name. The triggers for update
+and delete are like those above.
 
     >>> docindex.open(f"{folder.name}/notes.docindex").close()
     >>> app = apsw.Connection(f"{folder.name}/app.db")
@@ -415,16 +415,24 @@ What a connection sees
 ======================
 Functions and tables run on the connection itself, on both libraries. They see the changes of its
 open transaction, and the databases that are attached at the time of the call; docindex opens no
-other connection to the file. In one process, write to a file either through apsw or through
-sqlite3: they are two copies of SQLite, and do not see each other's locks.
+other connection to the file.
+
+In one process, write to a file through one SQLite library only. docindex and apsw use one library,
+Python's sqlite3 uses another, and neither sees the locks of the other. So if your application writes
+to the file through sqlite3, change documents there too, with `doc_put` and `doc_remove`. The same
+process can also read the index with `docindex.open`: a transaction of sqlite3 that writes keeps its
+locks when docindex opens, reads or closes the file. Keep transactions that only read short: such a
+transaction can lose its lock when the other library stops reading. If another process then changes
+the file, the transaction can see some of the new data.
 
 A question is part of your statement: interrupt the connection, or set a progress handler, to stop
-it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds; a step on one very
-long text, or of SQLite, is finished first. In Datasette, `sql_time_limit_ms` sets this limit.
+it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds. It can take a
+little longer, because the current step is finished first: a step of SQLite, or a part of a very
+long text. In Datasette, `sql_time_limit_ms` sets this limit.
 
 On sqlite3, the `text_factory` and the `row_factory` of the connection do not change an answer. With
 `detect_types`, do not register converters for INTEGER, TEXT or BLOB. A condition in `where` can use
-only functions of SQLite, and none that the connection has replaced.
+only SQLite's own functions, but not one that the connection has replaced.
 
 
 Errors

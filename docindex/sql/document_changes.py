@@ -50,8 +50,8 @@ class DocumentChanges:
         """A connection for a change, and the index to change."""
         if not isinstance(self._source, ConnectionDatabases):
             raise ValueError(
-                "an index that was given to register is changed with its methods add and remove; "
-                "or register the connection without it"
+                "SQL cannot change an index that was given to register; use its methods add and remove, "
+                "or call register without an index"
             )
         with self._source.changing(schema_name(schema)) as place, place.transactions.refusals():
             yield place.transactions.database, place

@@ -63,7 +63,7 @@ def _refuse_foreign_log(path: str) -> None:
     stores = (reference() for reference in _stores.valuerefs())
     if any(store is not None and store.left_log_at(real) for store in stores):
         raise FileReplaced(
-            f"{path} was replaced while an index of this process was open there, and is in use: "
+            f"{path} was replaced while this process had it open as an index, which still uses the old file; "
             "close that index, then open the new file",
             path,
         )

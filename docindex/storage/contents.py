@@ -299,7 +299,7 @@ def to_json(meta: Any) -> str | None:
         return None
     written = json.dumps(meta, allow_nan=False, separators=(",", ":"))
     if (depth := _depth(written)) > _DEEPEST:
-        raise ValueError(f"it is nested {depth} levels deep; at most {_DEEPEST} can be read again")
+        raise ValueError(f"it is nested {depth} levels deep; at most {_DEEPEST} levels are allowed")
     if "\\ud" in written and not encodes(json.dumps(meta, ensure_ascii=False)):
         raise ValueError("it has a lone surrogate, which SQL cannot read; replace or escape it")
     return written
@@ -329,7 +329,7 @@ def meta_of(db: apsw.Connection, row: DocumentRow) -> Any:
         return None if row.meta is None else json.loads(row.meta)
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(
-            f"the meta of document {row.id} ({row.key!r}) is not JSON that can be read; add it again",
+            f"the meta of document {row.id} ({row.key!r}) cannot be read as JSON; add the document again",
             db.filename,
         ) from error
 

@@ -67,9 +67,9 @@ class OpenedFile:
     def _replaced(self) -> FileReplaced:
         if self._found is None:
             there = file_at(self._path) is not None
-            what = "was replaced by another file" if there else "was removed, or it was moved"
+            what = "was replaced by another file" if there else "was moved or removed"
             self._found = FileReplaced(
-                f"{self._path} {what} while the index was open; nothing was written after that: "
+                f"{self._path} {what} while the index was open. Nothing was written after that; "
                 f"close the index, {'then' if there else 'put the file back, then'} open it again",
                 self._path,
             )

@@ -32,7 +32,7 @@ def refuse_inherited(file: FileId | None, path: str) -> None:
 def inherited(path: str) -> Forked:
     """The error for a file that was open at the fork."""
     return Forked(
-        f"{path} was open when this process was forked, and SQLite cannot use it on both sides of a fork; "
+        f"{path} was open when this process was forked, so SQLite cannot use it in this process; "
         'start this process with multiprocessing.get_context("spawn") or "forkserver", or open the file in '
         "the parent only after the fork",
         path,

@@ -197,16 +197,17 @@ def _refuse_unsafe_mode(held: HeldFile, path: str) -> None:
 
 
 _UNSAFE_MODE = (
-    "{} is open in this process through another SQLite library, and is not in write-ahead mode, so opening "
-    "it here could cost that library its locks; close it there, or run `pragma journal_mode = wal` there"
+    "{} is open in this process through another SQLite library, and is not in write-ahead mode. That "
+    "library could lose its locks if docindex opened the file: close it there, or run "
+    "`pragma journal_mode = wal` there"
 )
 _UNDER_WAY = (
-    "{} cannot be opened by a signal handler that interrupts the opening or closing of a file; "
-    "try again later"
+    "{} cannot be opened now: a signal handler interrupted docindex while it was opening or closing a file; "
+    "open it after the handler has returned"
 )
 _CANNOT_GUARD = (
-    "{} is open in this process through another SQLite library, whose locks cannot be protected on this "
-    "system; close it there first"
+    "{} is open in this process through another SQLite library, and its write-ahead log cannot be protected "
+    "from that library; close the file there first"
 )
 
 

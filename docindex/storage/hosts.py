@@ -136,7 +136,9 @@ class Sqlite3Host:
         if self._limit_s is not None and time.monotonic() > self._deadline:
             path = Sqlite3Connection(self.connection, self._unlimited, "main").filename
             raise Cancelled(
-                f"the question was not answered within {self._limit_s:g} s, and was cancelled", path
+                f"the question was not answered within {self._limit_s:g} s, and was cancelled; ask about "
+                "fewer documents, or raise limit_s (in Datasette, sql_time_limit_ms)",
+                path,
             )
 
     def refuse_interrupted(self) -> None:

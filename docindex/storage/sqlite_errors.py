@@ -127,9 +127,9 @@ def _disk_full(path: str) -> DiskFull:
 def _cannot_grow(path: str) -> DiskFull:
     # SQLite has one error for a full disk and for the limits of a file, and keeps no errno for either.
     return DiskFull(
-        f"SQLite has no room for the change to {path}, but there is room beside the file: the folder for "
-        "temporary files may be full, or max_page_count or the counter of an AUTOINCREMENT table is at its "
-        "limit. The index is as before",
+        f"SQLite has no room for the change to {path}, although its disk has free space; the index is as "
+        "before. Free some space in the folder for temporary files; if that does not help, look for a "
+        "limit that the file has reached: max_page_count, or the counter of an AUTOINCREMENT table",
         path,
     )
 

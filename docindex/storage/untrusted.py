@@ -128,14 +128,14 @@ def _refuse_inflated(db: apsw.Connection, path: str) -> None:
     ((longest, characters),) = rows(db, _KEPT_TEXTS)
     size = rows(db, "pragma page_count")[0][0] * rows(db, "pragma page_size")[0][0]
     if longest > _LONGEST_TEXT:
-        found = f"a text of {longest:,} characters, and at most {_LONGEST_TEXT:,} are allowed"
+        found = f"a text of {longest:,} characters (at most {_LONGEST_TEXT:,} are allowed)"
     elif characters > _LONGEST_TEXT + _INFLATED * size:
-        found = f"texts of {characters:,.0f} characters together, and only {size:,} bytes"
+        found = f"{characters:,.0f} characters of text, too many for a file of {size:,} bytes"
     else:
         return
     raise CorruptIndex(
-        f"{path} has {found} in a file that is not trusted; do not use the file, or open it with "
-        "trusted=True if you know who made it",
+        f"{path} is not trusted and has {found}; do not use the file, or open it with trusted=True if you "
+        "know who made it",
         path,
     )
 

@@ -55,7 +55,7 @@ def test_a_template_stays_when_its_document_is_removed():
 def test_a_template_that_cannot_be_stored_is_refused():
     with docindex.open(":memory:") as index:
         index.add("not kept", TEMPLATE, store_text=False)
-        with pytest.raises(docindex.TextNotKept, match="give the template itself"):
+        with pytest.raises(docindex.TextNotKept, match="give the text itself"):
             index.boilerplate.add("not kept")
         with pytest.raises(KeyError):
             index.boilerplate.remove("never added")

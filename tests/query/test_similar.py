@@ -120,7 +120,7 @@ def test_a_removed_document_is_not_found(texts):
 def test_a_threshold_out_of_range_is_refused():
     with (
         docindex.open(":memory:") as index,
-        pytest.raises(ValueError, match="min_resemblance must be a share"),
+        pytest.raises(ValueError, match="min_resemblance must be a number"),
     ):
         index.similar("a text", 0.0)
 

@@ -131,7 +131,7 @@ SKETCHES = "expected a BLOB from doc_sketch,"
             "or make an index with a smaller window",
         ),
         ("doc_search_json('x', 'y')", "window must be a whole number, not 'y'"),
-        ("doc_similar_json('x', 2)", "min_resemblance must be a share above 0 and up to 1, not 2"),
+        ("doc_similar_json('x', 2)", "min_resemblance must be a number above 0 and up to 1, not 2"),
         ("doc_near_json('x', 64)", "max_distance must be a whole number from 0 to 63, not 64"),
         (
             "doc_pairs_json(0.5, 0.5)",

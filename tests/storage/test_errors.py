@@ -191,7 +191,7 @@ def test_a_counter_of_the_host_at_its_limit_is_not_called_a_full_disk(path):
             "create trigger t after insert on document begin insert into log (key) values (new.key); end;"
         )
     with docindex.open(path) as index:
-        with pytest.raises(docindex.DiskFull, match="AUTOINCREMENT table is at its limit"):
+        with pytest.raises(docindex.DiskFull, match="counter of an AUTOINCREMENT table"):
             index.add("eve.txt", "another text")
         assert list(index) == ["ada.txt"]
 
@@ -210,7 +210,7 @@ def test_a_meta_that_cannot_be_read_is_damage_of_its_document(path):
     with docindex.open(path) as index:
         for key in ("ada.txt", "eve.txt"):
             with pytest.raises(
-                docindex.CorruptIndex, match=rf"the meta of document . \('{key}'\) is not JSON"
+                docindex.CorruptIndex, match=rf"the meta of document . \('{key}'\) cannot be read as JSON"
             ):
                 index[key]
 

@@ -283,7 +283,7 @@ def test_another_library_that_opens_the_file_does_not_clear_the_index_of_the_log
 
 def test_a_file_in_use_is_not_opened_where_its_log_cannot_be_guarded(path, host, monkeypatch):
     monkeypatch.setattr(log_guard, "_CAN_LOCK", False)
-    with pytest.raises(docindex.Busy, match="cannot be protected on this system"):
+    with pytest.raises(docindex.Busy, match="cannot be protected from that library"):
         docindex.open(path, timeout_s=0.1)
     assert is_locked(path)
     host.close()
