@@ -50,6 +50,7 @@ class WriteAheadLog:
     def __init__(self, path: str) -> None:
         self._path = path
         self._frame = 0
+        self._last_size = 0
         self._again = 0.0
         self._named: set[object] = set()
         # When each question of this store began, by connection.
@@ -93,12 +94,16 @@ class WriteAheadLog:
     def _size(self, db: apsw.Connection) -> int:
         """The bytes of the log that hold commits. (The file may be longer.)"""
         # 0.4 microseconds. It includes the commits of other processes, unlike the hook of the connection.
-        frames, _ = db.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
-        if frames <= 0:  # -1 in a file without write-ahead log
-            return 0
-        if not self._frame:
+        try:
+            frames, _ = db.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_NOOP)
+        except apsw.BusyError:
+            # Another process writes the header of the log at this moment. SQLite does not wait for that here,
+            # but it does when the transaction begins.
+            return self._last_size
+        if frames > 0 and not self._frame:
             self._frame = db.pragma("page_size") + _FRAME_HEADER
-        return frames * self._frame
+        self._last_size = max(0, frames) * self._frame  # -1 in a file without write-ahead log
+        return self._last_size
 
     def _refusal(self, size: int, began: float, readers: set[Holder]) -> str:
         names = [name for _, name in self._long_readers(began, readers)]
