@@ -149,12 +149,11 @@ class Lender:
     def lend(self, loan: Loan) -> apsw.Connection:
         """Lend a connection that nobody else uses; makes one if there is none."""
         with self._lock:
-            self._roll_back_abandoned()
-            for slot in self._readers:
-                if slot.is_free():
-                    loan.connection = slot.connection
-                    slot.loans = (loan,)
-                    return slot.connection
+            self._resting(self._writers)
+            for slot in self._resting(self._readers):
+                loan.connection = slot.connection
+                slot.loans = (loan,)
+                return slot.connection
         # Not under the lock: others can borrow during the time that this takes.
         loan.connection = connection = self._connect_reader()
         self._readers.append(_Slot(connection, loan))
@@ -179,13 +178,17 @@ class Lender:
 
     def _take_turn(self, loan: Loan) -> apsw.Connection | None:
         with self._lock:
-            self._roll_back_abandoned()
+            self._resting(self._readers)
+            resting = self._resting(self._writers)
             if not self._writers and self._connect_writer is not None:
                 self._writers.append(_Slot(self._connect_writer()))
+                resting = self._writers
             slot = self._writers[0]
             others = tuple(other for other in slot.loans if not other.is_over())
             if any(other.borrower != loan.borrower for other in others):
                 return None
+            if not others and slot not in resting and not self._can_be_lent(slot):
+                return None  # its block was abandoned just now
             loan.is_nested = bool(others)
             loan.connection = slot.connection
             slot.loans = (*others, loan)
@@ -200,14 +203,24 @@ class Lender:
         if self._bell.empty():
             self._bell.put(None)
 
-    def _roll_back_abandoned(self) -> None:
-        """End the transactions that interrupted blocks left open on connections that nobody uses."""
-        for slots in (self._readers, self._writers):
-            for slot in tuple(slots):
-                if not slot.is_free() or _is_at_rest(slot.connection):
-                    continue
-                if slots is self._readers or self._connect_writer is not None:
+    def _resting(self, slots: list[_Slot]) -> list[_Slot]:
+        """The connections that can be lent. Ends the transactions that interrupted blocks left open on them.
+
+        A block may be abandoned at any moment. So each connection is asked once whether it is free: one that
+        was still in use then is not lent, because its transaction may be open.
+        """
+        resting = []
+        for slot in tuple(slots):
+            if slot.is_free():
+                if self._can_be_lent(slot):
+                    resting.append(slot)
+                else:
                     self._retire(slots, slot)
+        return resting
+
+    def _can_be_lent(self, slot: _Slot) -> bool:
+        # Without `connect_writer` there is no other connection.
+        return _is_at_rest(slot.connection) or self._connect_writer is None
 
     def interrupt(self) -> None:
         """Interrupt the statements that run on any connection."""

@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import connection
+from docindex.storage import connection, lending
 from docindex.storage.lending import LendingBlock
 
 COUNT = "select count(*) from document"
@@ -74,6 +74,27 @@ def test_a_block_that_is_interrupted_when_it_begins_or_ends_gives_back_what_it_b
     index.add("c", "a third text")
     assert can_be_written(index)
     assert set(index) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("kind", ["reading", "writing"])
+def test_a_block_that_is_abandoned_while_another_begins_leaves_it_no_transaction(index, kind, monkeypatch):
+    """A thread may be interrupted just after another one has looked which connections are free."""
+    block = getattr(index._store, kind)()
+    leave = [LendingBlock.__exit__.fget(block)]  # as a `with` statement keeps it
+    assert block.__enter__().in_transaction
+    is_free = lending._Slot.is_free
+
+    def abandoned_after_the_look(slot):
+        found = is_free(slot)
+        if not found:
+            leave.clear()
+        return found
+
+    monkeypatch.setattr(lending._Slot, "is_free", abandoned_after_the_look)
+    with getattr(index._store, kind)() as db:
+        assert db.execute(COUNT).fetchall() == [(1,)]
+    assert leave == []
+    assert can_be_written(index)
 
 
 def test_a_cursor_that_somebody_keeps_does_not_show_others_an_old_state(index):
