@@ -58,8 +58,8 @@ class Writer:
         self._process.kill()
 
     def mourn(self):
-        """Wait for the end of the killed process, and read its last lines."""
-        while self.hear(1.0):
+        """Wait for the end of the killed process, and read its last lines. Mourning twice does no harm."""
+        while not self._reader.closed and self.hear(1.0):
             pass
         self._process.join()
         self._reader.close()
@@ -68,6 +68,12 @@ class Writer:
         """The states that the file may have: after the last commit that returned, or the one under way."""
         states, returned = program.history(self._state, self._lines)
         return states[returned:]
+
+    def after_last_call(self):
+        """The state after the last call that returned, without the commits of the call under way."""
+        ends = [place for place, (word, _) in enumerate(self._lines, 1) if word == "end"]
+        states, returned = program.history(self._state, self._lines[: max(ends, default=0)])
+        return states[returned]
 
     def returned(self):
         """The calls that have returned."""
