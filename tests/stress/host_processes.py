@@ -22,7 +22,23 @@ COUNTERS = 3
 TIMEOUT_S = 60
 SCHEMA = """
     create table counter (id integer primary key, n integer not null);
-    create table log (actor text, number integer, counter integer, n integer, primary key (actor, number));
+    create table log (
+        actor text, number integer, counter integer, n integer,
+        put text,  -- the key of a document that the transaction has stored
+        removed text,
+        primary key (actor, number)
+    );
+    create table note (id text primary key, body text);
+    create trigger note_added after insert on note begin
+        select doc_put('note:' || new.id, new.body);
+    end;
+    create trigger note_changed after update on note begin
+        select doc_remove('note:' || old.id) where old.id <> new.id;
+        select doc_put('note:' || new.id, new.body);
+    end;
+    create trigger note_removed after delete on note begin
+        select doc_remove('note:' || old.id);
+    end;
 """
 logging.getLogger("docindex").addHandler(logging.NullHandler())  # the actors tell errors themselves
 
@@ -48,6 +64,7 @@ class Actor:
         self.rng = random.Random(name)
         self._descriptor = descriptor
         self._number = 0
+        self._put: list[str] = []  # keys of documents that transactions of the actor have stored
 
     def say(self, *words):
         # One call of `write` with less than 4096 bytes is never mixed with the lines of other processes.
@@ -87,37 +104,60 @@ class Actor:
             ((message,),) = connection.execute("select doc_error()")
             raise RuntimeError(message) from error  # sqlite3 only says that a function has raised an error
 
-    def increment(self, connection, *, ask=True, add=False):
-        """Read a counter and write it back, larger by one, in one transaction that also asks docindex."""
+    def increment(self, connection, *, ask=True, change=0.0):
+        """Read a counter and write it back, larger by one, in one transaction that also asks docindex.
+
+        `change` is the share of the transactions that change documents, too.
+        """
         counter = self.rng.randrange(COUNTERS)
-        with (
-            self.committing("log document" if add else "log") as number,
-            _transaction(connection, "immediate"),
-        ):
-            ((n,),) = connection.execute("select n from counter where id = ?", (counter,))
-            if ask:
-                self.ask(connection)
-            connection.execute("update counter set n = ? where id = ?", (n + 1, counter))
-            values = (self.name, number, counter, n + 1)
-            connection.execute("insert into log values (?, ?, ?, ?)", values)
-            if add:
-                key = f"{self.name}/{number}"
-                connection.execute("insert into doc_index(key, text) values (?, ?)", (key, text_of(key)))
-            elif ask and self.rng.random() < 0.5:
-                self.ask(connection)
+        with self.committing("log") as number:
+            put = removed = None
+            with _transaction(connection, "immediate"):
+                ((n,),) = connection.execute("select n from counter where id = ?", (counter,))
+                if ask:
+                    self.ask(connection)
+                connection.execute("update counter set n = ? where id = ?", (n + 1, counter))
+                if self.rng.random() < change:
+                    put, removed = self._change(connection, f"{self.name}:{number}")
+                values = (self.name, number, counter, n + 1, put, removed)
+                connection.execute("insert into log values (?, ?, ?, ?, ?, ?)", values)
+                if ask and self.rng.random() < 0.5:
+                    self.ask(connection)
+            self._put = [key for key in (*self._put, put) if key not in (None, removed)]
+
+    def _change(self, connection, name):
+        """Store a document, remove one, or both. Returns the key that was stored, and the one removed."""
+        if self.rng.random() < 0.2:
+            _undone(connection, name)
+        old = self.rng.choice(self._put) if self._put and self.rng.random() < 0.5 else None
+        if old is None:
+            key = _stored(connection, name, self.rng)
+        else:
+            key = _removed(connection, old, name, self.rng)
+        if key is not None:
+            ((found,),) = connection.execute("select doc_search_json(?)", (text_of(name),))
+            assert f'"{key}"' in found, f"{key} is not in {found}"
+        return key, old
 
     def add(self, index):
         with self.committing("document") as number:
             key = f"{self.name}/{number}"
             index.add(key, text_of(key))
 
-    def look(self, connection):
-        """See one commit's state in one transaction, whatever other connections of the process do."""
+    def look(self, connection, *, is_shared=False):
+        """See one commit's state in one transaction, whatever other connections of the process do.
+
+        With `is_shared`, both libraries read in the process. Then one ends the locks of the other's readers,
+        and a transaction that only reads may see two states, if another process restarts the log.
+        """
         with self.looking(), _transaction(connection, "deferred"):
             ((total,),) = connection.execute("select sum(n) from counter")
             if self.rng.random() < 0.3:
                 self.ask(connection)
             ((logged,),) = connection.execute("select count(*) from log")
+            if total != logged and is_shared:
+                self.say("torn", self.name, total, logged)
+                return
             assert total == logged, f"one snapshot has {total} increments and {logged} rows in the log"
 
     def open_and_add(self):
@@ -129,6 +169,42 @@ class Actor:
         with self.looking(), docindex.open(self.path, readonly=readonly, timeout_s=TIMEOUT_S) as index:
             index.search("the analytical engine weaves algebraical patterns")
             assert len(index) > 0
+
+
+def _stored(connection, name, rng):
+    """Store a document, by a function, a trigger, or the table that only apsw has. Returns its key."""
+    if rng.random() < 0.5:
+        connection.execute("insert into note values (?, ?)", (name, text_of(name)))
+        return f"note:{name}"
+    is_apsw = isinstance(connection, apsw.Connection)
+    if is_apsw and rng.random() < 0.5:
+        connection.execute("insert into doc_index(key, text) values (?, ?)", (name, text_of(name)))
+    else:
+        connection.execute("select doc_put(?, ?)", (name, text_of(name))).fetchall()
+    return name
+
+
+def _removed(connection, old, name, rng):
+    """Remove a document. Returns the key of another one, if a trigger has stored that in its place."""
+    if not old.startswith("note:"):
+        ((count,),) = connection.execute("select doc_remove(?)", (old,))
+        assert count == 1, f"{old} was not there"
+        return None
+    note = old.removeprefix("note:")
+    if rng.random() < 0.5:
+        connection.execute("delete from note where id = ?", (note,))
+        return None
+    connection.execute("update note set id = ?, body = ? where id = ?", (name, text_of(name), note))
+    return f"note:{name}"
+
+
+def _undone(connection, name):
+    """Store documents, and undo that."""
+    connection.execute("savepoint soon_undone")
+    connection.execute("select doc_put(?, 'soon undone')", (f"undone:{name}",)).fetchall()
+    connection.execute("insert into note values (?, 'soon undone')", (f"undone:{name}",))
+    connection.execute("rollback to soon_undone")
+    connection.execute("release soon_undone")
 
 
 @contextlib.contextmanager
@@ -181,12 +257,12 @@ def sqlite3_host(descriptor, path, name, requests):
 
         def look_once():
             with contextlib.closing(sqlite3_connection(path)) as connection:
-                look.look(connection)
+                look.look(connection, is_shared=True)
 
         _in_threads(
             [
-                _repeated(requests, first.increment, a),
-                _repeated(requests, second.increment, b),
+                _repeated(requests, first.increment, a, change=0.2),
+                _repeated(requests, second.increment, b, change=0.05),
                 _repeated(requests // 2, look_once),
                 _repeated(requests // 2, ask.open_and_ask, readonly=True),
                 _repeated(requests // 2, change.open_and_ask, readonly=False),
@@ -199,9 +275,6 @@ def docindex_host(descriptor, path, name, requests):
     add, write, ask, look = (Actor(descriptor, path, f"{name}.{place}") for place in range(4))
     with contextlib.closing(apsw_connection(path)) as connection:
 
-        def write_once():
-            write.increment(connection, add=write.rng.random() < 0.1)
-
         def look_once():
             with contextlib.closing(apsw_connection(path)) as own:
                 look.look(own)
@@ -209,7 +282,7 @@ def docindex_host(descriptor, path, name, requests):
         _in_threads(
             [
                 _repeated(requests // 10, add.open_and_add),
-                _repeated(requests, write_once),
+                _repeated(requests, write.increment, connection, change=0.1),
                 _repeated(requests // 4, ask.open_and_ask, readonly=True),
                 _repeated(requests // 2, look_once),
             ]
@@ -222,7 +295,7 @@ def sqlite3_alone(descriptor, path, name, requests):
     for _ in range(0, requests, 20):
         with contextlib.closing(sqlite3_connection(path)) as connection:
             for _ in range(20):
-                actor.increment(connection, ask=actor.rng.random() < 0.1)
+                actor.increment(connection, ask=actor.rng.random() < 0.1, change=0.05)
 
 
 def docindex_alone(descriptor, path, name, requests):
@@ -261,7 +334,7 @@ def _child(actor, index, place):
         elif place == 1:
             with contextlib.closing(sqlite3_connection(actor.path)) as connection:
                 for _ in range(5):
-                    actor.increment(connection)
+                    actor.increment(connection, change=0.3)
         else:
             with actor.looking():
                 actor.open_and_add()

@@ -30,15 +30,19 @@ def test_no_commit_is_lost_by_both_libraries_in_threads_processes_and_forks_with
 
 def test_the_program_names_what_is_lost_or_written_twice_or_without_reason(tmp_path):
     run = lost_writes.Run(tmp_path / "host.db", 1, [host_processes.sqlite3_alone], 1)
-    run.until(40, kills_every=1000)
+    run.until(400, kills_every=1000)
     assert lost_writes.verify(run) == []
+    assert run.counts["documents put"] > run.counts["documents removed"] > 0
     ours = next(iter(run.returned["log"]))
     with contextlib.closing(sqlite3.connect(run.path)) as connection:
         connection.execute("delete from log where (actor, number) = (?, ?)", ours)
-        connection.execute("insert into log values ('q.1', 1, 0, 1)")
+        connection.execute("insert into log values ('q.1', 1, 0, 1, 'q.1:1', null)")
+        ((removed,),) = connection.execute("select removed from log where removed is not null limit 1")
         connection.commit()
     with docindex.open(run.path) as index:
         index.add("q/2", "not its text")
+        index.add(removed, host_processes.text_of(removed))
+        index.add("note:q.1:2", host_processes.text_of("q.1:2"))
     faults = "\n".join(lost_writes.verify(run))
     assert f"1 of {len(run.returned['log'])} commits are not in the log" in faults
     assert "but the log has" in faults
@@ -46,3 +50,7 @@ def test_the_program_names_what_is_lost_or_written_twice_or_without_reason(tmp_p
     assert "log ('q.1', 1) was not committed" in faults
     assert "document ('q', 2) was not committed" in faults
     assert "the text of q/2 is wrong" in faults
+    assert "documents of transactions are lost: ['q.1:1']" in faults
+    assert f"documents are there, but were removed: [{removed!r}]" in faults
+    assert "1 documents are there without a transaction: ['note:q.1:2']" in faults
+    assert "the documents that triggers have stored are not those of the rows" in faults
