@@ -97,6 +97,33 @@ def test_a_transaction_of_sqlite3_keeps_its_lock_while_docindex_uses_the_file(pa
     assert opened(path) == 0
 
 
+RESTART = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0.2)
+connection.execute("insert into own values (1)")
+connection.commit()
+print(*connection.execute("pragma wal_checkpoint(restart)").fetchone())
+"""
+
+
+def test_a_reader_of_sqlite3_keeps_its_lock_while_it_asks_docindex(path):
+    """If the lock were lost, another process could restart the log, and the reader would see two states."""
+    host = sqlite3.connect(path, isolation_level=None)
+    host.execute("create table own (x)")
+    docindex.register(host)
+    host.execute("begin")
+    assert host.execute("select count(*) from own").fetchone() == (0,)
+    for _ in range(3):
+        assert (
+            "a" in host.execute("select doc_search_json('A text that somebody will look for.')").fetchone()[0]
+        )
+    command = [sys.executable, "-c", RESTART, str(path)]
+    checkpoint = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert checkpoint.startswith("1 ")  # "busy": the log was not restarted
+    host.execute("commit")
+    host.close()
+
+
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 def test_a_failed_open_of_a_database_of_the_host_drops_no_lock(tmp_path, mode):
     host = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
