@@ -423,7 +423,9 @@ to the file through sqlite3, change documents there too, with `doc_put` and `doc
 process can also read the index with `docindex.open`: a transaction of sqlite3 that writes keeps its
 locks when docindex opens, reads or closes the file. Keep transactions that only read short: such a
 transaction can lose its lock when the other library stops reading. If another process then changes
-the file, the transaction can see some of the new data.
+the file, the transaction can see some of the new data, or SQLite can call the file malformed. The
+same can happen to a question on an index from `docindex.open`. If the process only registers
+connections, nothing of this can happen.
 
 A question is part of your statement: interrupt the connection, or set a progress handler, to stop
 it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds. It can take a
