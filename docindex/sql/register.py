@@ -172,9 +172,11 @@ class _ErrorLog:
         return self._last
 
     def watch(
-        self, function: Callable[..., Value], starts: Callable[[], bool] = lambda: True
+        self,
+        function: Callable[..., Value],
+        starts: Callable[[Sqlite3Host], object] = lambda clock: clock.start_clock(),
     ) -> Callable[..., Value]:
-        """Wrap a function: the wrapper remembers errors, and starts the time limit if `starts` says so."""
+        """Wrap a function: the wrapper remembers errors, and starts the time limit by `starts`."""
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
@@ -182,8 +184,7 @@ class _ErrorLog:
             try:
                 if self._clock is None:
                     return function(*values)
-                if starts():
-                    self._clock.start_clock()
+                starts(self._clock)
                 # Here, because a function of texts opens no index that could look at the clock.
                 with stopped_by(self._clock.refuse_late):
                     return function(*values)
@@ -216,12 +217,13 @@ class _ErrorLog:
             self, errors: "_ErrorLog", name: str, aggregate: Callable[[], SketchUnion | SharedByAll]
         ) -> None:
             self._state = aggregate()
-            self._steps = 0
-            self._step = _with_name(name, self._state.step)
-            self._watched = errors.watch(self._step, starts=lambda: not self._steps)
+            self._deadline: float | None = None
+            # All values together have the time limit of one question, whatever functions give the values.
+            self.step = errors.watch(_with_name(name, self._state.step), self._go_on)
             self.finalize = self._state.finalize
 
-        def step(self, value: Value) -> None:
-            """Take a value. All of them together have the time limit of one question."""
-            self._watched(value)
-            self._steps += 1
+        def _go_on(self, clock: Sqlite3Host) -> None:
+            if self._deadline is None:
+                self._deadline = clock.start_clock()
+            else:
+                clock.continue_clock(self._deadline)

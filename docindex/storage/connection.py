@@ -11,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Protocol
+from typing import ParamSpec, Protocol, TypeVar
 
 import apsw
 
@@ -26,6 +26,8 @@ from docindex.storage.waiting import Waiting
 from docindex.storage.write_ahead_log import WriteAheadLog
 
 Connection = apsw.Connection
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _CLOSE_S = 5.0  # how long `close` waits for other threads
 
@@ -95,8 +97,8 @@ class Store:
         self._log = WriteAheadLog(path)
         self._process = os.getpid()
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
-        connect_writer = None if self._in_memory else self._connect_writer
-        self._lender = Lender(self._connect_reader, connect_writer, self._release)
+        connect_writer = None if self._in_memory else _weakly(self._connect_writer)
+        self._lender = Lender(_weakly(self._connect_reader), connect_writer, _weakly(self._release))
         if not self._in_memory:
             _refuse_foreign_log(path)
         with self.translated():
@@ -341,7 +343,8 @@ class Store:
             self._lender.release_all()
 
     def __del__(self) -> None:
-        handles.drop(self._lender.connections())
+        if hasattr(self, "_lender"):  # else an error or an interrupt stopped `__init__`
+            handles.drop(self._lender.connections())
 
     def _release(self, connection: apsw.Connection, is_free: bool) -> None:
         """Close a connection, which another block uses unless it is free. Closing it twice does no harm."""
@@ -414,6 +417,23 @@ class Store:
     def _connect_reader(self) -> apsw.Connection:
         self._refuse_replaced()
         return self._connector.connect(readonly=True)
+
+
+def _weakly(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that does not keep its object alive.
+
+    Otherwise a store and its lender would keep each other. A store that is dropped without `close` would then
+    wait for Python's garbage collector, with all its descriptors.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(*values: P.args, **options: P.kwargs) -> R:
+        bound = reference()
+        if bound is None:
+            raise ReferenceError("the store is gone")
+        return bound(*values, **options)
+
+    return call
 
 
 def _roll_back(connection: apsw.Connection) -> None:

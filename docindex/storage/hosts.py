@@ -126,10 +126,15 @@ class Sqlite3Host:
         """Whether questions have a time limit."""
         return self._limit_s is not None
 
-    def start_clock(self) -> None:
-        """Start the time limit of a question."""
+    def start_clock(self) -> float:
+        """Start the time limit of a question. Returns the time at which it ends, for `continue_clock`."""
         if self._limit_s is not None:
             self._deadline = time.monotonic() + self._limit_s
+        return self._deadline
+
+    def continue_clock(self, deadline: float) -> None:
+        """Go on with a question, although another one may have begun in the meantime."""
+        self._deadline = deadline
 
     def refuse_late(self) -> None:
         """Raise `Cancelled` if the time limit has passed."""

@@ -74,7 +74,7 @@ def _shared_header(path: str) -> bytes | None:
 def process_name(process: int) -> str:
     """The number and the command of a process, for a message."""
     if process == os.getpid():
-        return f"process {process} (this process, through another Index object)"
+        return f"process {process} (this process, through another connection)"
     try:
         command = Path(f"/proc/{process}/cmdline").read_bytes()
     except OSError:

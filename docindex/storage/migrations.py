@@ -67,7 +67,8 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Rec
             _refuse_altered(db, store.path, version)
         _refuse_other_tables(db, store.path)
         recipe = recipe_of(db, store.path)
-    store.at_each_transaction(lambda db: _refuse_upgraded(db, store.path))
+    path = store.path  # not the store, which would then keep itself alive
+    store.at_each_transaction(lambda db: _refuse_upgraded(db, path))
     if wanted is not None and wanted != recipe:
         raise RecipeMismatch(_mismatch(store.path, recipe, wanted), stored=recipe, wanted=wanted)
     return recipe

@@ -4,6 +4,7 @@ No test measures a time: the tests count how often a question asks whether it mu
 """
 
 import contextlib
+import itertools
 import random
 import sqlite3
 import threading
@@ -88,7 +89,7 @@ def test_a_question_about_a_long_text_stops_when_its_time_is_up(question, long_t
 
 def test_all_values_of_an_aggregate_have_one_time_limit(monkeypatch):
     starts = []
-    monkeypatch.setattr(Sqlite3Host, "start_clock", lambda _: starts.append(1))
+    monkeypatch.setattr(Sqlite3Host, "start_clock", lambda _: starts.append(1) or 0.0)
     monkeypatch.setattr(Sqlite3Host, "refuse_late", lambda _: None)
     with connected() as connection:
         for _ in range(2):
@@ -96,6 +97,19 @@ def test_all_values_of_an_aggregate_have_one_time_limit(monkeypatch):
                 'select doc_common(value) from json_each(\'["a b", "a c", "a d"]\')'
             ).fetchone()
     assert len(starts) == 2
+
+
+def test_functions_that_give_the_values_do_not_start_the_limit_of_an_aggregate_again(monkeypatch):
+    numbers, continued = itertools.count(), []
+    monkeypatch.setattr(Sqlite3Host, "start_clock", lambda _: next(numbers))
+    monkeypatch.setattr(Sqlite3Host, "continue_clock", lambda _, deadline: continued.append(deadline))
+    monkeypatch.setattr(Sqlite3Host, "refuse_late", lambda _: None)
+    with connected() as connection:
+        connection.execute(
+            """select doc_common(doc_canonical(value)) from json_each('["a b", "a c", "a d"]')"""
+        ).fetchone()
+    assert next(numbers) == 3 + 1  # each function, and the aggregate
+    assert continued == [1, 1]  # the first function started its own
 
 
 @pytest.mark.parametrize(

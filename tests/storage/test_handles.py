@@ -187,6 +187,19 @@ def test_a_closed_index_leaves_no_file_open_and_no_journal(path):
     assert [file.name for file in path.parent.iterdir()] == ["index"]
 
 
+def test_indexes_that_are_dropped_are_released_without_the_garbage_collector(path):
+    held = sqlite3.connect(path)  # else a released connection would be closed at once
+    held.execute("select count(*) from document").fetchone()
+    gc.disable()
+    try:
+        for _ in range(50):
+            docindex.open(path).add("a", "some text")
+            assert opened(path) < 20
+    finally:
+        gc.enable()
+        held.close()
+
+
 def test_an_index_that_is_dropped_leaves_no_file_open_and_no_journal(path):
     docindex.open(path).add("b", "another text")
     gc.collect()

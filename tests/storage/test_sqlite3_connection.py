@@ -323,3 +323,15 @@ def test_integers_of_64_bits_texts_and_blobs_are_bound_as_arrays(db):
         sql = "select value, 'main. carray(?)' from carray(?) as wanted where value is not ?"
         found = adapted.execute(sql, (adapted.array(values), None)).fetchall()
         assert found == [(value, "main. carray(?)") for value in list(values)]
+
+
+def test_a_condition_may_use_json_functions_on_every_library(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many((f"{n}", f"one text that all documents have, and {n}", {"n": n}) for n in range(9))
+    sql = "select json_array_length(doc_near_json('one text that all documents have', 63, ?))"
+    for library in (sqlite3, apsw):
+        connect = getattr(library, "connect", None) or library.Connection
+        with contextlib.closing(connect(str(tmp_path / "index"))) as connection:
+            docindex.register(connection)
+            for condition in ("meta ->> 'n' > 3", "json_extract(meta, '$.n') > 3"):
+                assert connection.execute(sql, (condition,)).fetchone() == (5,)

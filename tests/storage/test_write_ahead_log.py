@@ -199,7 +199,7 @@ def test_a_long_reader_in_another_process_is_named(path):
 def test_a_long_reader_through_another_index_object_is_named(path):
     with opened(path) as index, opened(path, readonly=True) as other, other._store.reading():
         busy, _, _ = commit_until_refused(index)
-    assert f"process {os.getpid()} (this process, through another Index object)" in str(busy)
+    assert f"process {os.getpid()} (this process, through another connection)" in str(busy)
 
 
 @pytest.mark.parametrize("end", ["cancel", "close"])
@@ -364,7 +364,7 @@ def test_only_the_long_reader_is_named_among_short_ones(path, caplog):
         busy, _, _ = commit_until_refused(index)
         for message in (str(busy), *(record.getMessage() for record in caplog.records)):
             assert "through a question" in message
-            assert "Index object" not in message
+            assert "through another connection" not in message
 
 
 @LINUX
@@ -384,5 +384,5 @@ def test_short_readers_in_another_process_are_not_named(path, caplog):
         busy, _, _ = commit_until_refused(index)
         process.communicate("")
     for message in (str(busy), *(record.getMessage() for record in caplog.records)):
-        assert "Index object" in message
+        assert "through another connection" in message
         assert str(process.pid) not in message
