@@ -59,6 +59,8 @@ def translation(
             )
         case apsw.CorruptError() | apsw.FormatError():
             return _damaged(path, error)
+        case apsw.SQLError() if "unsupported file format" in str(error):  # an impossible number in the header
+            return _damaged(path, error)
     return _not_opened(error, path)
 
 

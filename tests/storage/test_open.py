@@ -252,6 +252,15 @@ def test_a_damaged_recipe_is_an_error_that_names_the_file(statement, error, read
         docindex.open(made, readonly=readonly)
 
 
+@pytest.mark.parametrize("readonly", [False, True])
+def test_an_impossible_format_in_the_header_is_damage(readonly, made):
+    with made.open("r+b") as file:
+        file.seek(47)
+        file.write(b"\x09")
+    with pytest.raises(docindex.CorruptIndex, match="unsupported file format"):
+        docindex.open(made, readonly=readonly)
+
+
 @pytest.mark.parametrize(
     "text", ["{", "[]", '{"flavour":"new"}', '{"k":0}', '{"k":"25"}', '{"features":[1]}']
 )
