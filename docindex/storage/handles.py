@@ -16,6 +16,7 @@ from collections.abc import Iterable
 import apsw
 
 from docindex.errors import Busy
+from docindex.storage import log_guard
 from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_descriptors
 from docindex.storage.forks import keep_alive, refuse_inherited
 from docindex.storage.held_files import FILES, HeldFile
@@ -167,21 +168,23 @@ def _opened(held: HeldFile, way: Way) -> Handle:
 
 
 def _is_safe(held: HeldFile, path: str) -> bool:
-    """Whether SQLite may open a file. Guards the log, if another library of this process has it open.
-
-    If no library has it open, SQLite must clear the index of the log, which may be left from a crash.
-    """
+    """Whether SQLite may open a file. Guards the log of a file in write-ahead mode."""
     os.lseek(held.main, 0, os.SEEK_SET)
     header = os.read(held.main, 20)
-    if header.startswith(_SQLITE) and header[18:] != _WRITE_AHEAD:
+    if not header.startswith(_SQLITE):
+        return True  # a new file, or one of another kind
+    if header[18:] != _WRITE_AHEAD:
         _refuse_unsafe_mode(held, path)
         return True
-    index_path = _index_path(path)
-    index = file_at(index_path)
-    if index is None or not open_descriptors(index):
-        return True
+    if not log_guard.CAN_LOCK:
+        index = file_at(_index_path(path))
+        return index is None or not open_descriptors(index)
+    # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
-        held.guard = LogGuard(index_path)
+        try:
+            held.guard = LogGuard(_index_path(path), held.main)
+        except OSError:
+            return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
     held.guard.hold(held.main)
     return held.guard.is_held
 
@@ -222,9 +225,11 @@ def guard_log(connection: apsw.Connection) -> None:
     if held is None:
         return
     with FILES.lock:
-        if held.guard is None:
-            with contextlib.suppress(FileNotFoundError):  # another program has switched the log off
-                held.guard = LogGuard(f"{connection.filename}-shm")
+        index_path = f"{connection.filename}-shm"
+        # Without the file, another program has switched the log off. Without permission, nobody can write.
+        if held.guard is None and file_at(index_path) is not None:
+            with contextlib.suppress(OSError):
+                held.guard = LogGuard(index_path, held.main)
         if held.guard is not None:
             held.guard.hold(held.main)
 

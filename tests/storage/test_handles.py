@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import descriptors, log_guard
+from docindex.storage import descriptors, handles, log_guard
 from docindex.storage.connection import Store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows drops no locks at a close")
@@ -187,6 +187,22 @@ def test_a_closed_index_leaves_no_file_open_and_no_journal(path):
     assert [file.name for file in path.parent.iterdir()] == ["index"]
 
 
+def test_a_library_that_first_uses_the_file_while_it_is_opened_here_keeps_its_lock(path, monkeypatch):
+    host = sqlite3.connect(path, isolation_level=None)
+    original = handles._opened
+
+    def at_the_last_moment(*values):
+        if not host.in_transaction:
+            host.execute("begin immediate")
+        return original(*values)
+
+    monkeypatch.setattr(handles, "_opened", at_the_last_moment)
+    docindex.open(path, readonly=True).close()
+    assert is_locked(path)
+    host.execute("rollback")
+    host.close()
+
+
 def test_indexes_that_are_dropped_are_released_without_the_garbage_collector(path):
     held = sqlite3.connect(path)  # else a released connection would be closed at once
     held.execute("select count(*) from document").fetchone()
@@ -322,7 +338,7 @@ def test_another_library_that_opens_the_file_does_not_clear_the_index_of_the_log
 
 
 def test_a_file_in_use_is_not_opened_where_its_log_cannot_be_guarded(path, host, monkeypatch):
-    monkeypatch.setattr(log_guard, "_CAN_LOCK", False)
+    monkeypatch.setattr(log_guard, "CAN_LOCK", False)
     with pytest.raises(docindex.Busy, match="cannot be protected from that library"):
         docindex.open(path, timeout_s=0.1)
     assert is_locked(path)
