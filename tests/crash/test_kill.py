@@ -14,7 +14,6 @@ def test_a_killed_writer_loses_no_finished_call_and_leaves_none_half_done(tmp_pa
     program.shrink(monkeypatch.setattr)
     met = kill.kills(tmp_path, 30, seed)
     assert met["kills"] >= 30
-    assert met["kills during open"] > 0  # the first kill happens while the file is being made
     assert met["acknowledged calls"] > 30
     assert met["checks"] >= 2
 
