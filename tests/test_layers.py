@@ -67,6 +67,7 @@ INSIDE = {
             "lock_holders",
             "descriptors",
             "lending",
+            "transactions",
         },
         {"user_sql", "sqlite_errors", "write_ahead_log", "log_guard", "file_identity"},
         {"held_files"},

@@ -13,9 +13,9 @@ from docindex.query.resolve import resolve
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, text_fingerprints
 from docindex.storage import templates
-from docindex.storage.connection import Transactions
 from docindex.storage.contents import text_hash
 from docindex.storage.templates import Template
+from docindex.storage.transactions import Transactions
 from docindex.storage.values import can_be_stored
 
 BoilerplateChoice = bool | Sequence[str]

@@ -28,8 +28,9 @@ from docindex.query.similar import SimilarMethod, find_similar
 from docindex.recipe import Recipe
 from docindex.sketching.word_weights import WordWeights
 from docindex.storage import templates, user_sql
-from docindex.storage.connection import Connection, Transactions
+from docindex.storage.connection import Connection
 from docindex.storage.templates import Ignored
+from docindex.storage.transactions import Transactions
 from docindex.storage.user_sql import Where
 
 

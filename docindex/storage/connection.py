@@ -1,4 +1,4 @@
-"""Open the connections to a file, run transactions on them, and translate SQLite's errors into docindex's.
+"""Run the transactions of an index on its connections, and translate SQLite's errors into docindex's.
 
 Every statement runs inside `Store.reading` or `Store.writing`. A read transaction sees the state of one
 commit, and in a file it never waits for a writer. A write transaction is done completely or not at all. Must
@@ -11,7 +11,6 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import ParamSpec, Protocol, TypeVar
 
 import apsw
 
@@ -20,36 +19,14 @@ from docindex.storage import forks, handles
 from docindex.storage.connector import MEMORY, Connector, Durability
 from docindex.storage.descriptors import file_at
 from docindex.storage.file_identity import OpenedFile
-from docindex.storage.lending import Lender, LendingBlock, Loan
+from docindex.storage.lending import Lender, LendingBlock, Loan, weakly
 from docindex.storage.sqlite_errors import still_writing
 from docindex.storage.waiting import Waiting
 from docindex.storage.write_ahead_log import WriteAheadLog
 
 Connection = apsw.Connection
-P = ParamSpec("P")
-R = TypeVar("R")
 
 _CLOSE_S = 5.0  # how long `close` waits for other threads
-
-
-class Transactions(Protocol):
-    """The transactions of an index, on the connections of a `Store` or on a connection of the host."""
-
-    @property
-    def path(self) -> str:
-        """The path of the file, or the name of a database in memory."""
-
-    def reading(self) -> contextlib.AbstractContextManager[apsw.Connection]:
-        """A connection on which every statement sees the same state."""
-
-    def writing(self) -> contextlib.AbstractContextManager[apsw.Connection]:
-        """A connection inside a transaction, which is done completely or not at all."""
-
-    def cancels(self) -> int:
-        """The number of calls of `cancel` so far."""
-
-    def refuse_cancelled(self, before: int) -> None:
-        """Raise an error if `cancel` was called since `cancels` returned `before`."""
 
 
 _stores: "weakref.WeakValueDictionary[int, Store]" = weakref.WeakValueDictionary()
@@ -97,8 +74,8 @@ class Store:
         self._log = WriteAheadLog(path)
         self._process = os.getpid()
         self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
-        connect_writer = None if self._in_memory else _weakly(self._connect_writer)
-        self._lender = Lender(_weakly(self._connect_reader), connect_writer, _weakly(self._release))
+        connect_writer = None if self._in_memory else weakly(self._connect_writer)
+        self._lender = Lender(weakly(self._connect_reader), connect_writer, weakly(self._release))
         if not self._in_memory:
             _refuse_foreign_log(path)
         with self.translated():
@@ -417,23 +394,6 @@ class Store:
     def _connect_reader(self) -> apsw.Connection:
         self._refuse_replaced()
         return self._connector.connect(readonly=True)
-
-
-def _weakly(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that does not keep its object alive.
-
-    Otherwise a store and its lender would keep each other. A store that is dropped without `close` would then
-    wait for Python's garbage collector, with all its descriptors.
-    """
-    reference = weakref.WeakMethod(method)
-
-    def call(*values: P.args, **options: P.kwargs) -> R:
-        bound = reference()
-        if bound is None:
-            raise ReferenceError("the store is gone")
-        return bound(*values, **options)
-
-    return call
 
 
 def _roll_back(connection: apsw.Connection) -> None:

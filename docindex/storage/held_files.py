@@ -35,7 +35,7 @@ class HeldFile:
         self.descriptors: list[int] = []
         """The parked descriptors."""
         self.main = -1
-        """A descriptor that stays open with the connections; -1 if there are none."""
+        """A descriptor that stays open as long as there are connections, else -1."""
         self.guard: LogGuard | None = None
 
         self.spare = [0, 0]
@@ -153,7 +153,7 @@ def _size(path: str) -> int:
 
 
 def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
-    """A parked descriptor of the file at a path, at the beginning of the file; None if there is none."""
+    """A parked descriptor of the file at a path, at the beginning of the file, or None."""
     if not any(held.descriptors for held in FILES.all()):
         return None
     file = file_at(path, follow_symlinks=follow_symlinks)

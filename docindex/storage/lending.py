@@ -20,8 +20,12 @@ import time
 import weakref
 from collections.abc import Callable
 from types import TracebackType
+from typing import ParamSpec, TypeVar
 
 import apsw
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LeaveBlock = Callable[[type[BaseException] | None, BaseException | None, TracebackType | None], None]
 """What a `with` statement calls at the end of its block."""
@@ -147,7 +151,7 @@ class Lender:
         return [slot.connection for slot in (*self._writers, *self._readers)]
 
     def lend(self, loan: Loan) -> apsw.Connection:
-        """Lend a connection that nobody else uses; makes one if there is none."""
+        """Lend a connection that nobody else uses. Makes a new one if all are in use."""
         with self._lock:
             self._resting(self._writers)
             for slot in self._resting(self._readers):
@@ -286,3 +290,20 @@ def _is_at_rest(connection: apsw.Connection) -> bool:
         return False
     # A cursor that somebody keeps, perhaps in a traceback, holds an old state of the file.
     return connection.txn_state() == apsw.SQLITE_TXN_NONE
+
+
+def weakly(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that does not keep its object alive.
+
+    Otherwise a store and its lender would keep each other. A store that is dropped without `close` would then
+    wait for Python's garbage collector, with all its descriptors.
+    """
+    reference = weakref.WeakMethod(method)
+
+    def call(*values: P.args, **options: P.kwargs) -> R:
+        bound = reference()
+        if bound is None:
+            raise ReferenceError("the store is gone")
+        return bound(*values, **options)
+
+    return call

@@ -12,6 +12,7 @@ from docindex import folders
 from docindex.folders.file_reader import read_file
 from tests.storage.test_handles import is_locked, opened
 
+# The tests are about locks that Unix drops when a file is closed.
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows drops no locks at a close")
 
 

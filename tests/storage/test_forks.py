@@ -18,6 +18,7 @@ from docindex.storage import handles, held_files
 from tests.stress import forks
 
 pytestmark = [
+    # Windows has no fork.
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork"),
     # Python 3.12 warns of a fork in a process with threads: these tests are about that.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),

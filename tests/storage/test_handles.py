@@ -17,6 +17,7 @@ import docindex
 from docindex.storage import descriptors, handles, log_guard
 from docindex.storage.connection import Store
 
+# The tests are about locks that Unix drops when a file is closed.
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows drops no locks at a close")
 
 ROOT = Path(__file__).parents[2]
@@ -256,8 +257,10 @@ def test_a_signal_handler_may_open_and_close_an_index(path):
     before = signal.signal(signal.SIGALRM, handle)
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
     try:
-        for _ in range(200):
+        for turn in range(20_000):  # a loaded machine delivers few signals in a turn
             docindex.open(path).close()
+            if turn >= 200 and len(answers) > 20:
+                break
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -20,6 +20,7 @@ from tests.storage.texts import prose
 
 BOUND = 1 << 20
 ROW = 50_000  # bytes; a commit of one row writes eight pages or so
+# Elsewhere a message says "another process", because the system does not tell which.
 LINUX = pytest.mark.skipif(not Path("/proc/locks").exists(), reason="only Linux names the holders of locks")
 
 
