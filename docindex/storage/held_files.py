@@ -112,7 +112,11 @@ class HeldFiles:
 
     def close_parked(self, held: HeldFile) -> None:
         """Close what is parked of a file if nothing is in use and the process has it open nowhere else."""
-        if held.lent or held.is_open_elsewhere():
+        if held.lent:
+            return
+        if held.is_open_elsewhere():
+            if open_descriptors(held.file) is None:  # then the connections are parked until the process ends
+                _move_journal(held)
             return
         # Closing would do this work, and another library may open the file while it lasts.
         if _move_journal(held) and held.is_open_elsewhere():
@@ -136,7 +140,10 @@ FILES = HeldFiles()
 
 
 def _move_journal(held: HeldFile) -> bool:
-    """Move the write-ahead journal into the file; False if there was nothing to move, or nobody may write."""
+    """Move the write-ahead journal into the file, so that a copy of the file alone has every commit.
+
+    False if there was nothing to move, or nobody may write.
+    """
     for connection in held.connections:
         if not connection.readonly("main") and _size(connection.filename_wal):
             with contextlib.suppress(apsw.Error):  # then the journal stays, as after a crash

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -389,3 +390,13 @@ def test_a_process_that_cannot_list_its_descriptors_closes_nothing(path, monkeyp
     monkeypatch.undo()
     read(path)
     assert opened(path) == 0
+
+
+def test_a_file_closed_by_such_a_process_has_every_commit_without_its_log(tmp_path, monkeypatch):
+    monkeypatch.setattr(descriptors, "_FOLDERS", ())
+    with docindex.open(tmp_path / "index") as index:
+        index.add("a", "a text of some words that is kept")
+    shutil.copy(tmp_path / "index", tmp_path / "copy")
+    monkeypatch.undo()
+    with docindex.open(tmp_path / "copy", readonly=True) as copy:
+        assert list(copy) == ["a"]
