@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import CHUNK, I64, U8, U32, U64, Bool, ranges, starts_of
+from docindex.kernels.arrays import CHUNK, I64, U8, U32, U64, Bool, are_first, ranges, starts_of
 from docindex.kernels.winnowing import select_fingerprints
 
 MAX_SEEDS = 1 << 18
@@ -146,7 +146,7 @@ def _places(texts: _Texts, window: int) -> _Places:
     of_b, hashes, dense = (np.concatenate(parts) for parts in zip(*slices, strict=True))
     order = np.argsort(hashes, kind="stable")
     of_b, hashes = of_b[order], hashes[order]
-    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+    starts = np.flatnonzero(are_first(hashes))
     # The last number is greater than all hashes, so that every search ends at an element.
     known = np.append(hashes[starts], np.uint64(2**64 - 1))
     starts = np.append(starts, len(hashes))

@@ -77,12 +77,23 @@ def ranges(begins: I64, lengths: I64) -> I64:
     return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], lengths)
 
 
+def are_first(ordered: U64 | I64) -> Bool:
+    """True for each number that differs from the number before it.
+
+    >>> are_first(np.array([3, 3, 5])).tolist()
+    [True, False, True]
+    """
+    first = np.ones(len(ordered), bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return first
+
+
 def union(*arrays: U64) -> U64:
     """The distinct numbers of one or more arrays, ascending.
 
     >>> union(np.array([3, 1], np.uint64), np.array([3], np.uint64)).tolist()
     [1, 3]
     """
-    together = np.sort(np.concatenate(arrays))
-    distinct: U64 = together[np.append(True, together[1:] != together[:-1])[: len(together)]]
-    return distinct
+    together = np.concatenate(arrays)
+    together.sort()
+    return together[are_first(together)]

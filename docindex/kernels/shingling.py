@@ -10,7 +10,7 @@ shingles. Option A labels each shingle with the number of times it has occurred 
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, U64, mix, owners, ranges, starts_of
+from docindex.kernels.arrays import I64, U8, U64, are_first, mix, owners, ranges, starts_of
 from docindex.kernels.kgrams import grams, span_hashes
 
 _LABEL = np.uint64(0xD1342543DE82EF95)  # odd, so that all labels differ
@@ -107,7 +107,7 @@ def _keys(hashes: U64, starts: I64) -> U64:
 
 def _heads(ordered: U64) -> I64:
     """The positions where a run of equal numbers begins."""
-    return np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    return np.flatnonzero(are_first(ordered))
 
 
 def _run_hashes(tokens: U8 | U64, begins: I64, lengths: I64) -> U64:

@@ -17,7 +17,6 @@ from docindex.query.ranking import weights_of
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.query.search_options import Rank, SearchOptions
-from docindex.storage import postings
 
 # Up to this many hits of the first pass are kept in memory. If there are more, all are read a second time.
 _KEPT = 1 << 22
@@ -67,11 +66,17 @@ def query_hashes(scope: Scope, query: Query, options: SearchOptions) -> QueryHas
 
 def frequencies(scope: Scope, hashes: U64) -> I64:
     """How many contents have each hash; `hashes` must ascend."""
-    removed, having = postings.dead(scope.db), np.zeros(len(hashes), np.int64)
-    for which, found in postings.look_up(scope.db, hashes):
-        scope.check_cancelled()
-        having += np.bincount(which[~np.isin(found, removed)], minlength=len(hashes))
+    having = np.zeros(len(hashes), np.int64)
+    for which, _ in _hits(scope, hashes):
+        having += np.bincount(which, minlength=len(hashes))
     return having
+
+
+def _hits(scope: Scope, hashes: U64) -> Iterator[tuple[I64, I64]]:
+    """Yield the places of ascending hashes, and the contents that have them, in pieces."""
+    for hits in scope.existing.look_up(hashes):
+        scope.check_cancelled()
+        yield hits
 
 
 def hashes_above(scope: Scope, hashes: U64, most: int) -> U64:
@@ -94,26 +99,17 @@ class Candidates:
 
 def candidates_for(scope: Scope, asked: QueryHashes, rank: Rank) -> Candidates:
     """The contents that have one of the looked-up hashes of a query, ascending."""
-    removed, hashes = postings.dead(scope.db), asked.counting[asked.looked_up]
-
-    def hits() -> Iterator[tuple[I64, I64]]:
-        for which, found in postings.look_up(scope.db, hashes):
-            scope.check_cancelled()
-            if len(removed):
-                alive = ~np.isin(found, removed)
-                which, found = which[alive], found[alive]
-            yield which, found
-
+    hashes = asked.counting[asked.looked_up]
     having = np.zeros(len(hashes), np.int64)
     kept, size = [], 0
-    for which, found in hits():
+    for which, found in _hits(scope, hashes):
         having += np.bincount(which, minlength=len(hashes))
         size += len(which)
         if size <= _KEPT:
             kept.append((which, found))
     weights = weights_of(having, rank)
     total = (np.empty(0, np.int64),) * 3
-    for which, found in kept if size <= _KEPT else hits():
+    for which, found in kept if size <= _KEPT else _hits(scope, hashes):
         more = tally(found, np.ones_like(found), weights[which])
         total = tally(*map(np.concatenate, zip(total, more, strict=True))) if len(total[0]) else more
     all_weights = np.zeros(len(asked.counting), np.int64)

@@ -5,6 +5,7 @@ transaction.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -17,6 +18,7 @@ from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
 from docindex.storage import documents
 from docindex.storage.contents import texts_of
+from docindex.storage.postings import ExistingContents
 from docindex.storage.templates import Ignored
 from docindex.storage.user_sql import Where
 
@@ -35,7 +37,7 @@ def never_cancelled() -> None:
     """
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Scope:
     """The values that every step of a question needs."""
 
@@ -47,6 +49,11 @@ class Scope:
     where: Where | None = None
     """The condition that documents must fulfil, already checked; None to accept all documents."""
     check_cancelled: CheckCancelled = never_cancelled
+
+    @functools.cached_property
+    def existing(self) -> ExistingContents:
+        """The look-up of hashes, whose tables are read once for all look-ups of the question."""
+        return ExistingContents(self.db)
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
         """The content, key and id of each document with one of these contents that fulfils the condition."""

@@ -147,8 +147,9 @@ class Scorer:
         """
         without = union(self.asked.counting, not_counting)
         places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
-        distinct, which = np.unique(hashes, return_inverse=True)
-        weights = weights_of(frequencies(self.scope, distinct), self.options.rank)[which]
+        distinct = union(hashes)
+        weights = weights_of(frequencies(self.scope, distinct), self.options.rank)
+        weights = weights[distinct.searchsorted(hashes)]
         sums = np.bincount(places, weights, minlength=len(others))
         counts = np.bincount(places, minlength=len(others))
         means: F64 = np.maximum(sums / np.maximum(counts, 1), LEAST_MEAN)

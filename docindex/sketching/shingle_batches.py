@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.arrays import I64, U64, are_first, starts_of
 from docindex.kernels.shingling import labelled_bag, shingles
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
@@ -45,6 +45,6 @@ def _sets_of_batch(texts: list[str], recipe: Recipe) -> tuple[U64, I64]:
     # Sorting text by text takes a third of the time of one sort by text and hash.
     for begin, end in itertools.pairwise(starts.tolist()):
         hashes[begin:end].sort()
-    first = np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)]
+    first = are_first(hashes)
     first[starts[:-1][np.diff(starts) > 0]] = True
     return hashes[first], starts_of(first.astype(np.int64))[starts]

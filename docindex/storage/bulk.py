@@ -56,7 +56,7 @@ class Sizes:
 def sizes(db: apsw.Connection) -> Sizes:
     """The sizes of all contents, verified."""
     *found, words_hashes, sums = columns(db, _SIZES) or ((),) * 7
-    for place in damaged_contents(found, sums).tolist():
+    for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
     if any(len(words_hash) != 16 for words_hash in words_hashes):
         raise CorruptIndex(

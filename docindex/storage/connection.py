@@ -37,6 +37,8 @@ def _refuse_foreign_log(path: str) -> None:
 
     SQLite would apply that log to the new file.
     """
+    if not _stores:
+        return
     real = os.path.realpath(path)
     # Not the values themselves: another thread may open an index during the loop.
     stores = (reference() for reference in _stores.valuerefs())
@@ -276,8 +278,8 @@ class Store:
             raise
 
     def _raise_translated(self, error: apsw.Error, connection: apsw.Connection | None) -> None:
-        if isinstance(error, apsw.ConnectionClosedError):
-            self._refuse_closed()
+        if isinstance(error, (apsw.ConnectionClosedError, apsw.ThreadingViolationError)):
+            self._refuse_closed()  # `close` closes a connection at the moment when this thread uses it
         # Only then: a connection that another thread uses must not be asked.
         asked = self._lender.connections() if connection is None else [connection]
         self._connector.raise_translated(error, asked)

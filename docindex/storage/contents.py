@@ -85,13 +85,15 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
 _GET = f"{DOCUMENT.select} where key = ?"
 _LINK = "select id, key, content, sum from main.document"
 _FROM_KEY = f"{_LINK} where key >= ? order by key limit 1"
-_BEFORE_KEY = f"{_LINK} where key < ? order by key desc limit 1"
 ENDS = {
     column: f"select * from ({_LINK} order by {column} limit 1) "
     f"union all select * from ({_LINK} order by {column} desc limit 1)"
     for column in ("id", "key", "content")
 }
 """For some columns of `document`, a statement for the documents with the smallest and the largest value."""
+_BEFORE_KEY_AND_ENDS = (
+    f"select * from ({_LINK} where key < ? order by key desc limit 1) union all {ENDS['key']}"
+)
 
 
 def get(db: apsw.Connection, key: str) -> Document | None:
@@ -165,7 +167,7 @@ def refuse_damaged(
     db: apsw.Connection, ids: Sequence[int], keys: Sequence[str], contents: Sequence[int], sums: Sequence[int]
 ) -> None:
     """`CorruptIndex` if the first columns of a document do not match its checksum."""
-    for place in damaged_documents(ids, keys, contents, sums).tolist():
+    for place in damaged_documents(ids, keys, contents, sums):
         raise damaged_document(db, ids[place], keys[place])
 
 
@@ -270,12 +272,11 @@ def link_of(db: apsw.Connection, key: str) -> tuple[int, int] | None:
     found = intact_documents(db, rows(db, _FROM_KEY, (key,)))
     if found and found[0][1] == key:
         return found[0][0], found[0][2]
-    intact_documents(db, rows(db, _BEFORE_KEY, (key,)))
-    refuse_displaced(db, "key")
+    intact_documents(db, rows(db, _BEFORE_KEY_AND_ENDS, (key,)))
     return None
 
 
-def refuse_displaced(db: apsw.Connection, column: Literal["id", "key", "content"]) -> None:
+def refuse_displaced(db: apsw.Connection, column: Literal["id", "content"]) -> None:
     """`CorruptIndex` if the documents with the smallest and the largest value in a column are damaged.
 
     A damaged value moves its row in the index of the column, where no look-up finds it: most often to an end.

@@ -199,7 +199,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> ContentSizes:
     *found, sums = columns_for(db, _SIZES, contents) or ((),) * 6
     if len(sums) != len(contents):
         raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
-    for place in damaged_contents(found, sums).tolist():
+    for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
     _, symbols, shingles, _, hashes = found
     return ContentSizes(*(np.array(column, np.int64) for column in (hashes, symbols, shingles)))

@@ -120,7 +120,7 @@ def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
     ids, sizes = [], []
     for some in _pieces(db, of):
         parts, data, sums = zip(*some, strict=True)
-        for place in damaged_fingerprints(parts, data, sums).tolist():
+        for place in damaged_fingerprints(parts, data, sums):
             raise _damaged(db, parts[place] >> PART_BITS)
         lengths = np.fromiter(map(len, data), np.int64, len(data))
         ids.append(np.array(parts, np.int64))

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from docindex.kernels.arrays import I64
 from docindex.storage.rows import checksum_bytes
 from docindex.storage.values import signed
 
@@ -65,20 +64,20 @@ def fingerprint_sum(row: Sequence[Any]) -> int:
     )
 
 
-def damaged_contents(columns: Sequence[Column], sums: Column) -> I64:
+def damaged_contents(columns: Sequence[Column], sums: Column) -> list[int]:
     """The places of the contents whose first columns, from `id` to `hashes`, were changed."""
     one = itertools.repeat(_INTEGER)
     ids, symbols, shingles, kept, hashes = columns
     return _differing(map(_FIVE_NUMBERS, one, ids, one, symbols, one, shingles, one, kept, one, hashes), sums)
 
 
-def damaged_fingerprints(ids: Column, hashes: Sequence[bytes], sums: Column) -> I64:
+def damaged_fingerprints(ids: Column, hashes: Sequence[bytes], sums: Column) -> list[int]:
     """The places of the rows of `fingerprint` whose `id` or `hashes` were changed."""
     heads = map(_NUMBER_AND_SIZE, itertools.repeat(_INTEGER), ids, itertools.repeat(_BLOB), map(len, hashes))
     return _differing(map(bytes.__add__, heads, hashes), sums)
 
 
-def damaged_documents(ids: Column, keys: Sequence[str], contents: Column, sums: Column) -> I64:
+def damaged_documents(ids: Column, keys: Sequence[str], contents: Column, sums: Column) -> list[int]:
     """The places of the documents whose `id`, `key` or `content` were changed."""
     return _differing(map(_document_bytes, ids, map(str.encode, keys), contents), sums)
 
@@ -93,7 +92,22 @@ def _halved(first: bytes, second: bytes) -> int:
     return signed((high >> 32 << 32) | low >> 32)
 
 
-def _differing(written: Iterable[bytes], sums: Column) -> I64:
+# For fewer rows than these, numpy's calls cost more than they save.
+_FEW = 24
+
+
+def _differing(written: Iterable[bytes], sums: Column) -> list[int]:
     """Where the high half of a sum is not the high half of the checksum of some bytes."""
-    made = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, written)), ">i8")
-    return np.flatnonzero((made ^ np.array(sums, np.int64)) >> 32)
+    if len(sums) < _FEW:
+        made = map(xxhash.xxh3_64_intdigest, written)
+        return [
+            place
+            for place, (one, other) in enumerate(zip(made, sums, strict=True))
+            if one >> 32 != other >> 32 & _HALF
+        ]
+    digests = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, written)), ">i8")
+    differing: list[int] = np.flatnonzero((digests ^ np.array(sums, np.int64)) >> 32).tolist()
+    return differing
+
+
+_HALF = (1 << 32) - 1

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, ranges
+from docindex.kernels.arrays import I64, U64, are_first, ranges
 from docindex.storage import tallies
 from docindex.storage.rows import rows
 from docindex.storage.segments import (
@@ -38,20 +38,41 @@ _DEAD = (
 _FIRST_BLOCKS = 512
 
 
+class ExistingContents:
+    """Looks up hashes of existing contents, any number of times in one read transaction."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._segments = all_segments(db)
+        self._removed = dead(db)
+
+    def look_up(self, hashes: U64) -> Iterator[tuple[I64, I64]]:
+        """Like `look_up`, without removed contents."""
+        for places, contents in _look_up(self._db, self._segments, hashes):
+            if len(self._removed):
+                exist = ~np.isin(contents, self._removed)
+                places, contents = places[exist], contents[exist]
+            yield places, contents
+
+
 def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
     """Look up sorted hashes. Yields pairs of arrays: places in `hashes`, and contents that have them.
 
     Hashes are compared by their high bits only. The result comes in pieces of about 2^20 postings, because it
     may be larger than memory for hashes that most texts have.
     """
-    for segment in all_segments(db):
+    return _look_up(db, all_segments(db), hashes)
+
+
+def _look_up(db: apsw.Connection, segments: list[Segment], hashes: U64) -> Iterator[tuple[I64, I64]]:
+    for segment in segments:
         prefixes = hashes >> np.uint64(64 - segment.hash_bits)
         blocks = (prefixes >> np.uint64(segment.hash_bits - segment.block_bits)).astype(np.int64)
         begin, at_once = 0, _FIRST_BLOCKS
         while begin < len(blocks):
             end = int(np.searchsorted(blocks, blocks[min(begin + at_once, len(blocks)) - 1], "right"))
             some = blocks[begin:end]
-            wanted = some[np.append(True, some[1:] != some[:-1])]
+            wanted = some[are_first(some)]
             keys = chosen_blocks(db, segment, wanted)
             places, contents = _matches(segment, keys, prefixes[begin:end])
             yield places + begin, contents
@@ -96,7 +117,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
                 )
                 keys.sort()
                 # Two hashes may have become equal, because hashes are cut to the same number of bits.
-                keys = keys[np.append(True, keys[1:] != keys[:-1])]
+                keys = keys[are_first(keys)]
                 local = (keys & np.uint64((1 << local_bits) - 1)).astype(np.int64)
                 yield PostingArrays(keys >> np.uint64(local_bits) << np.uint64(64 - bits), local + first)
 
@@ -121,7 +142,7 @@ def document_frequencies(db: apsw.Connection) -> I64:
     _, pieces = by_hash(db)
     for some in pieces:
         hashes = some.hashes[~np.isin(some.contents, gone)]
-        begins = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+        begins = np.flatnonzero(are_first(hashes))
         counts.append(np.diff(begins, append=len(hashes)))
     return np.sort(np.concatenate(counts))[::-1]
 

@@ -63,11 +63,17 @@ def _checked(
     """The rows of a statement, and their columns."""
     try:
         cursor = (db if on is None else on).execute(statement, bindings)
-        first = next(cursor, None)
-        if first is None:
+        kinds = _KNOWN_KINDS.get(statement)
+        if kinds is not None:
+            found = cursor.fetchall()
+        else:
+            first = next(cursor, None)  # the kinds can be asked for only until the last row is read
+            if first is None:
+                return [], []
+            kinds = _kinds(cursor, statement)
+            found = [first, *cursor.fetchall()]
+        if not found:
             return [], []
-        kinds = _KNOWN_KINDS.get(statement) or _kinds(cursor, statement)
-        found = [first, *cursor.fetchall()]
     except (UnicodeDecodeError, OverflowError) as error:  # an impossible id overflows in the next query
         raise _damaged(db, statement) from error
     return found, _checked_columns(db, statement, found, kinds)

@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 import xxhash
 
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U64, are_first
 from docindex.kernels.packing import packed
 from docindex.storage import tallies
 from docindex.storage.content_writer import NewPostings
@@ -241,7 +241,7 @@ def _write(db: apsw.Connection, segment: Segment, keys: U64, blocks: range) -> N
 
 
 def _block_rows(segment: Segment, keys: U64, blocks: range) -> Iterator[tuple[int, bytes, int]]:
-    keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
+    keys = keys[are_first(keys)]
     # If all 64 bits are stored, numpy's shift by 64 bits gives 0, which is the only block.
     of_keys = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
     data = packed(keys & np.uint64((1 << segment.stored_bits) - 1), segment.width)

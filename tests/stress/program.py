@@ -189,15 +189,21 @@ def run(folder, seconds, *, timeout_s=10.0):
     return counts
 
 
-def threads(index, seconds):
-    """Use one `Index` in two writing and three reading threads; returns how often each thing was done."""
+def threads(index, seconds, least=4):
+    """Use one `Index` in two writing and three reading threads; returns how often each thing was done.
+
+    They work for some seconds, and for as long as it takes to commit and to look `least` times.
+    """
     counts, errors = collections.Counter(), []
-    until = time.monotonic() + seconds
     index.add_many([item for group in range(GROUPS) for item in items(group, 0)], workers=1)
+    until = time.monotonic() + seconds
+
+    def is_enough():
+        return time.monotonic() > until and min(counts["commits"], counts["looks"]) >= least
 
     def guarded(work):
         try:
-            while time.monotonic() < until and not errors:
+            while not (is_enough() or errors):
                 work()
         except BaseException as error:
             errors.append(error)
