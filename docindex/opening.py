@@ -31,11 +31,16 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     durability: Durability = "full",
     timeout_s: float = 10.0,
     trusted: bool = True,
+    create: bool = False,
 ) -> "Index":
     """Open the index in a file. Makes the file if it does not exist.
 
     Without a path, opens your default index, which is in your data folder. The path ``":memory:"`` makes a
     new index in memory.
+
+    With ``create=True``, also makes an index in the database of an app. The names of its tables begin with
+    ``docindex_``, and it leaves the tables of the app, `user_version` and `application_id` as they are; but
+    the database gets a write-ahead log, and keeps it.
 
     An index keeps the recipe with which it was made; a different `recipe` raises `RecipeMismatch`. With
     ``durability="normal"`` a commit does not wait for the disk: it survives a crash of the program, but
@@ -53,8 +58,9 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     """
     durability = argument_checks.choice("durability", durability, get_args(Durability))
     timeout_s = argument_checks.seconds("timeout_s", timeout_s)
-    readonly, trusted = (
-        argument_checks.switch(name, value) for name, value in (("readonly", readonly), ("trusted", trusted))
+    readonly, trusted, create = (
+        argument_checks.switch(name, value)
+        for name, value in (("readonly", readonly), ("trusted", trusted), ("create", create))
     )
     if not (recipe is None or isinstance(recipe, Recipe)):
         raise TypeError(f"a recipe must be a docindex.Recipe or None, not {argument_checks.shown(recipe)}")
@@ -66,7 +72,7 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
         guard=None if trusted else untrusted.guard,
     )
     try:
-        return Index(store, prepare(store, recipe, trusted=trusted), register_on)
+        return Index(store, prepare(store, recipe, trusted=trusted, create=create), register_on)
     except BaseException:
         store.close()
         raise

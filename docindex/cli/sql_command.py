@@ -34,7 +34,7 @@ def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool,
 
     \b
     Examples:
-      docindex sql essays.docindex "select key from document limit 5"
+      docindex sql essays.docindex "select key from docindex_document limit 5"
       docindex sql essays.docindex "select * from doc_search(?)" \\
         "Shall I compare thee to a summer's day? Thou art more lovely and more temperate"
     """

@@ -231,17 +231,20 @@ class Index(IndexReader):
         """All damage in the file, one sentence each; an empty list if the file is healthy.
 
         Reads the whole file: SQLite's own structures, every checksum and every text. Compares the inverted
-        index with the fingerprints of the documents.
+        index with the fingerprints of the documents. In the database of an app, its tables are checked too,
+        unless they use functions that only the app has.
         """
         before = self._store.cancels()
         with self._store.reading() as db:
+            self._provide_functions(db)
             return check.findings(db, self.recipe, lambda: self._store.refuse_cancelled(before))
 
     def optimize(self) -> None:
         """Merge all segments, delete what removed documents left behind, and return unused disk space.
 
         Makes searches faster. Works in short commits and can be stopped at any time; the next call continues.
-        In a file of more than 64 MB, pages that are partly full stay so; SQLite's `vacuum` fills them.
+        In a file of more than 64 MB, and in the database of an app, pages that are partly full stay so;
+        SQLite's `vacuum` fills them.
         """
         before = self._store.cancels()
         unfinished = True
@@ -272,14 +275,18 @@ class Index(IndexReader):
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
         ...     index.add("ada.txt", "The Analytical Engine", meta={"by": "Ada"})
-        ...     index.execute("select key, meta ->> 'by' as author, doc_canonical(id) from document")
+        ...     index.execute("select key, meta ->> 'by' as author, doc_canonical(id) from docindex_document")
         [('ada.txt', 'Ada', 'the analytical engine')]
         """
         with self._store.reading() as db:
-            if db not in self._with_functions:
-                self._add_functions(db)
-                self._with_functions.add(db)
+            self._provide_functions(db)
             return user_sql.answer(db, sql, bindings)
+
+    def _provide_functions(self, db: Connection) -> None:
+        """Register docindex's SQL functions, which the host's statements and indexes may use."""
+        if db not in self._with_functions:
+            self._add_functions(db)
+            self._with_functions.add(db)
 
     def document_frequencies(self) -> I64:
         """In how many texts each fingerprint hash occurs, the largest number first. Reads the whole index.

@@ -19,7 +19,7 @@ JSON array of objects; see "JSON" below. The functions `doc_put` and `doc_remove
 2
 >>> index.execute('''
 ...     select d.key, round(s.containment, 2) as share
-...     from doc_search(?) as s join document as d on d.id = s.id
+...     from doc_search(?) as s join docindex_document as d on d.id = s.id
 ...     where s.containment > 0.5 order by s.score desc, d.key''', [opening])
 [('a.txt', 1.0), ('b.txt', 1.0)]
 
@@ -118,7 +118,7 @@ doc_common(query)
 doc_sketch_union(sketch)
     The sketch of all texts together, made from their sketches. NULL if there is no sketch.
 
-    >>> index.execute("select round(doc_common(id), 2) from document")
+    >>> index.execute("select round(doc_common(id), 2) from docindex_document")
     [(0.53,)]
 
 
@@ -335,7 +335,7 @@ docindex can read that table, but cannot change it.
     >>> notes.rollback()                                      # the documents are back, too
     >>> with notes:
     ...     _ = notes.execute("update note set body = 'something new' where id = 2")
-    >>> notes.execute("select id, key, doc_canonical(id) from document").fetchall()
+    >>> notes.execute("select id, key, doc_canonical(id) from docindex_document").fetchall()
     [(1, 'note/1', 'to be or not to be'), (2, 'note/2', 'something new')]
     >>> notes.close()
 

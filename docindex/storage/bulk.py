@@ -19,17 +19,21 @@ from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.rows import columns, row_lists, rows_for
 
-_SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.content order by id"
-_LINKS = "select content, id from main.document"
+_SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
+_LINKS = "select content, id from main.docindex_document"
 _KEPT = (
     "select c.id, c.shingles, c.kept from carray(?) as wanted "
-    "cross join main.content as c on c.id = wanted.value"
+    "cross join main.docindex_content as c on c.id = wanted.value"
 )
 # A row in which one of the two numbers was damaged is read too, and then refused.
 _SLOTS_OF_SIZES = (
-    "select id, shingles, kept, slots from main.content where shingles between ? and ? or kept <> shingles"
+    "select id, shingles, kept, slots from main.docindex_content where shingles between ? and ? "
+    "or kept <> shingles"
 )
-_SLOTS = "select c.id, c.slots from carray(?) as wanted cross join main.content as c on c.id = wanted.value"
+_SLOTS = (
+    "select c.id, c.slots from carray(?) as wanted cross join main.docindex_content as c on c.id "
+    "= wanted.value"
+)
 
 # The slots of one content take half a kilobyte.
 _ROWS_AT_A_TIME = 1 << 15

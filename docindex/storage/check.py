@@ -18,7 +18,7 @@ from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
 from docindex.storage import contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
-from docindex.storage.rows import row_sum, rows, stream, value
+from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
 from docindex.storage.tallies import Tally
 
@@ -49,7 +49,15 @@ def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], 
 
 
 def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for (finding,) in stream(db, f"pragma integrity_check({_MOST_FINDINGS})"):
+    try:
+        found = rows(db, f"pragma integrity_check({_MOST_FINDINGS})")
+    except apsw.SQLError:  # an index of the app uses a function that only the app has
+        found = [
+            finding
+            for (table,) in rows(db, OUR_TABLES)
+            for finding in rows(db, f"pragma integrity_check({table})")
+        ]
+    for (finding,) in found:
         if finding != "ok":
             yield f"SQLite: {' '.join(finding.split())}"
 
@@ -58,7 +66,7 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for table, row, parent, _ in stream(db, "pragma foreign_key_check"):
         yield f"row {row} of {table} refers to a row of {parent} that is missing"
     for (content,) in stream(
-        db, "select content from main.dead where content in (select id from main.content)"
+        db, "select content from main.docindex_dead where content in (select id from main.docindex_content)"
     ):
         yield f"content {content} exists, but is also listed as removed"
     counters = dict(rows(db, "select name, seq from main.sqlite_sequence"))
@@ -66,8 +74,8 @@ def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
         *(("content", "id"), ("document", "id"), ("boilerplate", "id")),
         *(("segment", "id"), ("dead", "segment")),
     ):
-        greatest = value(db, f"select max({column}) from main.{table}")
-        counted = counters.get("segment" if table == "dead" else table, 0)
+        greatest = value(db, f"select max({column}) from main.{PREFIX}{table}")
+        counted = counters.get(PREFIX + ("segment" if table == "dead" else table), 0)
         numbers = isinstance(counted, int) and isinstance(greatest, int)
         if greatest is not None and not (numbers and greatest <= counted):
             yield f"the column {column} of {table} exceeds its counter, so an id could be used twice"
@@ -107,11 +115,13 @@ def _contents(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 
 
 def _owners(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    unused = "select id from main.content except select content from main.document"
+    unused = "select id from main.docindex_content except select content from main.docindex_document"
     for (content,) in stream(db, unused):
         yield f"content {content} belongs to no document"
     for table in ("fingerprint", "text"):
-        unowned = f"select id >> {PART_BITS} from main.{table} except select id from main.content"
+        unowned = (
+            f"select id >> {PART_BITS} from main.{PREFIX}{table} except select id from main.docindex_content"
+        )
         for (content,) in stream(db, unowned):
             yield f"a row of {table} belongs to content {content}, which is missing"
 
@@ -127,14 +137,16 @@ def _samples(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
         if not SAMPLE.is_intact(found):
             yield f"the samples of content {found[0]} were changed"
     if recipe.min_s or recipe.mod_m or recipe.level:
-        for (content,) in stream(db, "select id from main.content except select content from main.sample"):
+        for (content,) in stream(
+            db, "select id from main.docindex_content except select content from main.docindex_sample"
+        ):
             yield f"content {content} has no samples"
 
 
 def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     k, s, _ = recipe.features
     expected = stored = 0
-    for some in _chunks(stream(db, "select id, slots from main.content")):
+    for some in _chunks(stream(db, "select id, slots from main.docindex_content")):
         whole = [(content, data) for content, data in some if len(data) == 4 * recipe.slots]
         if len(whole) < len(some):
             yield f"{len(some) - len(whole)} contents do not have {recipe.slots} slots"
@@ -145,7 +157,7 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
         first[:, 1:] = values[:, 1:] != values[:, :-1]
         of = np.repeat(np.array([content for content, _ in whole], np.int64), k).reshape(-1, k)
         expected += _total(values[first], of[first])
-    for some in _chunks(stream(db, "select value, content from main.feature")):
+    for some in _chunks(stream(db, "select value, content from main.docindex_feature")):
         table = np.array(some, np.int64)
         stored += _total(table[:, 0].copy().view(np.uint64), table[:, 1])
     if (expected - stored) % 2**64:
@@ -154,9 +166,11 @@ def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
 
 def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     alive = np.array(
-        [content for (content,) in stream(db, "select id from main.content order by id")], np.int64
+        [content for (content,) in stream(db, "select id from main.docindex_content order by id")], np.int64
     )
-    dead = np.array([content for (content,) in stream(db, "select content from main.dead")], np.int64)
+    dead = np.array(
+        [content for (content,) in stream(db, "select content from main.docindex_dead")], np.int64
+    )
     stored = blocks = 0
     for segment in segments.all_segments(db):
         count = 0
@@ -171,7 +185,7 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             stored += _total(found.hashes[lives] >> _LOW_BITS, found.contents[lives])
         if segment.target is None and segment.moved is None and count != segment.postings:
             yield f"segment {segment.id} has {count} postings instead of {segment.postings}"
-    if blocks != value(db, "select count(*) from main.posting"):
+    if blocks != value(db, "select count(*) from main.docindex_posting"):
         yield "some blocks belong to no segment"
     if (_expected_postings(db, alive, recipe) - stored) % 2**64:
         yield "the inverted index does not match the fingerprints of the documents"
@@ -216,21 +230,21 @@ def _tally_of_words(found: list[tuple[Any, ...]]) -> Tally:
 
 
 _TALLIES: dict[tallies.Name, tuple[str, Callable[[list[tuple[Any, ...]]], Tally]]] = {
-    "boilerplate": ("select sum from main.boilerplate", _tally_of_sums),
-    "dead": ("select content, segment from main.dead", _mixed_tally),
-    "document": ("select sum from main.document", _tally_of_sums),
-    "file": ("select sum from main.file", _tally_of_sums),
-    "lengths": ("select id, characters, symbols, fingerprints from main.content", _mixed_tally),
-    "link": ("select id, content from main.document", _mixed_tally),
-    "segment": (f"select {', '.join(segments.SEGMENT_COLUMNS)} from main.segment", _tally_of_rows),
-    "simhash": ("select id, simhash from main.content", _mixed_tally),
-    "words": ("select id, words_hash from main.content", _tally_of_words),
+    "boilerplate": ("select sum from main.docindex_boilerplate", _tally_of_sums),
+    "dead": ("select content, segment from main.docindex_dead", _mixed_tally),
+    "document": ("select sum from main.docindex_document", _tally_of_sums),
+    "file": ("select sum from main.docindex_file", _tally_of_sums),
+    "lengths": ("select id, characters, symbols, fingerprints from main.docindex_content", _mixed_tally),
+    "link": ("select id, content from main.docindex_document", _mixed_tally),
+    "segment": (f"select {', '.join(segments.SEGMENT_COLUMNS)} from main.docindex_segment", _tally_of_rows),
+    "simhash": ("select id, simhash from main.docindex_content", _mixed_tally),
+    "words": ("select id, words_hash from main.docindex_content", _tally_of_words),
 }
 """For each tally, a statement for the rows, and the tally of some of these rows."""
 
 
 def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for (content,) in stream(db, "select id from main.content"):
+    for (content,) in stream(db, "select id from main.docindex_content"):
         try:
             contents.text_of(db, content)
         except CorruptIndex as error:

@@ -22,7 +22,7 @@ from docindex.storage import tallies
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, kept_column
 from docindex.storage.contents import PARTS, content_row, damaged_content, damaged_document, part_ids
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import counter, rows, rows_for, value
+from docindex.storage.rows import PREFIX, counter, rows, rows_for, value
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow, DocumentRow
 from docindex.storage.tallies import Tally
 
@@ -92,7 +92,9 @@ def put_documents(
 
 def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
     """Remove a document, and its content if no other document has it. Returns False for an unknown key."""
-    found = rows(db, "delete from main.document where key = ? returning id, key, content, sum", (key,))
+    found = rows(
+        db, "delete from main.docindex_document where key = ? returning id, key, content, sum", (key,)
+    )
     if not found:
         return False
     gone = _document_tallies(found)
@@ -103,7 +105,7 @@ def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
     """Give a document another key. Returns False if no document has the old key."""
-    found = rows(db, "select id, meta from main.document where key = ?", (old,))
+    found = rows(db, "select id, meta from main.docindex_document where key = ?", (old,))
     for number, meta in found:
         relabel(db, number, new, meta)
     return bool(found)
@@ -117,7 +119,8 @@ def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> Non
             raise damaged_document(db, number, found[1])
         *_, sum_ = DOCUMENT.with_sum(checked._replace(key=key, meta=meta))
         db.execute(
-            "update main.document set key = ?, meta = ?, sum = ? where id = ?", (key, meta, sum_, number)
+            "update main.docindex_document set key = ?, meta = ?, sum = ? where id = ?",
+            (key, meta, sum_, number),
         )
         tallies.note(db, {"document": tallies.tally_of([sum_]).without(tallies.tally_of([found[-1]]))})
 
@@ -127,13 +130,13 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
     newest = counter(db, "segment")
     gone, dead = [], []
     for content in set(contents):
-        if value(db, "select 1 from main.document where content = ? limit 1", (content,)):
+        if value(db, "select 1 from main.docindex_document where content = ? limit 1", (content,)):
             continue
         row = content_row(db, content)
         _drop(db, row, recipe)
         gone.append(row)
         if row.fingerprints:
-            db.execute("insert into main.dead (content, segment) values (?, ?)", (content, newest))
+            db.execute("insert into main.docindex_dead (content, segment) values (?, ?)", (content, newest))
             dead.append(content)
     changes = {name: tallies.NOTHING.without(tally) for name, tally in _content_tallies(gone).items()}
     tallies.note(db, changes | {"dead": tallies.mixed_tally(dead, [newest] * len(dead))})
@@ -146,12 +149,13 @@ def _drop(db: apsw.Connection, row: ContentRow, recipe: Recipe) -> None:
         raise CorruptIndex(f"content {row.id} does not have {recipe.slots} slots; index again", db.filename)
     values = features(np.frombuffer(row.slots, "<u4").reshape(1, -1), k, s)[0].view(np.int64).tolist()
     db.executemany(
-        "delete from main.feature where value = ? and content = ?", [(feature, row.id) for feature in values]
+        "delete from main.docindex_feature where value = ? and content = ?",
+        [(feature, row.id) for feature in values],
     )
     for table in ("fingerprint", "text"):
-        db.execute(f"delete from main.{table} where {PARTS}", part_ids(row.id))
-    db.execute("delete from main.sample where content = ?", (row.id,))
-    db.execute("delete from main.content where id = ?", (row.id,))
+        db.execute(f"delete from main.{PREFIX}{table} where {PARTS}", part_ids(row.id))
+    db.execute("delete from main.docindex_sample where content = ?", (row.id,))
+    db.execute("delete from main.docindex_content where id = ?", (row.id,))
 
 
 def _content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]:
@@ -216,7 +220,7 @@ def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
     # Insert in the order of the table, which is faster. Equal features of a content are stored once.
     order = np.argsort(values)
     pairs = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
-    db.executemany("insert or ignore into main.feature (value, content) values (?, ?)", pairs)
+    db.executemany("insert or ignore into main.docindex_feature (value, content) values (?, ?)", pairs)
 
 
 def _new_postings(sources: Sequence[_Source], numbers: Sequence[int]) -> NewPostings:
@@ -239,7 +243,7 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> Container
             for part, (codec, data) in enumerate(document.parts or parts_of(document.text)):
                 yield content << PART_BITS | part, codec, data
 
-    db.executemany("insert into main.text (id, codec, data) values (?, ?, ?)", parts())
+    db.executemany("insert into main.docindex_text (id, codec, data) values (?, ?, ?)", parts())
     return documents
 
 
@@ -252,7 +256,7 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
     kept = [row._replace(kept=kept_column(row.shingles, kept=True)) for row in map(CONTENT.made, found)]
     _put_texts(db, {row.id: documents[row.id] for row in kept})
     db.executemany(
-        "update main.content set kept = ?, sum = ? where id = ?",
+        "update main.docindex_content set kept = ?, sum = ? where id = ?",
         ((row.kept, CONTENT.sum_of(row), row.id) for row in kept),
     )
 
@@ -283,7 +287,7 @@ def _put_documents(
             after.append(DOCUMENT.with_sum(row._replace(content=content, meta=document.meta)))
     db.executemany(DOCUMENT.insert, added)
     db.executemany(
-        "update main.document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
+        "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
     new, old = _document_tallies(added + after), _document_tallies(before)

@@ -75,7 +75,8 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
         return {}
     found = rows(
         db,
-        "select c.hash, c.id from carray(?) as wanted cross join main.content as c on c.hash = wanted.value "
+        "select c.hash, c.id from carray(?) as wanted cross join main.docindex_content as c on c.hash "
+        "= wanted.value "
         "where c.reading = ?",
         (bound_array(db, wanted), reading),
     )
@@ -83,7 +84,7 @@ def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[by
 
 
 _GET = f"{DOCUMENT.select} where key = ?"
-_LINK = "select id, key, content, sum from main.document"
+_LINK = "select id, key, content, sum from main.docindex_document"
 _FROM_KEY = f"{_LINK} where key >= ? order by key limit 1"
 ENDS = {
     column: f"select * from ({_LINK} order by {column} limit 1) "
@@ -143,7 +144,7 @@ def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex
 
 def count(db: apsw.Connection) -> int:
     """The number of documents."""
-    found = int(value(db, "select count(*) from main.document"))
+    found = int(value(db, "select count(*) from main.docindex_document"))
     if found != tallies.stored(db, "document").rows:
         raise tallies.other_rows(db, "document")
     return found
@@ -173,9 +174,11 @@ def refuse_damaged(
 
 def text_of(db: apsw.Connection, content: int) -> str | None:
     """The text of a content, checked against its hash and its length; None if it is not kept."""
-    statement = "select hash, characters, shingles, kept from main.content where id = ?"
+    statement = "select hash, characters, shingles, kept from main.docindex_content where id = ?"
     found = rows(db, statement, (content,))
-    stored = stream(db, f"select codec, data from main.text where {PARTS} order by id", part_ids(content))
+    stored = stream(
+        db, f"select codec, data from main.docindex_text where {PARTS} order by id", part_ids(content)
+    )
     if not found:
         raise _damaged_text(db, content)
     ((hash_, characters, shingles, kept),) = found
@@ -187,8 +190,9 @@ def text_of(db: apsw.Connection, content: int) -> str | None:
 
 _TEXTS = (
     "select c.id, c.hash, c.characters, t.codec, t.data from carray(?) as wanted "
-    "cross join main.content as c on c.id = wanted.value "
-    f"cross join main.text as t on t.id between c.id << {PART_BITS} and (c.id + 1 << {PART_BITS}) - 1"
+    "cross join main.docindex_content as c on c.id = wanted.value "
+    f"cross join main.docindex_text as t on t.id between c.id << {PART_BITS} and (c.id + 1 << "
+    f"{PART_BITS}) - 1"
 )
 
 
@@ -286,7 +290,7 @@ def refuse_displaced(db: apsw.Connection, column: Literal["id", "content"]) -> N
 
 def is_there(db: apsw.Connection, content: int) -> bool:
     """Whether a content is in the index."""
-    return value(db, "select 1 from main.content where id = ?", (content,)) is not None
+    return value(db, "select 1 from main.docindex_content where id = ?", (content,)) is not None
 
 
 def words_hash_of(db: apsw.Connection, content: int) -> bytes:

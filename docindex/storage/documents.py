@@ -35,18 +35,21 @@ _NO_SAMPLE = np.empty(0, np.uint64)
 _SAMPLES = f"{SAMPLE.select} where content in (select value from carray(?) as wanted)"
 _OF = (
     "select document.id, document.key, document.content, document.sum from carray(?) as wanted "
-    "cross join main.document on document.content = wanted.value"
+    "cross join main.docindex_document as document on document.content = wanted.value"
 )
 _OF_AND_ENDS = f"{_OF} union all {ENDS['content']}"
 _SIZES = (
     "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.sum from carray(?) as wanted "
-    "cross join main.content as c on c.id = wanted.value"
+    "cross join main.docindex_content as c on c.id = wanted.value"
 )
 _CONTENTS = f"{CONTENT.select} where id in (select value from carray(?) as wanted)"
-_LIVING = "select c.id from carray(?) as wanted cross join main.content as c on c.id = wanted.value limit 1"
+_LIVING = (
+    "select c.id from carray(?) as wanted cross join main.docindex_content as c on c.id = "
+    "wanted.value limit 1"
+)
 _SHARING = (
     "select f.content, count(*) from carray(?) as wanted "
-    "cross join main.feature as f on f.value = wanted.value group by f.content order by f.content"
+    "cross join main.docindex_feature as f on f.value = wanted.value group by f.content order by f.content"
 )
 
 
@@ -91,7 +94,7 @@ def documents_of(
 
 def contents_of(db: apsw.Connection, where: Where) -> I64:
     """The contents of all documents that meet a condition, ascending."""
-    found = _fulfilling(db, "select distinct content from main.document", where)
+    found = _fulfilling(db, "select distinct content from main.docindex_document as document", where)
     return np.sort(np.array([content for (content,) in found], np.int64))
 
 
@@ -159,8 +162,8 @@ def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:
         rows(
             db,
             "select d.key, c.hash from carray(?) as wanted "
-            "cross join main.document as d on d.key = wanted.value "
-            "cross join main.content as c on c.id = d.content",
+            "cross join main.docindex_document as d on d.key = wanted.value "
+            "cross join main.docindex_content as c on c.id = d.content",
             (bound_array(db, tuple(texts)),),
         )
         if texts
@@ -176,7 +179,7 @@ def greatest(db: apsw.Connection) -> int:
 
 def content_with_id(db: apsw.Connection, number: int) -> int | None:
     """The content of the document with an id, or None."""
-    statement = "select id, key, content, sum from main.document where id = ?"
+    statement = "select id, key, content, sum from main.docindex_document where id = ?"
     found = intact_documents(db, rows(db, statement, (number,)))
     if not found:
         refuse_displaced(db, "id")

@@ -19,7 +19,7 @@ from docindex.storage.values import signed
 _UNDER = f"{FILE.select} where key = ?1 or (key >= ?2 and key < ?3) order by key"
 _OTHERS = f"{FILE.select} where key < ?1 or (key > ?1 and key < ?2) or key >= ?3"
 _FEW = 100
-_SUMS = "select f.sum from carray(?) as wanted cross join main.file as f on f.key = wanted.value"
+_SUMS = "select f.sum from carray(?) as wanted cross join main.docindex_file as f on f.key = wanted.value"
 _BITS = (1 << 64) - 1
 
 
@@ -80,7 +80,7 @@ def put_files(db: apsw.Connection, files: Iterable[Tracked]) -> None:
 
 def forget(db: apsw.Connection, key: str) -> None:
     """Remove the record of a file."""
-    gone = _tally(db, "delete from main.file where key = ? returning sum", key)
+    gone = _tally(db, "delete from main.docindex_file where key = ? returning sum", key)
     tallies.note(db, {"file": tallies.NOTHING.without(gone)})
 
 

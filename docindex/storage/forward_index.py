@@ -21,7 +21,7 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import row_lists
 
 _PARTS = (
-    "select f.id, f.hashes, f.sum from carray(?) as wanted cross join main.fingerprint as f "
+    "select f.id, f.hashes, f.sum from carray(?) as wanted cross join main.docindex_fingerprint as f "
     f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
 )
 _AT_ONCE = 6_000_000  # bytes of hashes in memory at a time

@@ -173,16 +173,18 @@ def _is_safe(held: HeldFile, path: str) -> bool:
     header = os.read(held.main, 20)
     if not header.startswith(_SQLITE):
         return True  # a new file, or one of another kind
-    if header[18:] != _WRITE_AHEAD:
+    if header[18:] != _WRITE_AHEAD or os.path.exists(_beside(path, "-journal")):
+        # A journal may be left from a crash while the file became one in write-ahead mode. SQLite applies it
+        # when nobody else uses the file: the guard of the log would keep SQLite from that.
         _refuse_unsafe_mode(held, path)
         return True
     if not log_guard.CAN_LOCK:
-        index = file_at(_index_path(path))
+        index = file_at(_beside(path, "-shm"))
         return index is None or not open_descriptors(index)
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
         try:
-            held.guard = LogGuard(_index_path(path), held.main)
+            held.guard = LogGuard(_beside(path, "-shm"), held.main)
         except OSError:
             return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
     held.guard.hold(held.main)
@@ -214,9 +216,9 @@ _CANNOT_GUARD = (
 )
 
 
-def _index_path(path: str) -> str:
+def _beside(path: str, suffix: str) -> str:
     # SQLite follows a link before it appends the suffix.
-    return (os.path.realpath(path) if os.path.islink(path) else path) + "-shm"
+    return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
 
 
 def guard_log(connection: apsw.Connection) -> None:

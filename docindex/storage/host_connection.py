@@ -14,11 +14,11 @@ import apsw
 
 from docindex.storage import forks, migrations
 from docindex.storage.hosts import Host
-from docindex.storage.sqlite3_connection import quoted
 from docindex.storage.sqlite_errors import refused
+from docindex.storage.values import quoted
 
 # No row has the id 0. A database with both tables is hardly anything else than an index.
-_LOCK = "delete from {0}.posting where id = 0 and keys = (select json from {0}.recipe)"
+_LOCK = "delete from {0}.docindex_posting where id = 0 and keys = (select json from {0}.docindex_recipe)"
 _SAVEPOINT = "docindex_change"
 
 
@@ -130,7 +130,7 @@ class HostTransactions:
         with self._host.undisturbed(self.schema):
             db = self.database
             # A statement that has not finished keeps SQLite at the same state, even outside a transaction.
-            held = db.execute("select 1 from main.recipe")
+            held = db.execute("select 1 from main.docindex_recipe")
             try:
                 yield db
             finally:

@@ -18,8 +18,9 @@ import apsw
 
 from docindex.errors import Cancelled
 from docindex.storage.rows import Bindings
-from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection, quoted
+from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection
 from docindex.storage.sqlite_errors import CANCELLED, translation
+from docindex.storage.values import quoted
 
 
 class Host(Protocol):

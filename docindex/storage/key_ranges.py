@@ -31,8 +31,8 @@ def under_roots(roots: Iterable[str], *, without: Sequence[str] = ()) -> tuple[s
 def counts_under_roots(roots: Iterable[str]) -> tuple[str, list[str]]:
     """A statement that counts the documents under `roots`, and their different texts; and its bindings.
 
-    >>> counts_under_roots(["/home/ada"])[0]
-    'select count(*), count(distinct content) from document where (key = ? or (key >= ? and key < ?))'
+    >>> counts_under_roots([])[0]
+    'select count(*), count(distinct content) from docindex_document where (1)'
     """
     condition, bindings = under_roots(roots)
-    return f"select count(*), count(distinct content) from document where {condition}", bindings
+    return f"select count(*), count(distinct content) from docindex_document where {condition}", bindings

@@ -2,8 +2,9 @@
 
 The folder `schema/` holds a script `NNNN_name.sql` for each schema number. Where SQL is not enough, a Python
 file `NNNN_name.py` has a function ``upgrade(db)``, which runs after the script, in the same transaction.
-`user_version` is the number of the last script that was run on the file. Must never change a file that is not
-an index. A released script is never edited.
+The recipe's row has the number of the last script that was run on the file. Must never change the tables of
+an app in the same file, or a file that is not an index, unless the caller asks for an index in it. A released
+script is never edited.
 """
 
 import contextlib
@@ -20,12 +21,15 @@ from docindex.errors import CorruptIndex, NotAnIndex, RecipeMismatch, SchemaTooN
 from docindex.recipe import Recipe
 from docindex.storage import untrusted
 from docindex.storage.connection import Store
-from docindex.storage.rows import rows, value
+from docindex.storage.rows import PREFIX, rows, value
 from docindex.storage.tables import RECIPE, RecipeRow
+from docindex.storage.values import quoted
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
-_TABLES = "select name, sql from main.sqlite_schema where type = 'table'"
+_TABLES = f"select name, sql from main.sqlite_schema where type = 'table' and name glob '{PREFIX}*'"
+_HAS_POSTINGS = f"select 1 from main.sqlite_schema where type = 'table' and name = '{PREFIX}posting'"
+_SCHEMA = "select schema from {}.docindex_recipe"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,21 +47,23 @@ class Migration:
             runpy.run_path(str(self.upgrade))["upgrade"](db)
 
 
-def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True) -> Recipe:
+def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True, create: bool = False) -> Recipe:
     """Make or upgrade the index in an opened file if needed, and return its recipe.
 
-    A new index gets the recipe `wanted`, or the default recipe. If several processes open a new or an older
-    file at the same time, one of them makes or upgrades it, and the others wait. If a file is not trusted,
-    its tables are checked before they are used.
+    A new index gets the recipe `wanted`, or the default recipe. With `create`, it may be made in the database
+    of an app. If several processes open a new or an older file at the same time, one of them makes or
+    upgrades it, and the others wait. If a file is not trusted, its tables are checked before they are used.
 
     `SchemaTooOld` for an older file that is open for reading only, `SchemaTooNew` for a newer file,
     `NotAnIndex` for a file of another kind, `RecipeMismatch` if its recipe differs from `wanted`.
     """
     if not store.readonly:
-        _make_newest(store, wanted or Recipe(), trusted=trusted)
+        _make_newest(store, wanted or Recipe(), trusted=trusted, create=create)
     with _one_state(store) as db:
         version = _version(db, store.path)
         if version == 0:
+            if _is_foreign(db):
+                raise _foreign(store.path)
             raise NotAnIndex(
                 f"{store.path} is empty, and becomes a docindex index when a document is added", store.path
             )
@@ -86,12 +92,15 @@ def _one_state(store: Store) -> Iterator[apsw.Connection]:
                 db.execute("rollback")
 
 
-def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
+def _make_newest(store: Store, recipe: Recipe, *, trusted: bool, create: bool) -> None:
     with store.alone() as db:
         # Inside a transaction, because another process may be making the index at this moment.
         db.execute("begin")
         version = _version(db, store.path)
+        foreign = version == 0 and _is_foreign(db)
         db.execute("rollback")
+        if foreign and not create:
+            raise _foreign(store.path)
         if version == 0 and not db.pragma("page_count"):
             # So `optimize` can return free pages without a copy of the file. Builds and searches are as fast.
             db.execute("pragma auto_vacuum = incremental")
@@ -102,15 +111,40 @@ def _make_newest(store: Store, recipe: Recipe, *, trusted: bool) -> None:
         return
     with store.writing() as db:
         version = _version(db, store.path)  # again: another process may have been faster
-        if version and not trusted:
-            _refuse_altered(db, store.path, version)
-        with untrusted.migrating(db):
-            for migration in _migrations()[version:]:
-                migration.apply(db)
         if version == 0:
-            db.execute(f"pragma application_id = {APPLICATION_ID}")
-            db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, recipe.to_json())))
-        db.execute(f"pragma user_version = {len(_migrations())}")
+            make_index(db, recipe)
+        elif version < len(_migrations()):
+            if not trusted:
+                _refuse_altered(db, store.path, version)
+            with untrusted.migrating(db):
+                _upgrade(db, version)
+
+
+def make_index(db: apsw.Connection, recipe: Recipe) -> None:
+    """Make an empty index inside the caller's transaction.
+
+    `NotAnIndex` if an app in the same file has a table or an index with one of our names.
+    """
+    foreign = _is_foreign(db)
+    try:
+        for migration in _migrations():
+            migration.apply(db)
+    except apsw.SQLError as error:
+        raise NotAnIndex(
+            f"{db.filename} cannot hold an index: {error}; rename what has a name that begins with "
+            f"{PREFIX}, or put the index into a file of its own",
+            db.filename,
+        ) from error
+    if not foreign:
+        db.execute(f"pragma application_id = {APPLICATION_ID}")
+    db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, len(_migrations()), recipe.to_json())))
+
+
+def _upgrade(db: apsw.Connection, version: int) -> None:
+    for migration in _migrations()[version:]:
+        migration.apply(db)
+    for row in [RECIPE.made(found)._replace(schema=len(_migrations())) for found in rows(db, RECIPE.select)]:
+        db.execute(RECIPE.replace, RECIPE.with_sum(row))
 
 
 def _refuse_upgraded(db: apsw.Connection, path: str) -> None:
@@ -119,9 +153,9 @@ def _refuse_upgraded(db: apsw.Connection, path: str) -> None:
     Otherwise this docindex would write rows without the new columns, whose checksums the newer one refuses.
     """
     # Without `value`, because this runs at the beginning of each transaction.
-    ((version,),) = db.execute("pragma main.user_version")
-    if version > len(_migrations()):
-        raise _too_new(path, version)
+    for (version,) in db.execute(_SCHEMA_OF_MAIN):
+        if version != len(_migrations()):
+            _checked_version(version, path)
 
 
 def _refuse_other_tables(db: apsw.Connection, path: str) -> None:
@@ -129,11 +163,15 @@ def _refuse_other_tables(db: apsw.Connection, path: str) -> None:
     present = dict(rows(db, _TABLES))
     for name, definition in _our_tables().items():
         if present.get(name) != definition:
-            raise CorruptIndex(
-                f"{path}: the table {name} is missing, or differs from docindex's schema; "
-                "restore a backup, or index again",
-                path,
-            )
+            raise _other_table(path, name)
+
+
+def _other_table(path: str, name: str) -> CorruptIndex:
+    return CorruptIndex(
+        f"{path}: the table {name} is missing, or differs from docindex's schema; restore a backup, or index "
+        "again",
+        path,
+    )
 
 
 @lru_cache(maxsize=1)
@@ -154,45 +192,79 @@ def empty_index(version: int | None = None) -> apsw.Connection:
     return made
 
 
+_SCHEMA_OF_MAIN = _SCHEMA.format("main")
+
+
 def _version(db: apsw.Connection, path: str) -> int:
-    """The schema number of a file, or 0 for an empty file; an error for a file that is not an index."""
-    if db.pragma("application_id") == APPLICATION_ID:
-        version = int(db.pragma("user_version"))
-        if version > len(_migrations()):
-            raise _too_new(path, version)
-        if version < 1:
-            raise CorruptIndex(
-                f"{path} has the impossible schema number {version}; restore a backup, or index again", path
-            )
-        return version
-    if value(db, "select count(*) from main.sqlite_schema") or db.pragma("application_id"):
-        raise NotAnIndex(f"{path} is an SQLite file, but not a docindex index; name another file", path)
+    """The schema number of the index in a file, or 0 if there is none; an error for a newer one.
+
+    Runs inside a transaction.
+    """
+    has_postings = value(db, _HAS_POSTINGS)  # first: a statement on a table that is missing reads nothing
+    stored = _stored_version(db, "main")
+    if stored is not None:
+        return _checked_version(stored, path)
+    if has_postings:
+        raise _other_table(path, f"{PREFIX}recipe")
     return 0
 
 
+def _stored_version(db: apsw.Connection, schema: str) -> Any:
+    """The schema number as the file has it; None if the database has no index."""
+    try:
+        found = db.execute(_SCHEMA.format(quoted(schema))).fetchall()
+    except apsw.SQLError:  # there is no such table
+        return None
+    return found[0][0] if len(found) == 1 else -1
+
+
+def _checked_version(version: Any, path: str) -> int:
+    if not (isinstance(version, int) and version > 0):
+        raise CorruptIndex(
+            f"{path} has the impossible schema number {version!r}; restore a backup, or index again", path
+        )
+    if version > len(_migrations()):
+        raise _too_new(path, version)
+    return version
+
+
+def _is_foreign(db: apsw.Connection) -> bool:
+    """Whether a database without an index belongs to an app: it has a table, or the mark of an app."""
+    return bool(
+        value(db, "select count(*) from main.sqlite_schema")
+        or db.pragma("application_id") not in (0, APPLICATION_ID)
+    )
+
+
+def _foreign(path: str) -> NotAnIndex:
+    return NotAnIndex(
+        f"{path} is an SQLite database without a docindex index; to add one to it, use "
+        "docindex.open(path, create=True) or the command docindex index, or name another file",
+        path,
+    )
+
+
 def is_index(db: apsw.Connection, schema: str, *, newer: bool = True) -> bool:
-    """Whether a database of a connection is an index with the schema of this docindex.
+    """Whether a database of a connection has an index with the schema of this docindex.
 
     For an index with another schema, raises `SchemaTooNew` or `SchemaTooOld`; with ``newer=False`` returns
     False.
     """
-    if db.pragma("application_id", schema=schema) != APPLICATION_ID:
-        return False
-    version, path = int(db.pragma("user_version", schema=schema)), db.db_filename(schema)
-    if newer and version > len(_migrations()):
-        raise _too_new(path, version)
-    if newer and 0 < version < len(_migrations()):
-        raise _too_old(path, version)
-    return version == len(_migrations())
+    stored = _stored_version(db, schema)
+    if newer and stored is not None:
+        path = db.db_filename(schema)
+        if _checked_version(stored, path) < len(_migrations()):
+            raise _too_old(path, stored)
+    return bool(stored == len(_migrations()))
 
 
-Version = tuple[int, list[tuple[Any, ...]]]
-"""The schema number of an index, and the rows of its recipe."""
+Version = list[tuple[Any, ...]]
+"""The row of an index's recipe, which has its schema number."""
 
 
 def version_of(db: apsw.Connection) -> Version:
     """What must be the same for an index to be read with the same recipe."""
-    return db.pragma("user_version"), rows(db, RECIPE.select)
+    return rows(db, RECIPE.select)
 
 
 def recipe_of(db: apsw.Connection, path: str) -> Recipe:

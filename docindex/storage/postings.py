@@ -29,8 +29,9 @@ from docindex.storage.segments import (
 
 # One statement, because each look-up is followed by one. If no content is dead, there is a row with NULL.
 _DEAD = (
-    "select t.rows, t.total, d.content as gone_or_null, d.segment as newest_or_null from main.tally as t "
-    "left join main.dead as d on true where t.name = 'dead' order by d.content"
+    "select t.rows, t.total, d.content as gone_or_null, d.segment as newest_or_null from "
+    "main.docindex_tally as t "
+    "left join main.docindex_dead as d on true where t.name = 'dead' order by d.content"
 )
 
 # A look-up reads this many blocks first. If many contents have the same text, one block may hold a million

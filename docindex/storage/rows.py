@@ -143,14 +143,20 @@ def value(db: apsw.Connection, statement: str, bindings: Bindings = ()) -> Any:
     return found[0][0] if found else None
 
 
+PREFIX = "docindex_"
+"""Every table of an index has this prefix: an app's own tables may be in the same file."""
+OUR_TABLES = f"select name from main.sqlite_schema where type = 'table' and name glob '{PREFIX}*'"
+
+
 def counter(db: apsw.Connection, table: str) -> int:
     """The largest id that a table has ever used; 0 if it has not used any."""
-    found = value(db, "select seq from main.sqlite_sequence where name = ?", (table,))
+    found = value(db, "select seq from main.sqlite_sequence where name = ?", (PREFIX + table,))
     if found is None:
         return 0
     if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 42)):
         raise CorruptIndex(
-            f"the counter of the table {table} is {found!r}, which is impossible; index again", db.filename
+            f"the counter of the table {PREFIX}{table} is {found!r}, which is impossible; index again",
+            db.filename,
         )
     return found
 

@@ -60,13 +60,14 @@ MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
 
 _NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
-    f"insert into main.segment ({', '.join(_NEW_COLUMNS)}) values ({', '.join('?' * len(_NEW_COLUMNS))})"
+    f"insert into main.docindex_segment ({', '.join(_NEW_COLUMNS)}) values "
+    f"({', '.join('?' * len(_NEW_COLUMNS))})"
 )
 _CHANGE_SEGMENT = (
-    f"update main.segment set {', '.join(f'{column} = ?' for column in _NEW_COLUMNS)} where id = ?"
+    f"update main.docindex_segment set {', '.join(f'{column} = ?' for column in _NEW_COLUMNS)} where id = ?"
 )
-_INSERT_BLOCK = "insert into main.posting (id, keys, sum) values (?, ?, ?)"
-_FORGET_DEAD = "delete from main.dead where segment < ? returning content, segment"
+_INSERT_BLOCK = "insert into main.docindex_posting (id, keys, sum) values (?, ?, ?)"
+_FORGET_DEAD = "delete from main.docindex_dead where segment < ? returning content, segment"
 
 
 def add_postings(db: apsw.Connection, postings: NewPostings) -> int:
@@ -135,7 +136,7 @@ def _similar(segments: Iterable[Segment]) -> list[Segment]:
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
     # If a content was removed before the oldest segment was made, it is in no segment.
     _forget_dead(db, segments[0].id if segments else 1 << 62)
-    in_segments = "select 1 from main.dead where segment <= ? limit 1"
+    in_segments = "select 1 from main.docindex_dead where segment <= ? limit 1"
     dead = value(db, in_segments, (segments[-1].id,)) if segments else None
     return segments if len(segments) > 1 or dead else []
 
@@ -168,7 +169,10 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
         found = postings_in(source, blocks_of(db, source, first, last))
         hashes.append(found.hashes)
         contents.append(found.contents)
-        db.execute("delete from main.posting where id >= ? and id < ?", (source.row(first), source.row(last)))
+        db.execute(
+            "delete from main.docindex_posting where id >= ? and id < ?",
+            (source.row(first), source.row(last)),
+        )
     moved = PostingArrays(np.concatenate(hashes), np.concatenate(contents))
     alive = ~np.isin(moved.contents, _dead_in(db, target))
     keys = np.sort(target.keys(PostingArrays(moved.hashes[alive], moved.contents[alive])))
@@ -179,7 +183,7 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     after = dataclasses.replace(target, moved=None if complete else end, postings=target.postings - dropped)
     _change(db, [target], [after])
     if complete:
-        db.executemany("delete from main.segment where id = ?", [(source.id,) for source in sources])
+        db.executemany("delete from main.docindex_segment where id = ?", [(source.id,) for source in sources])
         _note(db, sources, ())
         # If a content was removed before the oldest segment was made, it has no postings left.
         _forget_dead(db, min(segment.id for segment in all_segments(db)))

@@ -46,9 +46,10 @@ KEYS_IN_MEMORY = 1 << 20
 
 _BLOCKS_AT_A_TIME = 4096
 
-_BLOCK_RANGE = "select id, keys, sum from main.posting where id >= ? and id < ? order by id"
+_BLOCK_RANGE = "select id, keys, sum from main.docindex_posting where id >= ? and id < ? order by id"
 _BLOCKS_BY_ID = (
-    "select p.id, p.keys, p.sum from carray(?) as wanted cross join main.posting as p on p.id = wanted.value"
+    "select p.id, p.keys, p.sum from carray(?) as wanted cross join main.docindex_posting as p on "
+    "p.id = wanted.value"
 )
 
 
@@ -122,8 +123,9 @@ class Segment:
 
 SEGMENT_COLUMNS = tuple(field.name for field in dataclasses.fields(Segment))[:-1]
 _ROWS = (
-    f"select {', '.join(f's.{column}' for column in SEGMENT_COLUMNS)}, t.rows, t.total from main.tally as t "
-    "cross join main.segment as s where t.name = 'segment' order by s.id"
+    f"select {', '.join(f's.{column}' for column in SEGMENT_COLUMNS)}, t.rows, t.total from "
+    "main.docindex_tally as t "
+    "cross join main.docindex_segment as s where t.name = 'segment' order by s.id"
 )
 
 

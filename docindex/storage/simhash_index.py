@@ -62,8 +62,8 @@ _PAIR, _QUERY = 0.5, 5000
 _IN_TABLES = 1 << 24
 _AT_ONCE = 1 << 20  # rows read at a time where no tables are built
 
-_ALL = "select id, simhash from main.content"
-_COUNT = "select count(*) from (select 1 from main.content limit ?)"
+_ALL = "select id, simhash from main.docindex_content"
+_COUNT = "select count(*) from (select 1 from main.docindex_content limit ?)"
 
 
 def near_simhashes(
@@ -137,7 +137,7 @@ def _rotated(turn: int) -> str:
 
 # `cross join` makes SQLite keep this order of the tables, whatever `analyze` has recorded.
 _PROBES = tuple(
-    f"select id, {_rotated(turn)} from carray(?) as wanted cross join main.content "
+    f"select id, {_rotated(turn)} from carray(?) as wanted cross join main.docindex_content "
     f"on {_rotated(turn)} between wanted.value and wanted.value | {(1 << 64 - width) - 1}"
     for turn, width in _BLOCKS
 )

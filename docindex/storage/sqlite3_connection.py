@@ -21,6 +21,7 @@ from docindex.kernels.arrays import I64
 from docindex.storage import migrations
 from docindex.storage.other_connection import OtherConnection
 from docindex.storage.rows import Bindings
+from docindex.storage.values import quoted
 
 # Rows that are fetched between two looks at the clock. A call for each row would take twice as long.
 _AT_ONCE = 256
@@ -179,16 +180,6 @@ class Sqlite3Cursor:
         if len(found) < _AT_ONCE:
             self._running.cursors.discard(self)
         return found
-
-
-def quoted(name: str) -> str:
-    """A name in quotes, for a statement.
-
-    >>> quoted('the "new" one')
-    '"the ""new"" one"'
-    """
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 def as_apsw(error: sqlite3.Error) -> Exception:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from docindex.storage.halved_sums import content_sum, document_sum, fingerprint_sum
-from docindex.storage.rows import row_sum
+from docindex.storage.rows import PREFIX, row_sum
 
 R = TypeVar("R", bound="tuple[Any, ...]")
 
@@ -19,6 +19,7 @@ class RecipeRow(NamedTuple):
     """A row of `recipe`."""
 
     id: int
+    schema: int
     json: str
 
 
@@ -118,17 +119,17 @@ class SummedTable(Generic[R]):
         """Build the statements of a table.
 
         >>> SummedTable.of("recipe", RecipeRow, plain_sum).select
-        'select id, json, sum from main.recipe'
+        'select id, schema, json, sum from main.docindex_recipe'
         """
         columns = [*row._fields, "sum"]  # type: ignore[attr-defined] # a named tuple has them
         listed = ", ".join(columns)
-        values = f"into main.{name} ({listed}) values ({', '.join('?' * len(columns))})"
+        values = f"into main.{PREFIX}{name} ({listed}) values ({', '.join('?' * len(columns))})"
         return cls(
             name,
             row,
             f"insert {values}",
             f"insert or replace {values}",
-            f"select {listed} from main.{name}",
+            f"select {listed} from main.{PREFIX}{name}",
             sum_of,
         )
 

@@ -22,8 +22,8 @@ Name = Literal["boilerplate", "dead", "document", "file", "lengths", "link", "se
 """What is tallied."""
 
 # `(a | b) - (a & b)` is the exclusive or of a and b, which SQLite does not have. It cannot overflow.
-_NOTE = "update main.tally set rows = rows + ?1, total = (total | ?2) - (total & ?2) where name = ?3"
-_STORED = "select rows, total from main.tally where name = ?"
+_NOTE = "update main.docindex_tally set rows = rows + ?1, total = (total | ?2) - (total & ?2) where name = ?3"
+_STORED = "select rows, total from main.docindex_tally where name = ?"
 
 # For fewer rows than this, numbers are mixed without numpy, whose calls take longer than the work. The
 # constants are those of `docindex.kernels.arrays.mix`.

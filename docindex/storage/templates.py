@@ -27,8 +27,8 @@ _NOTHING = np.empty(0, np.uint64)
 
 # If there is no template, there is a row with NULL.
 _IDS = (
-    "select t.rows, t.total, b.id as id_or_null, b.sum as sum_or_null from main.tally as t "
-    "left join main.boilerplate as b on true where t.name = 'boilerplate' order by b.id"
+    "select t.rows, t.total, b.id as id_or_null, b.sum as sum_or_null from main.docindex_tally as t "
+    "left join main.docindex_boilerplate as b on true where t.name = 'boilerplate' order by b.id"
 )
 
 
@@ -92,7 +92,7 @@ def remove_template(db: apsw.Connection, name: str) -> bool:
 
 def _delete(db: apsw.Connection, name: str, hash_: bytes) -> int:
     """Remove the templates with a name or a text. Returns their number."""
-    statement = "delete from main.boilerplate where name = ? or hash = ? returning sum"
+    statement = "delete from main.docindex_boilerplate where name = ? or hash = ? returning sum"
     gone = tallies.tally_of(sum_ for (sum_,) in rows(db, statement, (name, hash_)))
     tallies.note(db, {"boilerplate": tallies.NOTHING.without(gone)})
     return gone.rows

@@ -52,7 +52,6 @@ _ALLOWED = {
 _PRAGMAS = {
     *(
         "application_id",
-        "user_version",
         "auto_vacuum",
         "incremental_vacuum",
         "journal_mode",
@@ -119,7 +118,8 @@ _LONGEST_TEXT = _LIMITS[apsw.SQLITE_LIMIT_LENGTH]
 _INFLATED = 50
 
 _KEPT_TEXTS = (
-    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.content where kept >= 0"
+    "select coalesce(max(characters), 0), total(max(characters, 0)) from main.docindex_content "
+    "where kept >= 0"
 )
 
 

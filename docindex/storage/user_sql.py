@@ -183,7 +183,9 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
         if isinstance(given, HarmlessCondition):
             _refuse_harm(db, condition, place)
         with only_reading(place) as cursor:
-            cursor.execute(f"select 1 from main.document where ({condition}\n) limit 0", bindings).fetchall()
+            cursor.execute(
+                f"select 1 from main.docindex_document as document where ({condition}\n) limit 0", bindings
+            ).fetchall()
     except SLIPS as error:
         raise ValueError(
             f"the condition {condition!r} does not work ({_reason(error)}); "
@@ -223,7 +225,7 @@ def _refuse_harm(db: apsw.Connection, condition: str, place: apsw.Connection) ->
         selects += action == apsw.SQLITE_SELECT
         allowed = (
             (action == apsw.SQLITE_SELECT and selects == 1)
-            or (action == apsw.SQLITE_READ and first == "document")
+            or (action == apsw.SQLITE_READ and first == "docindex_document")
             or (action == apsw.SQLITE_FUNCTION and second not in harmful)
         )
         return apsw.SQLITE_OK if allowed else apsw.SQLITE_DENY
@@ -232,7 +234,9 @@ def _refuse_harm(db: apsw.Connection, condition: str, place: apsw.Connection) ->
     place.authorizer = authorize
     try:
         # EXPLAIN, because `limit 0` does not keep SQLite from computing constant parts of the condition.
-        cursor.execute(f"explain select 1 from main.document where ({condition}\n)").fetchall()
+        cursor.execute(
+            f"explain select 1 from main.docindex_document as document where ({condition}\n)"
+        ).fetchall()
     except apsw.AuthError as error:
         raise apsw.SQLError(
             "in SQL it may use only the columns of document, and functions that SQLite calls innocuous"

@@ -1,4 +1,4 @@
-"""Check whether SQLite can store a text, and convert 64 bits to the signed integers of SQLite."""
+"""Check whether SQLite can store a text, and write names and 64 bits as SQLite expects them."""
 
 
 def can_be_stored(key: object) -> bool:
@@ -13,6 +13,16 @@ def encodes(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def quoted(name: str) -> str:
+    """A name in quotes, for a statement.
+
+    >>> quoted('the "new" one')
+    '"the ""new"" one"'
+    """
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
 
 
 def signed(bits: int) -> int:

@@ -16,7 +16,7 @@ from docindex.storage import simhash_index
 COUNT = 1_000_000
 ROWS_PER_COMMIT = 5000
 LOOKED_UP = 1000
-INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
+INDEXES = ("docindex_content_simhash", "docindex_content_simhash_22", "docindex_content_simhash_43")
 
 
 def run(options):
@@ -59,7 +59,7 @@ def fill(path, simhashes, *, indexes):
             start = time.process_time()
             with index._store.writing() as db:
                 db.executemany(
-                    "insert into content (hash, reading, words_hash, characters, symbols, shingles, "
+                    "insert into docindex_content (hash, reading, words_hash, characters, symbols, shingles, "
                     "fingerprints, hashes, simhash, slots, parts, sum) "
                     "values (?, 'text 1', ?, 1500, 1200, 250, 0, 0, ?, ?, 1, -1 << 62)",
                     rows,
@@ -75,7 +75,10 @@ def building(paths, filling, rounds):
     """
     with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
         sizes = dict(db.execute("select name, sum(pgsize) from dbstat group by name"))
-    content = sum(sizes[name] for name in ("content", "content_words", "sqlite_autoindex_content_1"))
+    content = sum(
+        sizes[name]
+        for name in ("docindex_content", "docindex_content_words", "sqlite_autoindex_docindex_content_1")
+    )
     share = sum(sizes[name] for name in INDEXES)
     print(f"indexes: {share / COUNT:.1f} of the {(content + share) / COUNT:.0f} bytes of a content")
     slower = 1e6 * (filling["with"] - filling["without"]) / COUNT
@@ -145,7 +148,7 @@ def scans(db, simhashes, rounds):
         return np.flatnonzero(np.bitwise_count(simhashes ^ np.uint64(query)) <= 3)
 
     def select(query):
-        rows = db.execute("select id, simhash from content not indexed").fetchall()
+        rows = db.execute("select id, simhash from docindex_content not indexed").fetchall()
         return [number for number, simhash in rows if (simhash % (1 << 64) ^ query).bit_count() <= 3]
 
     ours = median(lambda query: simhash_index.near_simhashes(db, [query], 3))
@@ -156,7 +159,10 @@ def scans(db, simhashes, rounds):
     by_index = median(lambda query: list(simhash_index._by_scan(db, np.array([query], np.uint64), 3, COUNT)))
     print(f"  all read from the smallest index: {by_index:.0f} ms, {by_index / ours:,.0f} times")
     by_rows = median(select)
-    print(f"  `select id, simhash from content`, in Python: {by_rows:.0f} ms, {by_rows / ours:,.0f} times")
+    print(
+        f"  `select id, simhash from docindex_content`, in Python: {by_rows:.0f} ms, "
+        f"{by_rows / ours:,.0f} times"
+    )
 
 
 def many(db, simhashes, rounds):

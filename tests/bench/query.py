@@ -126,7 +126,7 @@ def plain_table(index, path):
     )
     hashes, contents, positions = [], [], []
     with index._store.reading() as reader:
-        for (content,) in reader.execute("select id from content"):
+        for (content,) in reader.execute("select id from docindex_content"):
             found, places = fingerprints_of(reader, content, index.recipe.window)
             hashes.append(found >> np.uint64(16))
             contents.append(np.full(len(found), content))

@@ -69,7 +69,7 @@ CASES = {
                          ["--index", "plan.json"], 4, "is not an SQLite file; name a docindex index"),
     "boilerplate remove": ([RULES], ["rules"], r"removed: rules\n$", first_has(removed="rules"),
                            [], 2, "Missing argument 'NAME'"),
-    "sql": ([ADD], ["own.docindex", "select count(*) as n from document"], r"n\n2\n$",
+    "sql": ([ADD], ["own.docindex", "select count(*) as n from docindex_document"], r"n\n2\n$",
             lambda found: found == [{"n": 2}],
             ["own.docindex", "select nothing"], 2, "near .nothing.: syntax error"),
     "info": ([ADD], [], "file          .*\ndocuments     2 ", has(documents=2),

@@ -30,7 +30,7 @@ def run(capsys, *arguments):
 
 
 def test_rows_are_aligned_for_people(path, capsys):
-    sql = "select key, meta, doc_canonical(id) as text, null as gap from document order by key"
+    sql = "select key, meta, doc_canonical(id) as text, null as gap from docindex_document order by key"
     assert run(capsys, path, sql) == (
         0,
         "key    meta          text                                                          gap\n"
@@ -71,11 +71,11 @@ def test_nothing_found_prints_nothing(path, capsys):
     "sql",
     [
         "delete from doc_index",
-        "delete from document",
+        "delete from docindex_document",
         "insert into doc_index (key, text) values ('x', 'y')",
         "attach ':memory:' as other",
         "pragma writable_schema = on",
-        "select 1; delete from document",
+        "select 1; delete from docindex_document",
         "vacuum",
     ],
 )

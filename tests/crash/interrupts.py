@@ -135,11 +135,11 @@ class Round:
                 list(index)
             case 5:
                 with index._store.alone() as db:
-                    db.execute("select count(*) from document").fetchall()
+                    db.execute("select count(*) from docindex_document").fetchall()
             case _:
                 with index._store.reading() as db, index._store.reading() as other:
-                    cursor = db.execute("select key from document")  # which a traceback keeps
-                    other.execute("select key from document").fetchall()
+                    cursor = db.execute("select key from docindex_document")  # which a traceback keeps
+                    other.execute("select key from docindex_document").fetchall()
                     next(cursor, None)
 
     def look(self):

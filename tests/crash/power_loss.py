@@ -110,7 +110,7 @@ def _work(path, state, rng, durability, weakened, say):
             # The log cannot be restarted while somebody reads from it.
             with index._store.reading() if rng.random() < 0.3 else contextlib.nullcontext() as reader:
                 if reader is not None:
-                    reader.execute("select count(*) from document").fetchall()
+                    reader.execute("select count(*) from docindex_document").fetchall()
                 for call in itertools.islice(calls, rng.randrange(1, 15)):
                     say("begin", call)
                     program.do(index, call)

@@ -98,7 +98,7 @@ def test_the_functions_answer_over_http(server, texts):
     status, rows = query(server, sql, text=texts["draft of the report"])
     assert (status, rows[0]) == (200, {"key": "draft of the report", "share": 1.0})
     status, rows = query(
-        server, "select key, doc_resemblance(id, 1) as r from document order by r desc limit 1"
+        server, "select key, doc_resemblance(id, 1) as r from docindex_document order by r desc limit 1"
     )
     assert (status, rows) == (200, [{"key": "draft of the report", "r": 1.0}])
 

@@ -13,7 +13,7 @@ def test_every_connection_has_the_functions(tmp_path):
         index.add("a", "to be or not to be")
     program = (
         "import sqlite_utils, sys; db = sqlite_utils.Database(sys.argv[1]); "
-        "print(db.execute('select doc_canonical(id), doc_resemblance(id, ?) from document', "
+        "print(db.execute('select doc_canonical(id), doc_resemblance(id, ?) from docindex_document', "
         "['To be, or not to be!']).fetchall())"
     )
     done = subprocess.run(

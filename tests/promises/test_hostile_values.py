@@ -137,7 +137,7 @@ REQUIRED = {
     "add_many": {"items": [("new", TEXT)]},
     "compare": {"a": TEXT, "b": "ada"},
     "measures": {"a": TEXT, "b": "ada"},
-    "execute": {"sql": "select key from document where key = ?", "bindings": ["ada"]},
+    "execute": {"sql": "select key from docindex_document where key = ?", "bindings": ["ada"]},
     "load": {"lines": []},
     "near": {"query": TEXT},
     "near_many": {"queries": [TEXT]},

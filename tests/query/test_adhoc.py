@@ -21,23 +21,23 @@ def index(request, tmp_path):
 
 
 def test_rows_are_tuples_and_have_the_names_of_their_columns(index):
-    found = index.execute("select key, meta ->> 'by' as author from document order by key")
+    found = index.execute("select key, meta ->> 'by' as author from docindex_document order by key")
     assert found == [("a", "Ada"), ("b", None)]
     assert found.columns == ("key", "author")
-    assert index.execute("select key from document where key = ?", ["b"]) == [("b",)]
-    assert index.execute("select key from document where key = :key", {"key": "b"}) == [("b",)]
+    assert index.execute("select key from docindex_document where key = ?", ["b"]) == [("b",)]
+    assert index.execute("select key from docindex_document where key = :key", {"key": "b"}) == [("b",)]
     assert index.execute("with n(x) as (values (1), (2)) select sum(x) from n") == [(3,)]
     assert index.execute("select 1 where 0") == []
-    assert index.execute("pragma table_info(document)")[0][1] == "id"
+    assert index.execute("pragma table_info(docindex_document)")[0][1] == "id"
 
 
 @pytest.mark.parametrize(
     "statement",
     [
-        "delete from document",
-        "update document set key = 'c'",
-        "insert into dead values (1, 1)",
-        "drop table document",
+        "delete from docindex_document",
+        "update docindex_document set key = 'c'",
+        "insert into docindex_dead values (1, 1)",
+        "drop table docindex_document",
         "create table mine (x)",
         "create temp table mine (x)",
         "pragma user_version = 7",
@@ -52,13 +52,13 @@ def test_rows_are_tuples_and_have_the_names_of_their_columns(index):
         "savepoint s",
         "reindex",
         "analyze",
-        "select 1; delete from document",
+        "select 1; delete from docindex_document",
     ],
 )
 def test_a_statement_that_would_write_is_refused(index, statement):
     with pytest.raises(docindex.ReadOnly, match="only a statement that reads is accepted"):
         index.execute(statement)
-    assert index.execute("select count(*) from document") == [(2,)]
+    assert index.execute("select count(*) from docindex_document") == [(2,)]
     assert index.check() == []
 
 
@@ -66,7 +66,7 @@ def test_a_statement_that_would_write_is_refused(index, statement):
     ("sql", "bindings"),
     [
         ("selec 1", ()),
-        ("select nothing from document", ()),
+        ("select nothing from docindex_document", ()),
         ("select ?", ()),
         ("select 1", (1,)),
         ("select :a", {}),

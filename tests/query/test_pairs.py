@@ -47,7 +47,8 @@ def hash_sets(index, bits=POSTING_HASH_BITS, ignored=(), ignore_above=None, meth
     """
     with index._store.reading() as db:
         rows = db.execute(
-            "select key, content, words_hash from document join content on content.id = content"
+            "select key, content, words_hash from docindex_document join docindex_content as content on "
+            "content.id = content"
         ).fetchall()
         sets = {
             content: (
@@ -127,7 +128,7 @@ def check(index, least, *, bits=POSTING_HASH_BITS, ignore=None, ignore_above=Non
         sets, aside = hash_sets(index, bits, ignored, ignore_above, method)
         if where is not None:
             with index._store.reading() as db:
-                wanted = {key for (key,) in db.execute(f"select key from document where {where}")}
+                wanted = {key for (key,) in db.execute(f"select key from docindex_document where {where}")}
             sets = {key: own for key, own in sets.items() if key in wanted}
         scopes = functools.partial(scope_of, index, ignored, where)
         resemblance, containment = (
@@ -335,8 +336,8 @@ def test_statements_use_an_index_or_read_a_whole_table_once():
                 and "limit 1)" not in sql
             ]
             assert sorted(step for step, _ in scans) == [
-                "SCAN main.content",
-                "SCAN main.document USING COVERING INDEX document_content",
+                "SCAN main.docindex_content",
+                "SCAN main.docindex_document USING COVERING INDEX docindex_document_content",
             ]
 
 
@@ -491,7 +492,8 @@ def estimated(index, least, measure):
     """The definition of pairs by slots: the measures of each pair, without `basis`, by the two keys."""
     with index._store.reading() as db:
         rows = db.execute(
-            "select key, slots, shingles, words_hash from document join content on content.id = content"
+            "select key, slots, shingles, words_hash from docindex_document join docindex_content as "
+            "content on content.id = content"
         ).fetchall()
     found = {}
     for (a, *of_a), (b, *of_b) in itertools.combinations(sorted(rows), 2):
@@ -546,8 +548,9 @@ def test_features_find_the_pairs_that_pass_the_filter():
             found = measures_of(list(index.pairs(min_resemblance=0.5, method="features")))
             with index._store.reading() as db:
                 rows = db.execute(
-                    "select key, words_hash, shingles, value from document as d "
-                    "join content as c on c.id = d.content left join feature as f on f.content = c.id"
+                    "select key, words_hash, shingles, value from docindex_document as d "
+                    "join docindex_content as c on c.id = d.content "
+                    "left join docindex_feature as f on f.content = c.id"
                 ).fetchall()
             values = {}
             for key, symbols, shingles, value in rows:

@@ -94,7 +94,7 @@ def test_a_change_belongs_to_the_transaction_of_the_host(db, path):
     db.execute("savepoint s")
     db.execute("select doc_put('a', 'another text'), doc_put('b', 'a text')").fetchall()
     db.execute("rollback to s")
-    assert one(db, "select count(*) from document") == 1
+    assert one(db, "select count(*) from docindex_document") == 1
     db.execute("rollback")
     assert "there is no document 1" in failure(db, "select doc_canonical(1)")
     assert sound(path, db) == {}
@@ -105,9 +105,9 @@ def test_a_statement_with_many_changes_makes_all_of_them(db, path):
     for row in TEXTS.items():
         db.execute("insert into note values (?, ?)", row)
     assert one(db, "select count(doc_put(key, body)) from note") == len(TEXTS)
-    assert one(db, "select count(*) from document, note using (key)") == len(TEXTS)
+    assert one(db, "select count(*) from docindex_document, note using (key)") == len(TEXTS)
     # The changes are of the table that the statement reads.
-    assert one(db, "select sum(doc_remove(key)) from document where id > 3") == len(TEXTS) - 3
+    assert one(db, "select sum(doc_remove(key)) from docindex_document where id > 3") == len(TEXTS) - 3
     assert sound(path, db) == dict(list(TEXTS.items())[:3])
 
 
@@ -152,7 +152,7 @@ def test_a_change_finds_an_attached_index_and_the_one_that_is_named(kind, path, 
     other = str(tmp_path / "other")
     docindex.open(other).close()
     db = connection_to(kind, str(tmp_path / "app"))
-    db.execute("create table document (other)")
+    db.execute("create table docindex_document (other)")
     db.execute("attach ? as first", (path,))
     db.execute("attach ? as 'the \"second\"'", (other,))
     db.execute("select doc_put('a', 'x'), doc_put('b', 'y', null, 'the \"second\"')").fetchall()
@@ -250,7 +250,7 @@ def test_python_s_own_transactions_hold_the_changes_of_triggers(path, tmp_path):
 def test_a_change_that_fails_in_a_trigger_leaves_nothing_behind(kind, path, tmp_path, place, inside):
     with contextlib.closing(apsw.Connection(path)) as ruler:
         ruler.execute(
-            "create trigger rule before insert on document when new.key = 'note/3' "
+            "create trigger rule before insert on docindex_document when new.key = 'note/3' "
             "begin select raise(abort, 'not three'); end"
         )
     db = with_triggers(kind, path, place, tmp_path)
@@ -267,7 +267,7 @@ def test_a_change_that_fails_in_a_trigger_leaves_nothing_behind(kind, path, tmp_
 
 def test_a_change_that_fails_outside_a_transaction_leaves_nothing_behind(db, path):
     db.execute(
-        "create trigger rule before insert on document when new.key like 'bad%' "
+        "create trigger rule before insert on docindex_document when new.key like 'bad%' "
         "begin select raise(abort, 'not bad'); end"
     )
     assert "not bad" in failure(db, "select doc_put('bad', ?)", TEXTS["003"])

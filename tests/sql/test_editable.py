@@ -190,7 +190,7 @@ def test_documents_are_looked_up_by_key_and_id(place):
         assert db.execute("select key from doc_index where id = ?", (unknown,)).fetchall() == []
         assert db.execute("select key from doc_index where rowid = ?", (unknown,)).fetchall() == []
     assert db.execute("select key from doc_index where key = 3").fetchall() == []
-    assert len(db.execute("select * from doc_index i join document d using (id)").fetchall()) == 5
+    assert len(db.execute("select * from doc_index i join docindex_document d using (id)").fetchall()) == 5
 
 
 def test_a_scan_reads_every_document(place):
@@ -256,7 +256,7 @@ def test_a_file_with_a_table_of_doc_index_is_an_ordinary_index(tmp_path):
             assert index.stats().documents == 2
             assert index.execute("select key, text from mine order by key") == [("a", "one"), ("b", "two")]
     plain = sqlite3.connect(path)  # any SQLite tool can open it
-    assert plain.execute("select key from document order by key").fetchall() == [("a",), ("b",)]
+    assert plain.execute("select key from docindex_document order by key").fetchall() == [("a",), ("b",)]
     assert plain.execute("pragma integrity_check").fetchall() == [("ok",)]
     plain.close()
 

@@ -163,7 +163,7 @@ def test_a_change_that_cannot_be_committed_leaves_nothing_behind(tmp_path, kind)
             db.execute("select doc_put('c', 'a third text')").fetchall()
         assert not db.in_transaction
         assert other.run("commit") == "done"
-    assert db.execute("select count(*) from document").fetchall() == [(0,)]
+    assert db.execute("select count(*) from docindex_document").fetchall() == [(0,)]
     assert db.execute("select doc_put('c', 'a third text')").fetchall() == [(1,)]
     db.close()
     with docindex.open(path) as index:

@@ -241,7 +241,7 @@ def test_an_index_can_be_closed_while_a_statement_reads_it(path):
 def test_an_index_with_a_newer_schema_does_not_hide_the_others(path, tmp_path):
     docindex.open(tmp_path / "newer").close()
     with apsw.Connection(str(tmp_path / "newer")) as newer:
-        newer.execute("pragma user_version = 99")
+        newer.execute("update docindex_recipe set schema = 99")
     newer.close()
     db = apsw.Connection(":memory:")
     docindex.register(db)
@@ -272,8 +272,8 @@ def test_texts_are_sorted_as_the_database_sorts_them():
 def test_constraints_of_a_host_refuse_whole_documents(db, path):
     db.execute("pragma foreign_keys = on")
     db.execute("create table precious (x)")
-    db.execute("create table tag (document integer references document (id))")
-    ((number,),) = db.execute("select id from document where key = '003'").fetchall()
+    db.execute("create table tag (document integer references docindex_document (id))")
+    ((number,),) = db.execute("select id from docindex_document where key = '003'").fetchall()
     db.execute("insert into tag values (?)", (number,))
     db.execute("begin")
     db.execute("insert into precious values (1)")
@@ -285,7 +285,8 @@ def test_constraints_of_a_host_refuse_whole_documents(db, path):
 
     for rule in ("raise(abort, 'no')", "raise(ignore)", "raise(fail, 'no')", "raise(rollback, 'no')"):
         db.execute(
-            f"create trigger rule before insert on document when new.key like 'bad%' begin select {rule}; end"
+            "create trigger rule before insert on docindex_document when new.key like 'bad%' begin select "
+            f"{rule}; end"
         )
         for how in ("", "or fail", "or ignore", "or abort", "or replace", "or rollback"):
             sql = f"insert {how} into doc_index (key, text) values ('good', ?), ('bad', ?)"

@@ -102,7 +102,7 @@ def test_meta_with_a_lone_surrogate_is_refused_because_json_functions_could_not_
                 index.add("a", "text", meta=meta)
         index.add("a", "text", meta={"\U0001f600": "\\ud800", "b": "\u0000"})
         assert index.meta("a") == {"\U0001f600": "\\ud800", "b": "\u0000"}
-        ((found,),) = index.execute("select meta ->> '\U0001f600' from document where key = 'a'")
+        ((found,),) = index.execute("select meta ->> '\U0001f600' from docindex_document where key = 'a'")
         assert found == "\\ud800"
     db = apsw.Connection(path)
     docindex.register(db)

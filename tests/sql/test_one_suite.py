@@ -85,8 +85,8 @@ def connected(library, kind, folder, index):
         docindex.open(path, recipe=RECIPE).close()
     connection = library.Connection(":memory:" if kind in ("given", "attached") else path)
     if kind == "attached":
-        connection.execute("create temp table document (other)")  # a table of the host
-        connection.execute("create table content (other)")
+        connection.execute("create temp table docindex_document (other)")  # a table of the host
+        connection.execute("create table docindex_content (other)")
         connection.execute('attach ? as "an \'odd""name"', (path,))
     docindex.register(connection, index if kind == "given" else None)
     if kind == "uncommitted":

@@ -49,11 +49,11 @@ JOINS = {
         "select q.name, s.key from doc_search(q.text) s, q order by q.name, s.score desc, s.key"
     ),
     "with document": (
-        "select q.name, d.key from q, document d, doc_search(q.text) s where s.id = d.id "
+        "select q.name, d.key from q, docindex_document d, doc_search(q.text) s where s.id = d.id "
         "order by q.name, s.score desc, d.key"
     ),
     "with document first": (
-        "select q.name, d.key from document d join doc_search(q.text) s on s.id = d.id join q "
+        "select q.name, d.key from docindex_document d join doc_search(q.text) s on s.id = d.id join q "
         "order by q.name, s.score desc, d.key"
     ),
     "inside a subquery": (
@@ -66,7 +66,8 @@ JOINS = {
     ),
     "inside a materialized common table": (
         "with hit as materialized (select q.name, s.key, s.score from q, doc_search(q.text) s) "
-        "select hit.name, d.key from hit join document d using (key) order by name, score desc, d.key"
+        "select hit.name, d.key from hit join docindex_document d using (key) order by name, score "
+        "desc, d.key"
     ),
     "inside a view": "select name, key from hits order by name, score desc, key",
     "by the hidden column": (
@@ -111,7 +112,7 @@ def test_a_search_works_in_a_subquery_for_every_row(db, index):
     ]
     some = "select name from q where exists (select 1 from doc_search(q.text)) order by 1"
     assert db.execute(some).fetchall() == [(name,) for name in sorted(queries()) if found(index, name)]
-    named = "select key from document where id in (select id from doc_search(?)) order by key"
+    named = "select key from docindex_document where id in (select id from doc_search(?)) order by key"
     assert db.execute(named, (TEXTS["003"],)).fetchall() == [(key,) for key in sorted(found(index, "first"))]
 
 
@@ -165,13 +166,13 @@ def test_sqlite_chooses_these_plans(db):
     scan_q, correlated = plan(db, JOINS["correlated"])[:2]
     assert (scan_q, correlated) == ("SCAN q", "SCAN s VIRTUAL TABLE INDEX 0:query")
     assert plan(db, JOINS["written the other way round"])[:2] == [scan_q, correlated]
-    assert plan(db, "select * from doc_search('x') s join document d on d.id = s.id") == [
+    assert plan(db, "select * from doc_search('x') s join docindex_document d on d.id = s.id") == [
         "SCAN s VIRTUAL TABLE INDEX 0:query",
         "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
     ]
-    assert plan(db, "select * from document d join doc_search('x', 30) s using (key)") == [
+    assert plan(db, "select * from docindex_document d join doc_search('x', 30) s using (key)") == [
         "SCAN s VIRTUAL TABLE INDEX 0:query,window",
-        "SEARCH d USING INDEX sqlite_autoindex_document_1 (key=?)",
+        "SEARCH d USING INDEX sqlite_autoindex_docindex_document_1 (key=?)",
     ]
     assert plan(db, "select * from doc_search('x') where containment > 0.5 order by score desc") == [
         "SCAN doc_search VIRTUAL TABLE INDEX 0:containment>=,query",  # and SQLite sorts nothing
@@ -194,12 +195,16 @@ def test_sqlite_chooses_these_plans(db):
         "SCAN doc_pairs VIRTUAL TABLE INDEX 1:-",
         "SCAN doc_pairs VIRTUAL TABLE INDEX 0:-",
     ]
-    for other in ["json_each('[1]') o on p.a = o.value", "q o on p.a = o.name", "document o on p.a = o.key"]:
+    for other in [
+        "json_each('[1]') o on p.a = o.value",
+        "q o on p.a = o.name",
+        "docindex_document o on p.a = o.key",
+    ]:
         for sql in [f"doc_pairs p join {other}", f"doc_pairs(0.5) p join {other}"]:
             assert plan(db, f"select * from {sql}")[0].startswith("SCAN p ")
-    assert plan(db, "select * from doc_pairs(0.9) p join document d on d.key = p.a") == [
+    assert plan(db, "select * from doc_pairs(0.9) p join docindex_document d on d.key = p.a") == [
         "SCAN p VIRTUAL TABLE INDEX 0:min_resemblance",
-        "SEARCH d USING INDEX sqlite_autoindex_document_1 (key=?)",
+        "SEARCH d USING INDEX sqlite_autoindex_docindex_document_1 (key=?)",
     ]
 
 
@@ -230,14 +235,17 @@ def test_joins_of_fingerprints_look_up_and_never_scan(db):
             "SCAN l VIRTUAL TABLE INDEX 0:hash",
         ]
     of_some = plan(
-        db, "select count(*) from fingerprint_list l join document d on d.id = l.document where d.key = 'x'"
+        db,
+        "select count(*) from fingerprint_list l join docindex_document d on d.id = l.document where "
+        "d.key = 'x'",
     )
     assert of_some == [
-        "SEARCH d USING COVERING INDEX sqlite_autoindex_document_1 (key=?)",
+        "SEARCH d USING COVERING INDEX sqlite_autoindex_docindex_document_1 (key=?)",
         "SCAN l VIRTUAL TABLE INDEX 0:document",
     ]
     twice = plan(
-        db, "select * from fingerprint_list a join fingerprint_list b using (hash) where a.document = 3"
+        db,
+        "select * from fingerprint_list a join fingerprint_list b using (hash) where a.document = 3",
     )
     assert twice == ["SCAN a VIRTUAL TABLE INDEX 0:document", "SCAN b VIRTUAL TABLE INDEX 0:hash"]
 

@@ -241,7 +241,7 @@ def test_functions_can_be_used_in_the_schema_of_an_untrusted_file(path):
     with opened("apsw", path) as db:
         db.execute(
             "create view seen as "
-            "select d.key, doc_canonical(id) c from document d, doc_near('a', 0) using (id)"
+            "select d.key, doc_canonical(id) c from docindex_document d, doc_near('a', 0) using (id)"
         )
         db.execute("pragma trusted_schema = off")
         assert db.execute("select key from seen").fetchall() == [("a",)]
@@ -309,7 +309,7 @@ def test_connections_and_indexes_of_other_kinds_are_refused(path):
 
 def test_a_file_with_a_newer_schema_is_named(kind, path):
     db = apsw.Connection(str(path))
-    db.execute("pragma user_version = 99")
+    db.execute("update docindex_recipe set schema = 99")
     db.close()
     db = connected(kind, path)
     assert "has schema 99" in failure(db, "select doc_canonical(1)")

@@ -27,7 +27,7 @@ def found(db, condition, schema=None):
 CONDITIONS = {
     "key = 'c'": ["c"],
     "key = 'main.py'": ["main.py"],
-    "main.document.key = 'main.py'": ["main.py"],
+    "document.key = 'main.py'": ["main.py"],
     "key in ('c', 'x')": ["c"],
     "meta ->> 'by' = 'Ada'": ["c"],
     "upper(key) like 'M%' or id = 3 -- both": ["c", "main.py"],
@@ -40,7 +40,7 @@ CONDITIONS = {
 def test_a_condition_chooses_documents_in_any_schema(db, condition):
     assert found(db, condition) == CONDITIONS[condition]
     other = apsw.Connection(":memory:")
-    other.execute("create table document (id, key, meta)")  # a table of the host
+    other.execute("create table docindex_document (id, key, meta)")  # a table of the host
     other.execute("attach ? as other", (db.filename,))
     docindex.register(other)
     assert found(other, condition, "other") == CONDITIONS[condition]

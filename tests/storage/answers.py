@@ -8,11 +8,12 @@ from docindex.storage.segments import POSTING_HASH_BITS
 _SKETCH = (
     "select d.key, d.meta, c.hash, c.reading, c.words_hash, c.characters, c.symbols, c.shingles, "
     "c.fingerprints, c.simhash, c.slots, s.min_s, s.mod_m, s.level "
-    "from document as d join content as c on c.id = d.content "
-    "left join sample as s on s.content = c.id order by d.key"
+    "from docindex_document as d join docindex_content as c on c.id = d.content "
+    "left join docindex_sample as s on s.content = c.id order by d.key"
 )
 _FEATURES = (
-    "select d.key, f.value from document as d join feature as f on f.content = d.content order by 1, 2"
+    "select d.key, f.value from docindex_document as d join docindex_feature as f on f.content = "
+    "d.content order by 1, 2"
 )
 
 
@@ -29,7 +30,7 @@ def answers(index, hashes=None):
     """
     with index._store.reading() as db:
         keys = {}
-        for key, content in db.execute("select key, content from document"):
+        for key, content in db.execute("select key, content from docindex_document"):
             keys.setdefault(content, []).append(key)
         if hashes is None:
             hashes = all_hashes(index)
@@ -56,6 +57,6 @@ def answers(index, hashes=None):
 def all_hashes(index):
     """The fingerprints of all documents, ascending."""
     with index._store.reading() as db:
-        numbers = [number for (number,) in db.execute("select id from content")]
+        numbers = [number for (number,) in db.execute("select id from docindex_content")]
         hashes = [contents.fingerprints_of(db, number, index.recipe.window)[0] for number in numbers]
     return np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))

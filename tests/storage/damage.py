@@ -76,7 +76,7 @@ def build(path, words=900):
         )
         stats = index.stats()
         with index._store.reading() as db:
-            under_way = db.execute("select count(*) from segment where moved > 0").get
+            under_way = db.execute("select count(*) from docindex_segment where moved > 0").get
         assert min(under_way, stats.segments - 3, stats.dead) >= 1, (under_way, stats)
         assert index.check() == []
     assert not Path(f"{path}-wal").exists()
@@ -159,11 +159,11 @@ def expected_of(path):
     """The answers of the undamaged index, with the keys and hashes that they are about."""
     with docindex.open(path, readonly=True) as index:
         with index._store.reading() as db:
-            numbers = [row[0] for row in db.execute("select id from content")]
+            numbers = [row[0] for row in db.execute("select id from docindex_content")]
             hashes = np.unique(
                 np.concatenate([contents.fingerprints_of(db, number, RECIPE.window)[0] for number in numbers])
             )
-            dead = [row[0] for row in db.execute("select content from dead")]
+            dead = [row[0] for row in db.execute("select content from docindex_dead")]
         expected = {"asked keys": [*index, "never there"], "hashes": hashes.tolist(), "dead": dead}
         expected["answers"] = {name: _outcome(ask, index) for name, ask in questions(expected).items()}
     return expected
@@ -201,7 +201,11 @@ def byte_changes(count, size, page_size, rng):
             yield f"a byte flipped at {offset}", offset, None
 
 
-WITHOUT_ROWID = {"feature": ["value", "content"], "file": ["key"], "tally": ["name"]}
+WITHOUT_ROWID = {
+    "docindex_feature": ["value", "content"],
+    "docindex_file": ["key"],
+    "docindex_tally": ["name"],
+}
 """The tables without a rowid, and the columns of their keys."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """-- The language of a content.
-alter table content add column language text not null default '';  -- two letters, or empty if unknown
+alter table docindex_content add column language text not null default '';  -- two letters, or empty
 """
 
 # KILL_AFTER is the number of rows after which the process kills itself.
@@ -35,11 +35,13 @@ BEFORE = (
 def upgrade(db):
     """A row that did not match its checksum keeps it, so that `check` still finds the damage."""
     kill_after = int(os.environ.get("KILL_AFTER", "-1"))
-    for done, (*row, stored) in enumerate(stream(db, f"select {BEFORE}, sum from main.content order by id")):
+    rows = f"select {BEFORE}, sum from main.docindex_content order by id"
+    for done, (*row, stored) in enumerate(stream(db, rows)):
         if done == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
         if CONTENT.sum_of(row) == stored:
-            db.execute("update main.content set sum = ? where id = ?", (CONTENT.sum_of((*row, "")), row[0]))
+            new = CONTENT.sum_of((*row, ""))
+            db.execute("update main.docindex_content set sum = ? where id = ?", (new, row[0]))
 '''
 
 EDITS = {

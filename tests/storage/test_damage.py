@@ -59,21 +59,21 @@ def damaged(path, statement):
 @pytest.mark.parametrize(
     "statement",
     [
-        "update content set hashes = 2",
-        "update content set symbols = symbols + 1",
-        "update content set shingles = shingles + 100 where id = 1",
-        "update content set kept = -1 - shingles where id = 1",
-        "update posting set keys = substr(keys, 1, length(keys) - 10)",
-        "delete from posting where id = (select min(id) from posting)",
-        "update fingerprint set hashes = cast(x'010203040506' || substr(hashes, 7) as blob)",
-        "delete from fingerprint where id >> 20 = 1",
-        "insert into dead values (1, 1)",
-        "update segment set hash_bits = hash_bits - 1",
-        "delete from segment",
-        "update document set content = 1 where key = 'other'",
-        "delete from document where key = 'other'",
-        "delete from boilerplate",
-        "delete from tally",
+        "update docindex_content set hashes = 2",
+        "update docindex_content set symbols = symbols + 1",
+        "update docindex_content set shingles = shingles + 100 where id = 1",
+        "update docindex_content set kept = -1 - shingles where id = 1",
+        "update docindex_posting set keys = substr(keys, 1, length(keys) - 10)",
+        "delete from docindex_posting where id = (select min(id) from docindex_posting)",
+        "update docindex_fingerprint set hashes = cast(x'010203040506' || substr(hashes, 7) as blob)",
+        "delete from docindex_fingerprint where id >> 20 = 1",
+        "insert into docindex_dead values (1, 1)",
+        "update docindex_segment set hash_bits = hash_bits - 1",
+        "delete from docindex_segment",
+        "update docindex_document set content = 1 where key = 'other'",
+        "delete from docindex_document where key = 'other'",
+        "delete from docindex_boilerplate",
+        "delete from docindex_tally",
     ],
 )
 def test_a_search_tells_damage_that_it_meets(statement, small):
@@ -98,24 +98,31 @@ def by_features(index):
 @pytest.mark.parametrize(
     ("statement", "ask"),
     [
-        ("update content set simhash = simhash + 1 where id = 1", lambda index: index.near("other", 60)),
-        ("update content set characters = 7", lambda index: index.stats()),
-        ("update content set words_hash = randomblob(16) where id = 1", alike),
-        ("update content set shingles = 1 where id = 1", lambda index: index.similar("other", 0.1)),
-        ("update content set kept = 1 where id = 1", lambda index: index.similar("other", 0.1)),
         (
-            "delete from feature where content = 1 and value = (select min(value) from feature "
+            "update docindex_content set simhash = simhash + 1 where id = 1",
+            lambda index: index.near("other", 60),
+        ),
+        ("update docindex_content set characters = 7", lambda index: index.stats()),
+        ("update docindex_content set words_hash = randomblob(16) where id = 1", alike),
+        ("update docindex_content set shingles = 1 where id = 1", lambda index: index.similar("other", 0.1)),
+        ("update docindex_content set kept = 1 where id = 1", lambda index: index.similar("other", 0.1)),
+        (
+            "delete from docindex_feature where content = 1 and value = (select min(value) from "
+            "docindex_feature "
             "where content = 1)",
             by_features,
         ),
-        ("update document set content = 2 where key = 'copy'", alike),
-        ("update document set key = 'cope' where key = 'copy'", list),
-        ("update document set key = 'copz' where key = 'copy'", lambda index: "copy" in index),
-        ("update document set id = 1000 where key = 'copy'", lambda index: index.search(docindex.Id(2))),
-        ("delete from document where key = 'copy'", len),
-        ("update boilerplate set text = 'x'", lambda index: list(index.boilerplate)),
-        ("delete from file", lambda index: index.files.under("/home")),
-        ("update file set key = '/tmp/a'", lambda index: index.files.under("/home")),
+        ("update docindex_document set content = 2 where key = 'copy'", alike),
+        ("update docindex_document set key = 'cope' where key = 'copy'", list),
+        ("update docindex_document set key = 'copz' where key = 'copy'", lambda index: "copy" in index),
+        (
+            "update docindex_document set id = 1000 where key = 'copy'",
+            lambda index: index.search(docindex.Id(2)),
+        ),
+        ("delete from docindex_document where key = 'copy'", len),
+        ("update docindex_boilerplate set text = 'x'", lambda index: list(index.boilerplate)),
+        ("delete from docindex_file", lambda index: index.files.under("/home")),
+        ("update docindex_file set key = '/tmp/a'", lambda index: index.files.under("/home")),
     ],
 )
 def test_each_question_tells_damage_that_it_meets(statement, ask, small):
@@ -139,14 +146,14 @@ def test_check_names_every_deleted_row(table, tmp_path):
     damage.build(path)
     key = {"feature": "value, content", "file": "key"}.get(table, "rowid")
     with closing(sqlite3.connect(path)) as db:
-        keys = db.execute(f"select {key} from {table} order by random() limit 3").fetchall()
+        keys = db.execute(f"select {key} from docindex_{table} order by random() limit 3").fetchall()
     assert keys
     source = path.read_bytes()
     for values in keys:
         path.write_bytes(source)
         where = " and ".join(f"{name} = ?" for name in key.split(", "))
         with closing(sqlite3.connect(path)) as db:
-            db.execute(f"delete from {table} where {where}", values)
+            db.execute(f"delete from docindex_{table} where {where}", values)
             db.commit()
         with docindex.open(path, readonly=True) as index:
             assert index.check() != [], (table, values)
@@ -164,7 +171,7 @@ def test_a_text_that_would_decompress_to_a_huge_size_is_refused_before_that(tmp_
     with docindex.open(path) as index:
         index.add("a", "some text, again and again " * 20)
     db = apsw.Connection(path)
-    db.execute("update text set data = ?", (zlib.compress(bytes(100_000_000), 1),))
+    db.execute("update docindex_text set data = ?", (zlib.compress(bytes(100_000_000), 1),))
     db.close()
     with docindex.open(path) as index:
         tracemalloc.start()
@@ -180,14 +187,14 @@ def test_a_text_that_would_decompress_to_a_huge_size_is_refused_before_that(tmp_
     "statement",
     [
         # If docindex trusted one of these, a question would take hours or never end.
-        "update dead set segment = 1 << 40",
-        "update segment set postings = 1 << 39",
-        "update segment set block_bits = 32, hash_bits = 32",
-        "update segment set moved = -(1 << 62), target = null",
-        "update segment set last = (1 << 31) + first",
-        "update segment set id = id + (1 << 31)",
-        "update segment set target = id",
-        "update segment set target = (select max(id) from segment)",
+        "update docindex_dead set segment = 1 << 40",
+        "update docindex_segment set postings = 1 << 39",
+        "update docindex_segment set block_bits = 32, hash_bits = 32",
+        "update docindex_segment set moved = -(1 << 62), target = null",
+        "update docindex_segment set last = (1 << 31) + first",
+        "update docindex_segment set id = id + (1 << 31)",
+        "update docindex_segment set target = id",
+        "update docindex_segment set target = (select max(id) from docindex_segment)",
     ],
 )
 def test_absurd_numbers_are_found_at_once(statement, tmp_path):
@@ -213,13 +220,13 @@ def test_a_question_with_a_condition_does_not_blame_the_condition_for_damage(dam
     with docindex.open(path) as index:
         index.add_many([("a", text), ("b", text)])
     db = apsw.Connection(path)
-    (schema,) = db.execute("select sql from sqlite_schema where name = 'document'").fetchone()
-    change = "update sqlite_schema set sql = ? where name = 'document'"
+    (schema,) = db.execute("select sql from sqlite_schema where name = 'docindex_document'").fetchone()
+    change = "update sqlite_schema set sql = ? where name = 'docindex_document'"
     db.execute("pragma writable_schema = on")
     db.execute(change, (schema.replace("key text", "key").replace(") strict", ")"),))
     db.close()
     db = apsw.Connection(path)
-    db.execute(f"update document set key = {damaged} where key = 'a'")
+    db.execute(f"update docindex_document set key = {damaged} where key = 'a'")
     db.execute("pragma writable_schema = on")
     db.execute(change, (schema,))
     db.close()

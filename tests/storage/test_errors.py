@@ -60,16 +60,22 @@ def test_only_corruption_is_damage(error, path):
 )
 def test_a_mistake_in_our_own_sql_is_not_called_damage(ask, path, monkeypatch):
     for name in ("_GET", "_FROM_KEY"):
-        monkeypatch.setattr(contents, name, "select flavour from main.document where key = ?")
-    monkeypatch.setattr(documents, "_OF", "select flavour from main.document where content in carray(?)")
-    monkeypatch.setattr(content_writer, "_STORED", "select flavour from main.document where key in carray(?)")
+        monkeypatch.setattr(contents, name, "select flavour from main.docindex_document where key = ?")
+    monkeypatch.setattr(
+        documents, "_OF", "select flavour from main.docindex_document where content in carray(?)"
+    )
+    monkeypatch.setattr(
+        content_writer, "_STORED", "select flavour from main.docindex_document where key in carray(?)"
+    )
     with docindex.open(path) as index, pytest.raises(apsw.SQLError, match="no such column: flavour"):
         ask(index)
 
 
 def test_a_broken_trigger_of_the_host_is_not_called_damage(path):
     with closing(sqlite3.connect(path)) as db:
-        db.execute("create trigger log after insert on document begin insert into log values (new.key); end")
+        db.execute(
+            "create trigger log after insert on docindex_document begin insert into log values (new.key); end"
+        )
         db.commit()
     with docindex.open(path) as index:
         with pytest.raises(apsw.SQLError, match=r"no such table: main\.log"):
@@ -78,12 +84,14 @@ def test_a_broken_trigger_of_the_host_is_not_called_damage(path):
         assert index.check() == []
 
 
-@pytest.mark.parametrize("change", ["drop table posting", "alter table posting rename column keys to words"])
+@pytest.mark.parametrize(
+    "change", ["drop table docindex_posting", "alter table docindex_posting rename column keys to words"]
+)
 def test_a_missing_or_altered_table_is_damage(change, path):
     with closing(sqlite3.connect(path)) as db:
         db.execute(change)
     with pytest.raises(
-        docindex.CorruptIndex, match=r"table posting is missing, or differs .* restore a backup"
+        docindex.CorruptIndex, match=r"table docindex_posting is missing, or differs .* restore a backup"
     ):
         docindex.open(path)
 
@@ -92,8 +100,8 @@ def test_a_change_does_not_hide_damage_under_a_new_checksum(path):
     with docindex.open(path) as index:
         index.add("bare", "a text of which only the sketch is stored", store_text=False)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("update document set added_at = added_at + 1 where key = 'ada.txt'")
-        db.execute("update content set shingles = shingles + 1 where kept < 0")
+        db.execute("update docindex_document set added_at = added_at + 1 where key = 'ada.txt'")
+        db.execute("update docindex_content set shingles = shingles + 1 where kept < 0")
         db.commit()
     with docindex.open(path) as index:
         damage = index.check()
@@ -173,11 +181,13 @@ def test_a_counter_at_its_limit_is_damage_and_not_a_full_disk(table, count, path
     with docindex.open(path) as index:
         index.boilerplate.add("a template")
     with closing(sqlite3.connect(path)) as db:
-        db.execute("update sqlite_sequence set seq = ? where name = ?", (count, table))
+        db.execute("update sqlite_sequence set seq = ? where name = ?", (count, f"docindex_{table}"))
         db.commit()
     with docindex.open(path) as index:
         add = index.boilerplate.add if table == "boilerplate" else functools.partial(index.add, "eve.txt")
-        with pytest.raises(docindex.CorruptIndex, match=f"the counter of the table {table} is {count}"):
+        with pytest.raises(
+            docindex.CorruptIndex, match=f"the counter of the table docindex_{table} is {count}"
+        ):
             add("Nothing in here is like the other text, which is about looms and flowers")
         assert list(index) == ["ada.txt"]
         assert index.check() == []
@@ -188,7 +198,8 @@ def test_a_counter_of_the_host_at_its_limit_is_not_called_a_full_disk(path):
         db.executescript(
             "create table log (id integer primary key autoincrement, key);"
             "insert into log values (9223372036854775807, 'last');"
-            "create trigger t after insert on document begin insert into log (key) values (new.key); end;"
+            "create trigger t after insert on docindex_document begin insert into log (key) values "
+            "(new.key); end;"
         )
     with docindex.open(path) as index:
         with pytest.raises(docindex.DiskFull, match="counter of an AUTOINCREMENT table"):
@@ -202,10 +213,10 @@ def test_a_meta_that_cannot_be_read_is_damage_of_its_document(path):
     with closing(sqlite3.connect(path)) as db:
         for key, meta in (("ada.txt", "[" * 100_000), ("eve.txt", "9" * 5000)):
             number, content, added_at = db.execute(
-                "select id, content, added_at from document where key = ?", (key,)
+                "select id, content, added_at from docindex_document where key = ?", (key,)
             ).fetchone()
             forged = DOCUMENT.sum_of((number, key, content, meta, added_at))
-            db.execute("update document set meta = ?, sum = ? where id = ?", (meta, forged, number))
+            db.execute("update docindex_document set meta = ?, sum = ? where id = ?", (meta, forged, number))
         db.commit()
     with docindex.open(path) as index:
         for key in ("ada.txt", "eve.txt"):

@@ -83,8 +83,8 @@ def answered(folder, path, statements="", mode=""):
 def facts(path):
     """The schema number of a file, and whether contents have the new column."""
     with closing(sqlite3.connect(path)) as db:
-        (version,) = db.execute("pragma user_version").fetchone()
-        columns = [name for _, name, *_ in db.execute("pragma table_info(content)")]
+        (version,) = db.execute("select schema from docindex_recipe").fetchone()
+        columns = [name for _, name, *_ in db.execute("pragma table_info(docindex_content)")]
     return version, "language" in columns
 
 
@@ -191,7 +191,9 @@ def test_an_altered_file_that_is_not_trusted_is_refused_before_it_is_migrated(la
     path = tmp_path / "index"
     shutil.copy(old, path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("create trigger spy after update on content begin delete from document; end")
+        db.execute(
+            "create trigger spy after update on docindex_content begin delete from docindex_document; end"
+        )
         db.commit()
     done = future.run(later, "import sys, docindex; docindex.open(sys.argv[1], trusted=False)", path)
     assert "CorruptIndex" in done.stderr.splitlines()[-1]
@@ -202,7 +204,7 @@ def test_damage_from_before_a_migration_is_still_found_after_it(later, old, tmp_
     path = tmp_path / "index"
     shutil.copy(old, path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("update content set characters = characters + 1 where id = 3")
+        db.execute("update docindex_content set characters = characters + 1 where id = 3")
         db.commit()
     done = future.run(
         later,

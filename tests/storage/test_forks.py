@@ -118,7 +118,7 @@ def test_a_transaction_that_is_open_at_the_fork_is_not_committed_by_the_child(in
         child = None
         try:
             with begin() as db:
-                db.execute("select count(*) from document").fetchall()
+                db.execute("select count(*) from docindex_document").fetchall()
                 child = os.fork()
                 if not child:
                     raise KeyError("the child's own") if begin is failing else StopIteration
@@ -224,7 +224,7 @@ def test_a_registered_connection_of_the_host_refuses_in_a_child(index):
     index.backup(path)
     with contextlib.closing(apsw.Connection(path)) as host:
         docindex.register(host)
-        ask = "select doc_containment('a text', id) from document"
+        ask = "select doc_containment('a text', id) from docindex_document"
         expected = host.execute(ask).fetchall()
         assert type(in_child(lambda: host.execute(ask).fetchall())) is docindex.Forked
         assert type(in_child(lambda: docindex.open(path))) is docindex.Forked

@@ -207,7 +207,7 @@ def test_a_library_that_first_uses_the_file_while_it_is_opened_here_keeps_its_lo
 
 def test_indexes_that_are_dropped_are_released_without_the_garbage_collector(path):
     held = sqlite3.connect(path)  # else a released connection would be closed at once
-    held.execute("select count(*) from document").fetchone()
+    held.execute("select count(*) from docindex_document").fetchone()
     gc.disable()
     try:
         for _ in range(50):
@@ -230,7 +230,7 @@ def test_a_connection_that_is_used_again_is_as_new(path, host):
     with store.alone() as db:
         first = db
         db.execute("begin")
-        db.execute("select * from document").fetchone()
+        db.execute("select * from docindex_document").fetchone()
         db.execute("pragma cache_size = 7")
         db.create_scalar_function("own", lambda: 7)
     store.close()
@@ -282,7 +282,7 @@ def test_a_connection_of_apsw_that_the_host_closed_leaves_no_file_open(path, is_
         if is_first:
             index = stack.enter_context(docindex.open(path))
         for host in hosts:
-            assert host.execute("select key from document").fetchall() == [("a",)]
+            assert host.execute("select key from docindex_document").fetchall() == [("a",)]
         hosts[0].close()
         hosts.append(apsw.Connection(str(path)))
         hosts[-1].execute("begin immediate")
@@ -337,7 +337,7 @@ def test_another_library_that_opens_the_file_does_not_clear_the_index_of_the_log
     with docindex.open(path) as index, index._store.writing() as db:
         db.execute("create table own (x)")
         with contextlib.closing(sqlite3.connect(path)) as host:
-            assert host.execute("select key from document").fetchall() == [("a",)]
+            assert host.execute("select key from docindex_document").fetchall() == [("a",)]
             assert is_locked(path)
 
 
@@ -400,3 +400,22 @@ def test_a_file_closed_by_such_a_process_has_every_commit_without_its_log(tmp_pa
     monkeypatch.undo()
     with docindex.open(tmp_path / "copy", readonly=True) as copy:
         assert list(copy) == ["a"]
+
+
+def test_a_file_whose_journal_is_left_from_a_crash_opens_at_once(path):
+    """As after a crash while the file became one in write-ahead mode."""
+    journal = f"{path}-journal"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("pragma journal_mode = delete")
+        db.execute("pragma synchronous = off")
+        db.execute("begin")
+        db.execute("create table theirs (a)")
+        db.execute("pragma cache_size = 0")
+        db.execute("insert into theirs values (zeroblob(1000000))")
+        left = Path(journal).read_bytes()
+        db.execute("commit")
+        db.execute("pragma journal_mode = wal")
+    Path(journal).write_bytes(left)
+    with docindex.open(path, timeout_s=0.1) as index:
+        assert index.check() == []
+    assert not Path(journal).exists()

@@ -53,8 +53,8 @@ def test_a_foreign_key_of_the_host_refuses_a_change_and_is_not_called_damage(tmp
     with docindex.open(tmp_path / "index") as index:
         index.add_many([("a", "one"), ("b", "two")])
         host = apsw.Connection(str(tmp_path / "index"))
-        host.execute("create table note (document integer references document (id))")
-        host.execute("insert into note select id from document where key = 'a'")
+        host.execute("create table note (document integer references docindex_document (id))")
+        host.execute("insert into note select id from docindex_document where key = 'a'")
         with pytest.raises(docindex.Refused, match="FOREIGN KEY"):
             index.remove("a")
         host.execute("drop table note")
@@ -122,7 +122,7 @@ def test_a_writer_that_waits_for_another_writer_can_be_stopped(tmp_path, stop):
 
 def test_a_statement_without_rows_has_the_names_of_its_columns():
     with docindex.open(":memory:") as index:
-        found = index.execute("select key, meta as about from document")
+        found = index.execute("select key, meta as about from docindex_document")
     assert (found, found.columns) == ([], ("key", "about"))
 
 

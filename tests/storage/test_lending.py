@@ -11,7 +11,7 @@ import docindex
 from docindex.storage import connection, lending
 from docindex.storage.lending import LendingBlock
 
-COUNT = "select count(*) from document"
+COUNT = "select count(*) from docindex_document"
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_block_that_is_abandoned_while_another_begins_leaves_it_no_transaction
 
 def test_a_cursor_that_somebody_keeps_does_not_show_others_an_old_state(index):
     with index._store.reading() as db:
-        kept = db.execute("select key from document union all select 'more'")
+        kept = db.execute("select key from docindex_document union all select 'more'")
         next(kept)
     index.add("b", "another text")
     assert list(index) == ["a", "b"]
@@ -109,7 +109,7 @@ def test_a_cursor_that_somebody_keeps_does_not_show_others_an_old_state(index):
 def test_a_cursor_that_was_cancelled_and_that_somebody_keeps_stops_nobody(index, kind):
     kept = []
     with contextlib.suppress(docindex.Cancelled), getattr(index._store, kind)() as db:
-        kept += [db.execute("select key from document union all select 'more'") for _ in range(2)]
+        kept += [db.execute("select key from docindex_document union all select 'more'") for _ in range(2)]
         next(kept[0])
         next(kept[1])
         index.cancel()
@@ -126,7 +126,7 @@ def test_a_thread_can_write_again_in_the_handler_of_an_error(index):
 
     try:
         with index._store.writing() as db:
-            db.execute("delete from document")
+            db.execute("delete from docindex_document")
             raise Slip
     except Slip:
         index.add("b", "another text")
@@ -188,7 +188,7 @@ def test_close_does_not_wait_for_blocks_that_were_left_suspended(index):
         block.__enter__()
     writing = index._store.writing()
     leave = writing.__exit__
-    writing.__enter__().execute("delete from document")
+    writing.__enter__().execute("delete from docindex_document")
     assert closing_takes(index) < 3
     with docindex.open(index.path) as again:
         assert list(again) == ["a"]

@@ -19,17 +19,17 @@ RECIPE = Recipe(min_s=8, mod_m=3, level=8)
 # reads in order.
 SMALL = [
     r"SCAN wanted VIRTUAL TABLE INDEX \d+:.*",
-    r"SCAN (main\.segment|s)( USING .*)?",
+    r"SCAN (main\.docindex_segment|s)( USING .*)?",
     r"SCAN main\.sqlite_sequence",
-    r"SCAN main\.document USING INDEX sqlite_autoindex_document_1",
-    r"SCAN main\.document USING INDEX document_content",  # the first or the last row
+    r"SCAN main\.docindex_document USING INDEX sqlite_autoindex_docindex_document_1",
+    r"SCAN main\.docindex_document USING INDEX docindex_document_content",  # the first or the last row
     r"SCAN \(subquery-\d\)",  # a row
-    r"SCAN (main\.dead|d LEFT-JOIN)",  # the next merges delete its rows
+    r"SCAN (main\.docindex_dead|d LEFT-JOIN)",  # the next merges delete its rows
     r"SCAN b (USING INDEX \w+ )?LEFT-JOIN",  # boilerplate
-    r"SCAN main\.boilerplate( USING .*)?",
+    r"SCAN main\.docindex_boilerplate( USING .*)?",
     r"SCAN CONSTANT ROW",
 ]
-WHOLE = {"similar": ["SCAN main.content"]}
+WHOLE = {"similar": ["SCAN main.docindex_content"]}
 """The scans of operations that are documented to read a whole table once."""
 
 

@@ -83,7 +83,7 @@ REPLACED = [moved_over, made_anew, moved_away]
         docindex.Index.optimize,
         docindex.Index.stats,
         lambda index: index.backup(Path(index.path).parents[1] / "copy"),
-        lambda index: index.execute("select key from document"),
+        lambda index: index.execute("select key from docindex_document"),
         lambda index: scan(index, [Path(index.path).parent]),
     ],
 )
@@ -162,7 +162,7 @@ def test_an_index_reads_and_writes_one_file_though_a_link_to_it_changes(place):
 def test_a_change_is_not_committed_if_the_file_is_replaced_during_it(place):
     def write(index):
         with index._store.writing() as db:
-            db.execute("delete from document")
+            db.execute("delete from docindex_document")
             moved_over(place)
 
     with docindex.open(place) as index:
@@ -176,7 +176,7 @@ def test_a_change_is_not_committed_if_the_file_is_replaced_during_it(place):
 def test_a_question_under_way_is_answered_from_the_file_that_it_began_with(place):
     with docindex.open(place) as index, index._store.reading() as db:
         moved_over(place)
-        assert db.execute("select count(*) from document").fetchall() == [(20,)]
+        assert db.execute("select count(*) from docindex_document").fetchall() == [(20,)]
 
 
 def test_an_index_that_is_open_for_reading_only_notices_too(place):
@@ -206,7 +206,7 @@ def test_a_log_that_another_program_needs_is_not_removed(place):
         "import sys, docindex\n"
         "with docindex.open(sys.argv[1], readonly=True) as index, index._store.reading() as db:\n"
         "    print(len(index), flush=True); sys.stdin.read()\n"
-        "    print(db.execute('select count(*) from document').fetchall()[0][0])\n"
+        "    print(db.execute('select count(*) from docindex_document').fetchall()[0][0])\n"
     )
     with docindex.open(place) as index:
         index.add("fresh", text_of(500))
@@ -244,7 +244,7 @@ def test_a_replacement_is_not_opened_while_a_question_reads_the_log_of_the_file_
     with docindex.open(place) as before:
         before.add("fresh", text_of(500))
         with before._store.reading() as db:
-            db.execute("select count(*) from document").fetchall()
+            db.execute("select count(*) from docindex_document").fetchall()
             moved_over(place)
             with pytest.raises(docindex.FileReplaced, match="close that index"):
                 docindex.open(place)

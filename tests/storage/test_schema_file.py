@@ -87,15 +87,16 @@ def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(in
                         (
                             *(hashes.tolist(), positions.tolist(), int((hits[1] == document.content).sum())),
                             db.execute(
-                                "select hash, words_hash, slots from content where id = ?",
+                                "select hash, words_hash, slots from docindex_content where id = ?",
                                 (document.content,),
                             ).fetchone(),
                             db.execute(
-                                "select min_s, mod_m, level from sample where content = ?",
+                                "select min_s, mod_m, level from docindex_sample where content = ?",
                                 (document.content,),
                             ).fetchone(),
                             db.execute(
-                                "select value from feature where content = ? order by 1", (document.content,)
+                                "select value from docindex_feature where content = ? order by 1",
+                                (document.content,),
                             ).fetchall(),
                         )
                     )

@@ -21,7 +21,7 @@ from tests.storage.texts import prose
 
 BITS = 64
 HIGH = 1 << 63
-INDEXES = ("content_simhash", "content_simhash_22", "content_simhash_43")
+INDEXES = ("docindex_content_simhash", "docindex_content_simhash_22", "docindex_content_simhash_43")
 
 
 def filled(simhashes, first=10, step=3):
@@ -29,7 +29,8 @@ def filled(simhashes, first=10, step=3):
     db = empty_index()
     signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
     db.executemany(
-        "insert into content (id, symbols, shingles, kept, hashes, hash, reading, words_hash, characters, "
+        "insert into docindex_content (id, symbols, shingles, kept, hashes, hash, reading, "
+        "words_hash, characters, "
         "fingerprints, simhash, slots, sum) "
         "values (?1, 0, 0, 0, 0, cast(?1 as blob), 'plain', x'', 0, 0, ?2, x'', 0)",
         ((first + step * number, simhash) for number, simhash in enumerate(signed)),
@@ -197,7 +198,7 @@ def test_few_contents_are_all_read_and_many_are_looked_up(queries):
         ran, db = set(), filled([number << 20 for number in range(count)])
         db.exec_trace = lambda _, statement, __, ran=ran: ran.add(statement) or True
         simhash_index.near_simhashes(db, simhashes, 3)
-        ran = {statement for statement in ran if "main.tally" not in statement}
+        ran = {statement for statement in ran if "main.docindex_tally" not in statement}
         assert ran == {simhash_index._COUNT, *expected}
     # There are so many values to look up that no number of contents makes it worthwhile.
     assert simhash_index._min_contents(1, 63) == simhash_index._NEVER
@@ -271,16 +272,16 @@ def test_each_statement_reads_one_index_and_never_the_table(told_sizes):
         db.execute("analyze").fetchall()
     wanted = apsw.carray(np.array([1], np.int64))
     for index, statement in zip(INDEXES, simhash_index._PROBES, strict=True):
-        column = "simhash" if index == "content_simhash" else "<expr>"
+        column = "simhash" if index == "docindex_content_simhash" else "<expr>"
         plan = [step for *_, step in db.execute(f"explain query plan {statement}", (wanted,))]
         assert plan == [
             "SCAN wanted VIRTUAL TABLE INDEX 1:",
-            f"SEARCH main.content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
+            f"SEARCH main.docindex_content USING COVERING INDEX {index} ({column}>? AND {column}<?)",
         ]
     plan = [step for *_, step in db.execute(f"explain query plan {simhash_index._ALL}")]
-    assert plan == ["SCAN main.content USING COVERING INDEX content_simhash"]
+    assert plan == ["SCAN main.docindex_content USING COVERING INDEX docindex_content_simhash"]
     plan = [step for *_, step in db.execute(f"explain query plan {simhash_index._COUNT}", (5,))]
-    assert any(step.startswith("SCAN main.content USING COVERING INDEX") for step in plan)
+    assert any(step.startswith("SCAN main.docindex_content USING COVERING INDEX") for step in plan)
 
 
 @pytest.fixture(scope="module")
@@ -341,7 +342,7 @@ def change_index(path, name, old, new):
 def test_simhashes_can_be_read_even_if_the_rows_of_the_table_are_damaged(whole, copy):
     source, queries = whole
     damaged = bytearray(source.read_bytes())
-    pages = pages_of(source, "content")
+    pages = pages_of(source, "docindex_content")
     assert len(pages) > 1
     for begin in pages:
         damaged[begin : begin + 8192] = b"\xff" * 8192
@@ -388,15 +389,15 @@ def test_check_names_an_index_that_lost_a_row(name, copy):
 
 def test_two_indexes_that_disagree_are_an_error_and_named_by_check(whole, copy):
     rotated = simhash_index._rotated(22)[1:-1]
-    change_index(copy, "content_simhash_22", rotated, f"({rotated}) + 1")
+    change_index(copy, "docindex_content_simhash_22", rotated, f"({rotated}) + 1")
     assert answers(copy, whole[1])[0] is None
     with docindex.open(copy) as index:
-        assert any("content_simhash_22" in finding for finding in index.check())
+        assert any("docindex_content_simhash_22" in finding for finding in index.check())
 
 
 @pytest.mark.parametrize("stored", ["'x'", "x'0102'", "1.5", "null", "cast(x'ff' as text)"])
 def test_a_simhash_that_is_not_an_integer_is_an_error_and_named_by_check(stored, whole, copy):
-    assert change_row(copy, f"update content set simhash = {stored} where id = 7", [])
+    assert change_row(copy, f"update docindex_content set simhash = {stored} where id = 7", [])
     assert answers(copy, whole[1])[1] is None
     with docindex.open(copy) as index:
         assert any("content" in finding for finding in index.check())

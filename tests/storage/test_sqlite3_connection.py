@@ -112,7 +112,7 @@ def test_no_statement_scans_a_table(db, name):
     ours += [sqlite3_connection._adapted(probe, "main", None) for probe in simhash_index._PROBES]
     allowed = [*SMALL, *[small.replace(r"main\.", "") for small in SMALL], *SMALL_ON_SQLITE3]
     if name.startswith(("similar", "near", "the same")):  # a small index is read instead of looked up
-        allowed += [r"SCAN (main\.)?content.*"]
+        allowed += [r"SCAN (main\.)?docindex_content.*"]
     for sql in ours:
         for *_, step in explained(db, sql):
             assert not step.startswith("SCAN") or any(re.fullmatch(small, step) for small in allowed), sql
@@ -120,7 +120,7 @@ def test_no_statement_scans_a_table(db, name):
 
 # The recipe, values that were passed in, and the list of functions.
 SMALL_ON_SQLITE3 = [
-    r"SCAN (main\.)?recipe",
+    r"SCAN (main\.)?docindex_recipe",
     r"SCAN (json_each|pragma_function_list) VIRTUAL TABLE INDEX \d+:",
     r"SCAN \d+ CONSTANT ROWS?",
     r"SCAN \(?(subquery|SUBQUERY|LIST SUBQUERY|wanted).*",
@@ -144,13 +144,13 @@ def test_the_factories_of_the_host_are_as_they_were_after_an_answer_and_after_an
     with pytest.raises(sqlite3.OperationalError):
         db.execute("select doc_simhash(9999)").fetchall()
     assert (db.row_factory, db.text_factory) == (row_factory, bytes)
-    assert db.execute("select key from document where id = 1").fetchall() == [{"row": (b"00000",)}]
+    assert db.execute("select key from docindex_document where id = 1").fetchall() == [{"row": (b"00000",)}]
 
 
 DAMAGES = {
-    "a text that is not UTF-8": "update document set key = cast(x'30ff' as text) where id = 7",
-    "a wrong type": "update content set slots = 5 where id = 7",
-    "a recipe that is not UTF-8": "update recipe set json = cast(x'ff' as text)",
+    "a text that is not UTF-8": "update docindex_document set key = cast(x'30ff' as text) where id = 7",
+    "a wrong type": "update docindex_content set slots = 5 where id = 7",
+    "a recipe that is not UTF-8": "update docindex_recipe set json = cast(x'ff' as text)",
 }
 
 
@@ -166,7 +166,7 @@ def test_a_damaged_row_is_called_damage(path, damage):
         docindex.register(db)
         for question in ("select doc_similar_json(8, 0.01)", "select doc_near_json(8, 63), doc_sketch(7)"):
             assert re.search("is damaged|damaged;", message(db, question))
-        assert db.execute("select count(*) from document").fetchone() == (121,)
+        assert db.execute("select count(*) from docindex_document").fetchone() == (121,)
     with contextlib.closing(apsw.Connection(path)) as db:
         docindex.register(db)
         with pytest.raises(docindex.CorruptIndex):
@@ -240,14 +240,14 @@ def test_the_authorizer_of_the_host_is_asked_and_stays(db):
 
     def authorizer(_action, *names):
         asked.append(names)
-        return sqlite3.SQLITE_DENY if names[0] == "content" else sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY if names[0] == "docindex_content" else sqlite3.SQLITE_OK
 
     db.set_authorizer(authorizer)
     db.execute("select doc_near_json('00007', 0, 'id < 100') where 0").fetchall()
     assert "prohibited" in message(db, "select doc_near_json('00007', 0, 'id < 100')")
-    assert ("document", "key", "main", None) in asked
+    assert ("docindex_document", "key", "main", None) in asked
     with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
-        db.execute("select id from content").fetchall()
+        db.execute("select id from docindex_content").fetchall()
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -286,7 +286,7 @@ def test_docindex_opens_no_file(path):
             assert handles_of(path) == before + 1
 
 
-COUNT = "select count(*) from main.document"
+COUNT = "select count(*) from main.docindex_document"
 
 
 def test_all_statements_of_a_question_see_the_same_state(path, db):
@@ -294,7 +294,7 @@ def test_all_statements_of_a_question_see_the_same_state(path, db):
     with other_process(path) as other:
         with transactions.reading() as reading:
             before = rows.value(reading, COUNT)
-            assert other.run("delete from document where id > 100") == "done"
+            assert other.run("delete from docindex_document where id > 100") == "done"
             assert rows.value(reading, COUNT) == before
         with transactions.reading() as reading:
             assert rows.value(reading, COUNT) == 100

@@ -39,7 +39,7 @@ def test_an_ordinary_index_works_as_it_does_when_trusted(path, readonly, tmp_pat
         assert index.compare("3", "3").resemblance == 1.0
         assert index.near("3", 8)
         assert list(index.pairs(min_resemblance=0.01)) is not None
-        assert index.execute("select count(*) from document join note on true") == [(0,)]
+        assert index.execute("select count(*) from docindex_document join note on true") == [(0,)]
         assert index.execute("select key from doc_search(?) limit 1", [text]) == [("3",)]
         assert index.execute("select count(*) from fingerprint_list")[0][0] > 20
         assert index.check() == []
@@ -65,11 +65,12 @@ def test_a_new_file_can_be_made(tmp_path):
 @pytest.mark.parametrize(
     "statement",
     [
-        "create trigger t after insert on document begin delete from note; end",
-        "create trigger t before delete on content begin insert into note select key, 1 from document; end",
-        "create index strange on document (abs(id))",
-        "drop index document_content",
-        "alter table document add column more integer default 7",
+        "create trigger t after insert on docindex_document begin delete from note; end",
+        "create trigger t before delete on docindex_content begin insert into note select key, 1 from "
+        "docindex_document; end",
+        "create index strange on docindex_document (abs(id))",
+        "drop index docindex_document_content",
+        "alter table docindex_document add column more integer default 7",
     ],
 )
 def test_a_changed_schema_is_refused(path, statement):
@@ -83,7 +84,7 @@ def test_a_view_in_the_place_of_a_table_is_refused(path):
     altered(
         path,
         "pragma foreign_keys = off",
-        "alter table content rename to hidden",
+        "alter table docindex_content rename to hidden",
         "create view content as "
         "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n",
     )
@@ -97,7 +98,7 @@ def test_triggers_and_views_of_the_file_do_not_run(path):
         "create table note (id, body)",
         "create table seen (what)",
         "create trigger t after insert on note begin insert into seen values (new.body); end",
-        "create view v as select key, random() from document",
+        "create view v as select key, random() from docindex_document",
     )
     with docindex.open(path, trusted=False) as index:
         with pytest.raises((docindex.ReadOnly, ValueError)):
@@ -118,12 +119,12 @@ def test_sql_cannot_reach_beyond_the_file(path, tmp_path):
                 "pragma trusted_schema = on",
                 "update sqlite_schema set sql = 'x'",
                 "create temp table t (x)",
-                "create trigger t after insert on document begin select 1; end",
+                "create trigger t after insert on docindex_document begin select 1; end",
                 "create view v as select 1",
                 "create virtual table t using fts5(x)",
                 "select load_extension('x')",
-                "drop table document",
-                "alter table document rename to d",
+                "drop table docindex_document",
+                "alter table docindex_document rename to d",
                 "detach main",
             ]:
                 with pytest.raises(apsw.Error):
@@ -134,7 +135,7 @@ def test_sql_cannot_reach_beyond_the_file(path, tmp_path):
 
 def test_a_damaged_file_is_refused_at_once(path):
     with apsw.Connection(path) as db:
-        (page,) = db.execute("select rootpage from sqlite_schema where name = 'document'").fetchone()
+        (page,) = db.execute("select rootpage from sqlite_schema where name = 'docindex_document'").fetchone()
         size = db.pragma("page_size")
         db.pragma("wal_checkpoint(truncate)")
     db.close()
@@ -154,9 +155,9 @@ def test_a_value_of_a_gigabyte_is_refused(path):
 @pytest.mark.parametrize(
     "statement",
     [
-        "create index sqliteXstat on document (content, key)",
-        "create unique index sqlite_statement on document (meta)",
-        "create trigger sqliteXstat_t before insert on document begin select 1; end",
+        "create index sqliteXstat on docindex_document (content, key)",
+        "create unique index sqlite_statement on docindex_document (meta)",
+        "create trigger sqliteXstat_t before insert on docindex_document begin select 1; end",
     ],
 )
 def test_a_table_named_like_those_of_sqlite_is_checked_too(path, statement):
@@ -173,7 +174,10 @@ def test_an_sql_index_that_does_not_match_its_table_is_found(path):
         db.execute("pragma writable_schema = on")
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         roots = dict(db.execute("select name, rootpage from sqlite_schema where type = 'index'"))
-        for one, other in (("document_content", "content_simhash"), ("content_simhash", "document_content")):
+        for one, other in (
+            ("docindex_document_content", "docindex_content_simhash"),
+            ("docindex_content_simhash", "docindex_document_content"),
+        ):
             db.execute("update sqlite_schema set rootpage = ? where name = ?", (roots[other], one))
     db.close()
     with pytest.raises(docindex.CorruptIndex, match="is damaged"):
@@ -194,7 +198,7 @@ def test_other_tables_of_the_file_are_not_checked(path):
 
 
 def test_a_value_above_the_limits_is_a_named_error(path):
-    altered(path, "update document set meta = cast(zeroblob(100000001) as text) where key = '3'")
+    altered(path, "update docindex_document set meta = cast(zeroblob(100000001) as text) where key = '3'")
     with docindex.open(path, trusted=False) as index:
         with pytest.raises(docindex.CorruptIndex, match="too large for a file that is not trusted"):
             index["3"]
@@ -204,15 +208,16 @@ def test_a_value_above_the_limits_is_a_named_error(path):
 def forge_text(path, parts, size, characters):
     """Give document "3" a text of many equal parts that inflate to `size` bytes each, with true checksums."""
     with apsw.Connection(path) as db:
-        (number,) = db.execute("select content from document where key = '3'").fetchone()
+        (number,) = db.execute("select content from docindex_document where key = '3'").fetchone()
         *found, _ = db.execute(f"{CONTENT.select} where id = ?", (number,)).fetchone()
         row = ContentRow(*found)._replace(characters=characters)
         db.execute(
-            "delete from text where id between ? << 20 and (? << 20) + (1 << 20) - 1", (number, number)
+            "delete from docindex_text where id between ? << 20 and (? << 20) + (1 << 20) - 1",
+            (number, number),
         )
         data = zlib.compress(bytes(size))
         db.executemany(
-            "insert into text (id, codec, data) values (?, 1, ?)",
+            "insert into docindex_text (id, codec, data) values (?, 1, ?)",
             [(number << 20 | part, data) for part in range(parts)],
         )
         db.execute(CONTENT.replace, CONTENT.with_sum(row))
@@ -267,7 +272,7 @@ def test_a_text_with_more_or_fewer_characters_than_its_row_says_is_damage(path, 
 
 def test_a_row_with_more_fingerprints_than_a_row_can_have_is_damage(path):
     with apsw.Connection(path) as db:
-        (number,) = db.execute("select id from fingerprint limit 1").fetchone()
+        (number,) = db.execute("select id from docindex_fingerprint limit 1").fetchone()
         row = FingerprintRow(number, bytes(6 * 70_000), bytes(70_000))
         db.execute(FINGERPRINT.replace, FINGERPRINT.with_sum(row))
     db.close()

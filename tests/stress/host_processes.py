@@ -46,7 +46,7 @@ _ASKED = (
     "select doc_containment('to be or not to be that is', 'to be or not to be')",
     "select doc_search_json('the analytical engine weaves algebraical patterns just as the loom')",
     "select max(doc_containment(text, text)) from (select 'one two three four five six' as text)",
-    "select doc_containment('the analytical engine weaves', (select min(id) from document))",
+    "select doc_containment('the analytical engine weaves', (select min(id) from docindex_document))",
 )
 
 

@@ -71,7 +71,7 @@ def read_long(index, until):
     """Read for a minute in one transaction, again and again until a moment."""
     while (now := time.monotonic()) < until:
         with index._store.reading() as db:
-            db.execute("select count(*) from main.document").fetchall()
+            db.execute("select count(*) from main.docindex_document").fetchall()
             time.sleep(min(_LONG_S, until - now))
         time.sleep(max(0.0, min(_PAUSE_S, until - time.monotonic())))
 

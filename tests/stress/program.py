@@ -129,8 +129,8 @@ def _look_in_one_transaction(index, group, *, deep):
             places, found = looked_up(db, hashes)
             mine = places[found == document.content]
             assert mine.tolist() == list(range(len(hashes))), "a fingerprint is not in the inverted index"
-        existing = {content for (content,) in db.execute("select id from content")}
-        dead = {content for (content,) in db.execute("select content from dead")}
+        existing = {content for (content,) in db.execute("select id from docindex_content")}
+        dead = {content for (content,) in db.execute("select content from docindex_dead")}
         assert set(found.tolist()) <= existing | dead
     return version
 
