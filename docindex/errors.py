@@ -18,6 +18,7 @@
         DiskFull            there is no room for the change; the index is as before
         DiskError           the disk or its file system failed while the file was read or written
         Forked              the file was open when this process was forked, so it cannot be used here
+        OutOfDate           the index does not have the latest changes of a table of the app
         Cancelled           `Index.cancel` stopped the work; committed work stays
 
 A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
@@ -118,6 +119,13 @@ class DiskError(FileError):
 
 class Forked(FileError):
     """The file was open in the parent when this process was forked, so it cannot be used here."""
+
+
+class OutOfDate(FileError):
+    """The index does not have the latest changes of the app's table, and cannot index them now.
+
+    Either the file is open for reading only, or a row was changed without its trigger.
+    """
 
 
 class Cancelled(FileError):

@@ -152,7 +152,8 @@ create table docindex_sample (
 -- from 0.
 create table docindex_text (
     id integer primary key,         -- content << 20 | part
-    codec integer not null,         -- 0: UTF-8; 1: UTF-8 compressed with zlib
+    codec integer not null,         -- 0: UTF-8; 1: UTF-8 compressed with zlib; 2: the text is not here, but in a table
+                                    -- of the app, and `data` is the name of this source in UTF-8
     data blob not null              -- the part, compressed on its own if the codec is 1
 ) strict;
 
@@ -180,6 +181,33 @@ create table docindex_file (
                                     -- not detected, and it has no document; 'binary': any other file
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
+) strict, without rowid;
+
+-- Tables of an app whose rows are documents. The index reads their texts there.
+create table docindex_source (
+    name text primary key not null, -- the name of the app's table
+    key_column text not null,
+    text_column text not null,
+    meta_column text,               -- or NULL
+    prefix text not null,           -- the key of a document is this prefix, followed by the value in `key_column`
+    sum integer not null
+) strict, without rowid;
+
+-- The documents that are rows of a source.
+create table docindex_sourced (
+    document integer primary key,   -- id of the document
+    source text not null            -- name of the source
+) strict;
+
+-- Documents that SQL has added, changed or removed, and that are not indexed yet. Whoever uses the index next, indexes
+-- them first. The triggers on the tables of an app write here.
+create table docindex_pending (
+    key text primary key not null,
+    source text,                    -- the name of a source: the document is the row there, and is removed if there is
+                                    -- no such row; NULL if the text is here
+    id integer,                     -- the id that the document gets, or NULL
+    text text,
+    meta text                       -- JSON, or NULL
 ) strict, without rowid;
 
 -- How many rows there are, and their numbers combined (see Tallies at the top). All tallies begin as 0.

@@ -30,6 +30,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.FileReplaced: 17,
     errors.Forked: 18,
     errors.DiskError: 19,
+    errors.OutOfDate: 20,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,
@@ -58,6 +59,7 @@ MEANINGS = {
     17: "the file of the index was replaced, moved or removed while it was open",
     18: "the file was open when this process was forked",
     19: "the disk or its file system failed",
+    20: "the index does not have the latest changes of an app's table",
     INTERNAL: "internal error",
     INTERRUPTED: "interrupted",
 }

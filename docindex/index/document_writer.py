@@ -25,10 +25,16 @@ def write_documents(
     documents = list({document.key: document for document in documents}.values())
     known = contents.known(db, (document.hash for document in documents), recipe.reading)
     sketched = {document.hash for document in documents if document.sketches is not None}
-    for document in documents:
-        if document.hash not in known and document.hash not in sketched:
-            (document.sketches,) = sketch_batches([document.text], recipe)
-            sketched.add(document.hash)
+    new = {
+        document.hash: document
+        for document in documents
+        if document.hash not in known and document.hash not in sketched
+    }
+    left = iter(new.values())
+    for batch in sketch_batches([document.text for document in new.values()], recipe):
+        for number in range(len(batch)):
+            document = next(left)
+            document.sketches, document.number = batch, number
     return segment_writer.add_postings(
         db, content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
     )

@@ -5,6 +5,7 @@ Returns documents to store, or raises an error that names the mistake. Must neve
 
 import base64
 import json
+import math
 from typing import Any
 
 from docindex.argument_checks import plain_text, shown
@@ -32,6 +33,38 @@ def incoming(item: Item) -> Incoming:
         raise ValueError(f"the meta of {key!r} cannot be stored as JSON: it is nested too deeply") from error
     except (TypeError, ValueError) as error:
         raise type(error)(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+
+
+def item_of_row(row: tuple[Any, ...]) -> Item:
+    """The item in a row with the columns key, text and perhaps meta.
+
+    >>> item_of_row((7, "The Analytical Engine", '{"by": "Ada"}'))
+    ('7', 'The Analytical Engine', {'by': 'Ada'})
+    """
+    if len(row) not in (2, 3):
+        raise ValueError(
+            f"a row must have the columns key and text, or key, text and meta, not {len(row)} columns"
+        )
+    key, text, *meta = row
+    return str(key) if isinstance(key, int) else key, text, *map(meta_of_column, meta)
+
+
+def meta_of_column(value: Any) -> Any:
+    """The meta in a column of an app's table: JSON if it is that, else the value itself; None for a BLOB.
+
+    >>> meta_of_column('{"by": "Ada"}'), meta_of_column("Ada"), meta_of_column(7)
+    ({'by': 'Ada'}, 'Ada', 7)
+    """
+    if isinstance(value, str):
+        try:
+            found = json.loads(value)
+            contents.to_json(found)
+        except (ValueError, RecursionError):
+            return value if encodes(value) else None
+        return found
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return None if isinstance(value, bytes) else value
 
 
 def checked_key(key: str, name: str = "a key") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from docindex.reading.slicing import PIECE_CHARACTERS, slices
 
-RAW, DEFLATED = 0, 1
+RAW, DEFLATED, EXTERNAL = 0, 1, 2
 
 Parts = list[tuple[int, bytes]]
 """The codec and the bytes of each part of a text."""

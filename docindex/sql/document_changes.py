@@ -18,7 +18,7 @@ from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, schema_name, type_name
-from docindex.storage import content_writer
+from docindex.storage import content_writer, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
 
@@ -36,25 +36,30 @@ class DocumentChanges:
     def put(self, key: Value, text: Value, meta: Value = None, schema: Value = None) -> Value:
         """Store a document, or replace the one with its key. Returns its id."""
         document = incoming((as_text("key", key), as_text("text", text), meta_from_json(meta)))
-        with self._changing(schema) as (db, place):
+        with self._changing(schema) as (db, place, is_alone):
+            number = None if is_alone else pending.queue(db, document)
+            if number is not None:
+                return number
+            place.transactions.index_waiting_now()
             return put_document(db, place, document)
 
     def remove(self, key: Value, schema: Value = None) -> Value:
         """Remove a document. Returns 1, or 0 if there is no such document."""
         name = checked_key(as_text("key", key))
-        with self._changing(schema) as (db, place):
+        with self._changing(schema) as (db, place, _):
+            place.transactions.index_waiting_now()
             return int(content_writer.remove_document(db, name, place.reader.recipe))
 
     @contextlib.contextmanager
-    def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex]]:
-        """A connection for a change, and the index to change."""
+    def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex, bool]]:
+        """A connection for a change, the index to change, and whether the change is alone."""
         if not isinstance(self._source, ConnectionDatabases):
             raise ValueError(
                 "SQL cannot change an index that was given to register; use its methods add and remove, "
                 "or call register without an index"
             )
-        with self._source.changing(schema_name(schema)) as place, place.transactions.refusals():
-            yield place.transactions.database, place
+        with self._source.changing(schema_name(schema)) as (place, is_alone), place.transactions.refusals():
+            yield place.transactions.database, place, is_alone
 
 
 def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:

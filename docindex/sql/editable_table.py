@@ -14,14 +14,15 @@ from typing import Any
 
 import apsw
 
-from docindex.errors import NotAnIndex, TextNotKept
+from docindex.errors import CorruptIndex, NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
 from docindex.sql.document_changes import as_text, meta_from_json, put_document
+from docindex.sql.source_arguments import followed_table
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import content_writer, contents, migrations
+from docindex.storage import app_tables, check, content_writer, contents, migrations, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -42,16 +43,24 @@ class DocIndexModule:
         self._databases = databases
 
     def Create(
-        self, db: apsw.Connection, _module: str, schema: str, _name: str, *_arguments: str
+        self, db: apsw.Connection, _module: str, schema: str, name: str, *arguments: str
     ) -> tuple[str, "DocIndexTable"]:
-        """Declare a table for the index in a database."""
+        """Declare a table for the index in a database. With arguments, the index follows an app's table."""
         # Only when somebody makes a table, not when SQLite meets one: a transaction that has read from a file
-        # does not wait for another writer when it begins to write.
-        if db.txn_state(schema) == apsw.SQLITE_TXN_WRITE:
-            self._refuse_other_database(schema)
+        # does not wait for another writer when it begins to write. (SQLite calls the same function then.)
+        is_new = db.txn_state(schema) == apsw.SQLITE_TXN_WRITE
         # Makes `insert or replace`, `insert or ignore` and their like work as on any other table.
         db.vtab_config(apsw.SQLITE_VTAB_CONSTRAINT_SUPPORT, 1)
-        return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema, db)
+        if not arguments:
+            if is_new:
+                self._refuse_other_database(schema)
+            return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema, db)
+        with errors_from("doc_index"):
+            source = followed_table(arguments)
+            if is_new:
+                self._databases.follow(schema, source)
+        table = FollowedTable(self._databases, schema, db, source.name)
+        return declaration("doc_index", _COLUMNS, (name,)), table
 
     Connect = Create
 
@@ -64,6 +73,9 @@ class DocIndexModule:
 
 class DocIndexTable:
     """The documents of the index in one database."""
+
+    source: str | None = None
+    """The table of the app whose rows are the documents; None for all documents."""
 
     def __init__(self, databases: ConnectionDatabases, schema: str, db: apsw.Connection) -> None:
         self._databases = databases
@@ -115,14 +127,29 @@ class DocIndexTable:
         with errors_from("doc_index"):
             key, text = as_text("key", fields[_KEY]), as_text("text", fields[_TEXT])
             meta = meta_from_json(fields[_META])
-        with place.transactions.reading() as db:
-            known = id_of(db, key)
-        if known is not None and self._ignores_taken(key):
-            return known
-        with errors_from("doc_index"):
-            document = incoming((key, text, meta))
+        with self._databases.host.undisturbed():
+            db = place.transactions.database
+            known = pending.known_id(db, key)
+            if known is not None and self._ignores_taken(key):
+                return known
+            with errors_from("doc_index"):
+                document = incoming((key, text, meta))
+            with place.transactions.refusals():
+                number = pending.queue(db, document)
+                if number is not None:
+                    return number
         with place.transactions.writing() as db:
             return put_document(db, place, document)
+
+    def Begin(self) -> None:
+        """Do nothing: the transaction is that of the connection."""
+
+    def Sync(self) -> None:
+        """Index the queued documents before a commit."""
+        with self._databases.host.undisturbed(self._schema):
+            self.located.transactions.index_waiting_now()
+
+    Commit = Rollback = Begin
 
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
         """Change the key, the text or the meta of a document."""
@@ -177,6 +204,49 @@ class DocIndexTable:
                 f"doc_index: a document {key!r} already exists; use update, or insert or replace"
             )
         return bool(conflict == apsw.SQLITE_IGNORE)
+
+
+class FollowedTable(DocIndexTable):
+    """The documents that are rows of a table of the app. They change when that table changes.
+
+    As with FTS5, the hidden column with the name of the table takes commands: 'rebuild' indexes all rows
+    again, 'integrity-check' raises an error for the first damage.
+    """
+
+    def __init__(self, databases: ConnectionDatabases, schema: str, db: apsw.Connection, source: str) -> None:
+        super().__init__(databases, schema, db)
+        self.source: str = source
+
+    def Destroy(self) -> None:
+        """Stop following the table, and remove its documents."""
+        self._databases.unfollow(self._schema, self.source)
+
+    def UpdateInsertRow(self, _rowid: int | None, fields: tuple[Value, ...]) -> int:
+        """Do what a command says."""
+        command = fields[-1]
+        if command == "rebuild":
+            with self.located.transactions.writing() as db:
+                app_tables.queue_all(db, app_tables.source(db, self.source))
+        elif command == "integrity-check":
+            with self.located.transactions.reading() as db:
+                for finding in check.findings(db, self.located.reader.recipe, lambda: None):
+                    raise CorruptIndex(f"doc_index: {finding}", db.filename)
+        elif command is None:
+            raise self._refusal()
+        else:
+            raise ValueError(f"doc_index: the commands are 'rebuild' and 'integrity-check', not {command!r}")
+        return 0
+
+    def UpdateChangeRow(self, _row: int, _newrowid: int, _fields: tuple[Any, ...]) -> None:
+        """Refuse the change."""
+        raise self._refusal()
+
+    def UpdateDeleteRow(self, _row: int) -> None:
+        """Refuse the change."""
+        raise self._refusal()
+
+    def _refusal(self) -> ValueError:
+        return ValueError(f"doc_index: this table follows the table {self.source!r}; change that one")
 
 
 class _Cursor:
@@ -243,7 +313,7 @@ class _Cursor:
 
     def _batch_after(self, last: int) -> list[Listed]:
         with self._table.located.transactions.reading() as db:
-            return listed(db, last, _BATCH)
+            return listed(db, last, _BATCH, self._table.source)
 
 
 def _not_an_index(schema: str) -> NotAnIndex:

@@ -6,19 +6,23 @@ write.
 """
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 import apsw
 
 from docindex.errors import NotAnIndex
+from docindex.index.pending_changes import index_pending, remove_all
 from docindex.index.reader import IndexReader, open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
-from docindex.storage import host_connection, migrations
+from docindex.recipe import Recipe
+from docindex.storage import app_tables, host_connection, migrations
 from docindex.storage.host_connection import HostTransactions, change_of_its_own
 from docindex.storage.hosts import Host
 from docindex.storage.migrations import Version
+from docindex.storage.tables import SourceRow
 
 
 class IndexSource(Protocol):
@@ -73,17 +77,20 @@ class ConnectionDatabases:
             return self._unchanged(name) or self._in_schema(_index_schema(db, schema))
 
     @contextlib.contextmanager
-    def changing(self, schema: str | None = None) -> Iterator[LocatedIndex]:
-        """The same, for a change that is done completely or not at all."""
-        with self.host.undisturbed(schema or "main") as db, change_of_its_own(db) as locked:
+    def changing(self, schema: str | None = None) -> Iterator[tuple[LocatedIndex, bool]]:
+        """The same, for a change that is done completely or not at all; and whether it is alone.
+
+        `host_connection.Change` says what that means.
+        """
+        with self.host.undisturbed(schema or "main") as db, change_of_its_own(db) as change:
             names = host_connection.all_schemas(db) if schema is None else [schema]
             for name in names:
                 # Nothing is read before: a transaction that has read does not wait for another writer.
-                if host_connection.lock_index(db, name):
-                    locked.append(name)
-                    yield self._in_schema(name)
+                if host_connection.lock_tables(db, name) and (place := self._if_index(db, name)):
+                    change.locked.append(name)
+                    yield place, change.is_alone
                     return
-            yield self.located(schema)  # raises the error that fits
+            yield self.located(schema), True  # raises the error that fits
 
     def reader(self, schema: str | None = None) -> IndexReader:
         """The index in a schema."""
@@ -96,6 +103,28 @@ class ConnectionDatabases:
                 return known.reader
             schemas = host_connection.index_schemas(db)
             return self._in_schema(schemas[0]).reader if schemas else None
+
+    def follow(self, schema: str, source: SourceRow) -> None:
+        """Let the index in a database follow a table there. Makes the index if there is none."""
+        with self.host.undisturbed(schema):
+            db = self.host.database(schema)
+            if not migrations.has_index(db):
+                migrations.make_index(db, Recipe())
+            place = self.located(schema)
+            with place.transactions.writing() as writing:
+                if source not in app_tables.sources(writing):
+                    app_tables.follow(writing, source)
+
+    def unfollow(self, schema: str, name: str) -> None:
+        """Let the index in a database no longer follow a table, and remove its documents."""
+        place = self.located(schema)
+        with place.transactions.writing() as db:
+            remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
+
+    def _if_index(self, db: apsw.Connection, schema: str) -> LocatedIndex | None:
+        if known := self._unchanged(schema):
+            return known
+        return self._in_schema(schema) if migrations.is_index(db, schema, newer=False) else None
 
     def _unchanged(self, schema: str) -> LocatedIndex | None:
         """A known index, if its database still is an index with the same recipe. Costs two statements."""
@@ -111,7 +140,9 @@ class ConnectionDatabases:
             return known
         transactions = HostTransactions(self.host, schema)
         db = transactions.database
-        reader = IndexReader(transactions, migrations.recipe_of(db, transactions.path))
+        recipe = migrations.recipe_of(db, transactions.path)
+        transactions.index_pending = functools.partial(index_pending, recipe=recipe)
+        reader = IndexReader(transactions, recipe)
         located = self._known[schema] = LocatedIndex(transactions, reader, migrations.version_of(db))
         return located
 

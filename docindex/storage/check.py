@@ -12,11 +12,11 @@ from typing import Any
 import apsw
 import numpy as np
 
-from docindex.errors import CorruptIndex, DocIndexError, RecipeError
+from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import contents, segments, tallies
+from docindex.storage import app_tables, contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
@@ -247,7 +247,7 @@ def _texts(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for (content,) in stream(db, "select id from main.docindex_content"):
         try:
             contents.text_of(db, content)
-        except CorruptIndex as error:
+        except (CorruptIndex, OutOfDate) as error:
             yield str(error)
 
 
@@ -262,6 +262,16 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, FILE.select):
         if not FILE.is_intact(found):
             yield f"the record of the file {found[0]!r} does not match its checksum; scan again"
+
+
+def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    for source in app_tables.sources(db):
+        missing = app_tables.missing(db, source)
+        if missing:
+            yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
+    orphans = "select document from main.docindex_sourced except select id from main.docindex_document"
+    for (document,) in stream(db, orphans):
+        yield f"a row of docindex_sourced belongs to document {document}, which is missing"
 
 
 _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ...] = (
@@ -279,6 +289,7 @@ _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ..
     ("tallies of rows", _tallies),
     ("boilerplate", _boilerplate),
     ("files", _files),
+    ("tables of the app", _sources),
 )
 """The steps of a check, each with its name for messages."""
 

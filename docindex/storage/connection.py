@@ -14,7 +14,7 @@ from functools import partial
 
 import apsw
 
-from docindex.errors import Busy, FileReplaced, ReadOnly
+from docindex.errors import Busy, FileReplaced, OutOfDate, ReadOnly
 from docindex.storage import forks, handles
 from docindex.storage.connector import MEMORY, Connector, Durability
 from docindex.storage.descriptors import file_at
@@ -75,7 +75,9 @@ class Store:
         self._in_memory = path == MEMORY
         self._log = WriteAheadLog(path)
         self._process = os.getpid()
-        self._refuse_upgraded: Callable[[apsw.Connection], None] | None = None
+        self._refuse_upgraded: Callable[[apsw.Connection], bool] | None = None
+        self.index_pending: Callable[[apsw.Connection], None] | None = None
+        """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
         connect_writer = None if self._in_memory else weakly(self._connect_writer)
         self._lender = Lender(weakly(self._connect_reader), connect_writer, weakly(self._release))
         if not self._in_memory:
@@ -86,8 +88,11 @@ class Store:
             self._file = None if self._in_memory else OpenedFile(path, before)
         _stores[id(self)] = self
 
-    def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], None]) -> None:
-        """Call a function when a transaction begins: it raises an error if the file was upgraded."""
+    def at_each_transaction(self, refuse_upgraded: Callable[[apsw.Connection], bool]) -> None:
+        """Call a function when a transaction begins: it raises an error if the file was upgraded.
+
+        It returns whether documents wait to be indexed.
+        """
         if not self._in_memory:
             self._refuse_upgraded = refuse_upgraded
             if not self._connector.is_immutable:
@@ -127,7 +132,10 @@ class Store:
             self._connector.refuse_changed()
             self._log.question_begins(connection)
             connection.execute("begin")
-            self._refuse_other_schema(connection)
+            while self._is_waiting(connection):
+                connection.execute("rollback")
+                self._index_waiting()
+                connection.execute("begin")
             if self.waiting.is_closed:  # by another thread, perhaps before it could know this connection
                 self._lender.take_back(loan)
                 self._lender.release_free()
@@ -189,7 +197,8 @@ class Store:
             else:
                 with self._room(connection, log_bytes, deadline):
                     connection.execute("begin immediate")
-            self._refuse_other_schema(connection)
+            if self._is_waiting(connection) and self.index_pending is not None:
+                self.index_pending(connection)
         return connection
 
     @contextlib.contextmanager
@@ -207,12 +216,27 @@ class Store:
         finally:
             connection.set_busy_handler(self.waiting.busy_handler())
 
-    def _refuse_other_schema(self, connection: apsw.Connection) -> None:
-        """Raise an error if the file was upgraded. Called in a transaction, before any other statement."""
-        if self._refuse_upgraded is not None:
-            self._refuse_upgraded(connection)
-            if self._file is not None:
-                self._file.remember_log()
+    def _is_waiting(self, connection: apsw.Connection) -> bool:
+        """Whether documents wait to be indexed. Called in a transaction, before any other statement.
+
+        Raises an error if the file was upgraded.
+        """
+        if self._refuse_upgraded is None:
+            return False
+        is_waiting = self._refuse_upgraded(connection)
+        if self._file is not None:
+            self._file.remember_log()
+        return is_waiting and self.index_pending is not None
+
+    def _index_waiting(self) -> None:
+        if self.readonly:
+            raise OutOfDate(
+                f"{self.path} has changes of an app that are not indexed yet, and is open for reading only; "
+                "open it once without readonly=True",
+                self.path,
+            )
+        with self.writing():
+            pass  # it begins with them
 
     def _end_writing(
         self, before: int, loan: Loan, _: object, error: BaseException | None, __: object

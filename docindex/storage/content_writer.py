@@ -17,7 +17,7 @@ from docindex.kernels.arrays import I64, U64
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
-from docindex.sketching.text_parts import Parts, parts_of
+from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
 from docindex.storage import tallies
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, kept_column
 from docindex.storage.contents import PARTS, content_row, damaged_content, damaged_document, part_ids
@@ -46,6 +46,10 @@ class Incoming:
     """The place of the text in that batch."""
     parts: Parts | None = None
     """The text as the parts to store, or None if they are not made yet."""
+    id: int | None = None
+    """The id of the document if it is new; None for the next one."""
+    source: str | None = None
+    """The table of the app that has the text, to which `parts` then refer; None if the index has it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +82,9 @@ def put_documents(
     for document in incoming:
         if document.hash not in contents_of and (document.hash not in new or document.sketches is not None):
             new[document.hash] = document
+    for document in incoming:
+        if document.source is None and document.hash in new and new[document.hash].source is not None:
+            new[document.hash].parts = None  # of two documents with this text, one needs it in the index
     first = counter(db, "content") + 1
     numbers = range(first, first + len(new))
     ids = contents_of | dict(zip(new, numbers, strict=True))
@@ -85,6 +92,9 @@ def put_documents(
     postings = _put_contents(db, list(new.values()), numbers, texts, recipe)
     if store_text:
         _add_missing_texts(db, {ids[each.hash]: each for each in incoming if each.hash in contents_of})
+        _copy_external_texts(
+            db, {ids[each.hash]: each for each in incoming if each.hash in contents_of and not each.source}
+        )
     replaced = _put_documents(db, incoming, ids)
     drop_unused(db, replaced, recipe)
     return postings
@@ -97,6 +107,7 @@ def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
     )
     if not found:
         return False
+    db.execute("delete from main.docindex_sourced where document = ?", (found[0][0],))
     gone = _document_tallies(found)
     tallies.note(db, {name: tallies.NOTHING.without(tally) for name, tally in gone.items()})
     drop_unused(db, [found[0][2]], recipe)
@@ -131,6 +142,7 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
     gone, dead = [], []
     for content in set(contents):
         if value(db, "select 1 from main.docindex_document where content = ? limit 1", (content,)):
+            _forget_external_text(db, content)
             continue
         row = content_row(db, content)
         _drop(db, row, recipe)
@@ -247,6 +259,39 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> Container
     return documents
 
 
+_EXTERNAL_TEXTS = (
+    "select t.id from carray(?) as wanted "
+    f"cross join main.docindex_text as t on t.id = wanted.value and t.codec = {EXTERNAL}"
+)
+
+
+def _copy_external_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
+    """Store those texts of known contents that only a table of the app has."""
+    parts = np.array(sorted(documents), np.int64) << PART_BITS
+    external = [number for (number,) in rows_for(db, _EXTERNAL_TEXTS, parts)]
+    db.executemany("delete from main.docindex_text where id = ?", [(number,) for number in external])
+    _put_texts(db, {number >> PART_BITS: documents[number >> PART_BITS] for number in external})
+
+
+def _forget_external_text(db: apsw.Connection, content: int) -> None:
+    """Note that the text of a content is no longer kept, if only a table of the app had it."""
+    number = content << PART_BITS
+    if value(db, "select codec from main.docindex_text where id = ?", (number,)) != EXTERNAL:
+        return
+    if value(db, _SOURCED, (content,)) is None:
+        row = content_row(db, content)
+        row = row._replace(kept=kept_column(row.shingles, kept=False))
+        db.execute(_SET_KEPT, (row.kept, CONTENT.sum_of(row), content))
+        db.execute("delete from main.docindex_text where id = ?", (number,))
+
+
+_SOURCED = (
+    "select s.source from main.docindex_document as d "
+    "join main.docindex_sourced as s on s.document = d.id where d.content = ? limit 1"
+)
+_SET_KEPT = "update main.docindex_content set kept = ?, sum = ? where id = ?"
+
+
 def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
     """Store the texts of those known contents that were added without their text."""
     found = rows_for(db, _WITHOUT_TEXT, np.array(list(documents), np.int64))
@@ -256,7 +301,7 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
     kept = [row._replace(kept=kept_column(row.shingles, kept=True)) for row in map(CONTENT.made, found)]
     _put_texts(db, {row.id: documents[row.id] for row in kept})
     db.executemany(
-        "update main.docindex_content set kept = ?, sum = ? where id = ?",
+        _SET_KEPT,
         ((row.kept, CONTENT.sum_of(row), row.id) for row in kept),
     )
 
@@ -274,8 +319,8 @@ def _put_documents(
         content = contents_of[document.hash]
         columns = stored.get(document.key)
         if columns is None:
-            row = DocumentRow(next_id, document.key, content, document.meta, now)
-            next_id += 1
+            row = DocumentRow(document.id or next_id, document.key, content, document.meta, now)
+            next_id = max(next_id, row.id + 1)
             added.append(DOCUMENT.with_sum(row))
             continue
         row = DOCUMENT.made(columns)
@@ -287,12 +332,21 @@ def _put_documents(
             after.append(DOCUMENT.with_sum(row._replace(content=content, meta=document.meta)))
     db.executemany(DOCUMENT.insert, added)
     db.executemany(
+        _PUT_SOURCED, [(document.source, document.key) for document in incoming if document.source]
+    )
+    db.executemany(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
     new, old = _document_tallies(added + after), _document_tallies(before)
     tallies.note(db, {name: new[name].without(old[name]) for name in new})
     return replaced
+
+
+_PUT_SOURCED = (
+    "insert or replace into main.docindex_sourced (document, source) "
+    "select id, ? from main.docindex_document where key = ?"
+)
 
 
 def _document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:

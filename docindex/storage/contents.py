@@ -19,8 +19,8 @@ from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
-from docindex.sketching.text_parts import source_of
-from docindex.storage import tallies
+from docindex.sketching.text_parts import EXTERNAL, source_of
+from docindex.storage import app_tables, tallies
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts, gap_type
 from docindex.storage.halved_sums import damaged_documents
 from docindex.storage.other_connection import bound_array
@@ -218,6 +218,15 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
     raise _damaged_text(db, content)
 
 
+def _external_text(db: apsw.Connection, content: int, name: bytes, expected: Sequence[Any]) -> str:
+    """The text of a content that only a table of the app has; `OutOfDate` if no row has it any longer."""
+    source = name.decode("utf-8", "replace")
+    for text in app_tables.external_texts(db, content, source):
+        if len(text) == expected[1] and text_hash(text) == expected[0]:
+            return text
+    raise app_tables.out_of_date(db, source)
+
+
 def _joined_text(
     db: apsw.Connection, content: int, expected: Sequence[Any], stored: Iterable[tuple[Any, ...]]
 ) -> str:
@@ -226,6 +235,11 @@ def _joined_text(
     Reads no further than a false part: parts that inflate to more than the length are not kept in memory.
     """
     hash_, characters = expected
+    stored = iter(stored)
+    first = next(stored, None)
+    if first is not None and first[0] == EXTERNAL:
+        return _external_text(db, content, first[1], expected)
+    stored = itertools.chain([first] if first is not None else [], stored)
     hasher, pieces = xxhash.xxh3_128(), []
     for codec, data in stored:
         try:

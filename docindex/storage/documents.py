@@ -130,9 +130,14 @@ class Listed:
     meta: Any
 
 
-def listed(db: apsw.Connection, after: int, limit: int) -> list[Listed]:
-    """Up to `limit` documents after an id, in the order of their ids."""
-    return _listed(db, "id > ? order by id limit ?", (after, limit))
+def listed(db: apsw.Connection, after: int, limit: int, source: str | None = None) -> list[Listed]:
+    """Up to `limit` documents after an id, in the order of their ids; with `source`, those of that table."""
+    if source is None:
+        return _listed(db, "id > ? order by id limit ?", (after, limit))
+    return _listed(db, f"id > ? and {_OF_SOURCE} order by id limit ?", (after, source, limit))
+
+
+_OF_SOURCE = "exists (select 1 from main.docindex_sourced as s where s.document = id and s.source = ?)"
 
 
 def listed_as(db: apsw.Connection, number: int) -> list[Listed]:

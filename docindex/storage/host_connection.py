@@ -7,11 +7,13 @@ it back only if a change of docindex failed half-way.
 """
 
 import contextlib
+import dataclasses
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
+from docindex.errors import OutOfDate
 from docindex.storage import forks, migrations
 from docindex.storage.hosts import Host
 from docindex.storage.sqlite_errors import refused
@@ -20,6 +22,7 @@ from docindex.storage.values import quoted
 # No row has the id 0. A database with both tables is hardly anything else than an index.
 _LOCK = "delete from {0}.docindex_posting where id = 0 and keys = (select json from {0}.docindex_recipe)"
 _SAVEPOINT = "docindex_change"
+_IS_WAITING = "select 1 from main.docindex_pending limit 1"
 
 
 def index_schemas(db: apsw.Connection) -> list[str]:
@@ -32,8 +35,8 @@ def all_schemas(db: apsw.Connection) -> list[str]:
     return [name for name in db.db_names() if name != "temp"]
 
 
-def lock_index(db: apsw.Connection, schema: str) -> bool:
-    """Take the write lock of a database before anything is read from it. False if it is not an index.
+def lock_tables(db: apsw.Connection, schema: str) -> bool:
+    """Take the write lock of a database before anything is read from it. False if it has no index.
 
     If the transaction had read from the database before, SQLite would not wait for another writer. To find
     out that a table does not exist, SQLite needs no lock.
@@ -42,29 +45,40 @@ def lock_index(db: apsw.Connection, schema: str) -> bool:
         db.execute(_LOCK.format(quoted(schema)))
     except apsw.SQLError:  # no such table
         return False
-    return migrations.is_index(db, schema, newer=False)
+    return True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """A change on a connection of the host."""
+
+    is_alone: bool
+    """Whether it is committed at its end: neither a transaction nor a statement of the host surrounds it."""
+    locked: list[str] = dataclasses.field(default_factory=list)
+    """The schemas that `lock_tables` has locked."""
 
 
 @contextlib.contextmanager
-def change_of_its_own(db: apsw.Connection) -> Iterator[list[str]]:
+def change_of_its_own(db: apsw.Connection) -> Iterator[Change]:
     """Do a change of many statements completely or not at all, inside a statement of the host.
 
     Outside a transaction of the host, the change is committed. If the statement of the host writes, the
-    change is a part of that statement. The caller adds the schemas that `lock_index` has locked to the list.
+    change is a part of that statement. The caller adds the schemas that `lock_tables` has locked.
     """
-    outermost, locked = not db.in_transaction, list[str]()
+    outermost = not db.in_transaction
+    change = Change(is_alone=outermost)
     try:
         db.execute(f"savepoint {_SAVEPOINT}")
     except apsw.BusyError:  # SQLite refuses savepoints inside a statement that writes
-        with part_of_a_statement(db, locked):
-            yield locked
+        with part_of_a_statement(db, change.locked):
+            yield dataclasses.replace(change, is_alone=False)
         return
     try:
-        yield locked
+        yield change
         db.execute(f"release {_SAVEPOINT}")
     except BaseException:
         if db.in_transaction:
-            _roll_back(db, "rollback" if outermost else f"rollback to {_SAVEPOINT}", locked)
+            _roll_back(db, "rollback" if outermost else f"rollback to {_SAVEPOINT}", change.locked)
         if db.in_transaction:
             db.execute(f"release {_SAVEPOINT}")
         raise
@@ -110,6 +124,8 @@ class HostTransactions:
         with host.undisturbed() as db:
             self._process = os.getpid() if db.db_filename(schema) else None
             """The process that opened the file; None for a database in memory, which a fork copies."""
+        self.index_pending: Callable[[apsw.Connection], None] | None = None
+        """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
 
     @property
     def path(self) -> str:
@@ -129,6 +145,8 @@ class HostTransactions:
         """The connection, on which every statement sees the same state."""
         with self._host.undisturbed(self.schema):
             db = self.database
+            if self.index_pending is not None and db.execute(_IS_WAITING).fetchall():
+                self._index_waiting()
             # A statement that has not finished keeps SQLite at the same state, even outside a transaction.
             held = db.execute("select 1 from main.docindex_recipe")
             try:
@@ -140,7 +158,28 @@ class HostTransactions:
     def writing(self) -> Iterator[apsw.Connection]:
         """The connection, for a change that is part of a statement of the host."""
         with self._host.undisturbed(self.schema) as host, self.refusals(), part_of_a_statement(host):
+            self.index_waiting_now()
             yield self.database
+
+    def index_waiting_now(self) -> None:
+        """Index what waits to be indexed, as a part of the change that is under way."""
+        if self.index_pending is not None:
+            self.index_pending(self.database)
+
+    def _index_waiting(self) -> None:
+        """Index what waits to be indexed, as a change of its own."""
+        with self._host.undisturbed(self.schema) as host:
+            try:
+                with change_of_its_own(host) as change:
+                    if lock_tables(host, self.schema):
+                        change.locked.append(self.schema)
+                        self.index_waiting_now()
+            except (apsw.ReadOnlyError, apsw.AuthError) as error:
+                raise OutOfDate(
+                    f"{self.path} has changes of an app that are not indexed yet, and this connection may "
+                    "not write; ask once on a connection that may",
+                    self.path,
+                ) from error
 
     @contextlib.contextmanager
     def refusals(self) -> Iterator[None]:

@@ -147,15 +147,16 @@ def _upgrade(db: apsw.Connection, version: int) -> None:
         db.execute(RECIPE.replace, RECIPE.with_sum(row))
 
 
-def _refuse_upgraded(db: apsw.Connection, path: str) -> None:
-    """`SchemaTooNew` if a newer docindex has upgraded a file that is open here.
+def _refuse_upgraded(db: apsw.Connection, path: str) -> bool:
+    """Whether documents wait to be indexed; `SchemaTooNew` if a newer docindex has upgraded an open file.
 
     Otherwise this docindex would write rows without the new columns, whose checksums the newer one refuses.
     """
     # Without `value`, because this runs at the beginning of each transaction.
-    for (version,) in db.execute(_SCHEMA_OF_MAIN):
-        if version != len(_migrations()):
-            _checked_version(version, path)
+    found = db.execute(_STATE).fetchall()
+    if found and found[0][0] != len(_migrations()):
+        _checked_version(found[0][0], path)
+    return bool(found and found[0][1])
 
 
 def _refuse_other_tables(db: apsw.Connection, path: str) -> None:
@@ -192,7 +193,7 @@ def empty_index(version: int | None = None) -> apsw.Connection:
     return made
 
 
-_SCHEMA_OF_MAIN = _SCHEMA.format("main")
+_STATE = "select schema, exists (select 1 from main.docindex_pending) from main.docindex_recipe"
 
 
 def _version(db: apsw.Connection, path: str) -> int:
@@ -207,6 +208,11 @@ def _version(db: apsw.Connection, path: str) -> int:
     if has_postings:
         raise _other_table(path, f"{PREFIX}recipe")
     return 0
+
+
+def has_index(db: apsw.Connection) -> bool:
+    """Whether the database has an index, of any schema."""
+    return _stored_version(db, "main") is not None
 
 
 def _stored_version(db: apsw.Connection, schema: str) -> Any:

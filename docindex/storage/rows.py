@@ -165,7 +165,7 @@ def counter(db: apsw.Connection, table: str) -> int:
 # is half-way can only be damage, and leaves room for any batch.
 _MOST_IDS = {"segment": 1 << 30}
 _KINDS: dict[str | None, type] = {"INTEGER": int, "TEXT": str, "BLOB": bytes}
-_NULLABLE = {"meta", "target", "moved", "digest"}
+_NULLABLE = {"meta", "target", "moved", "digest", "meta_column"}
 # The kinds of the columns of a statement. Asking for them takes as long as reading a few rows.
 _KNOWN_KINDS: dict[str, Kinds] = {}
 _MOST_KNOWN = 1000

@@ -90,6 +90,16 @@ class FileRow(NamedTuple):
     digest: bytes | None
 
 
+class SourceRow(NamedTuple):
+    """A row of `source`."""
+
+    name: str
+    key_column: str
+    text_column: str
+    meta_column: str | None
+    prefix: str
+
+
 def plain_sum(row: Sequence[Any]) -> int:
     """The checksum of a row whose sum is not in two halves.
 
@@ -163,5 +173,6 @@ FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, fingerprint_sum)
 SAMPLE = SummedTable.of("sample", SampleRow, plain_sum)
 BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow, plain_sum)
 FILE = SummedTable.of("file", FileRow, plain_sum)
+SOURCE = SummedTable.of("source", SourceRow, plain_sum)
 
-SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, FILE)
+SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, FILE, SOURCE)

@@ -372,4 +372,4 @@ def test_an_interrupt_before_any_statement_of_a_change_leaves_nothing_behind(kin
             db.execute("commit")
         db.close()
         assert sound(path) == ({"a": TEXTS["003"]} if stored else {}), number
-    assert number > 20
+    assert number > (5 if inside else 20)  # inside a transaction, the document is queued

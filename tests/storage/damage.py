@@ -205,6 +205,8 @@ WITHOUT_ROWID = {
     "docindex_feature": ["value", "content"],
     "docindex_file": ["key"],
     "docindex_tally": ["name"],
+    "docindex_source": ["name"],
+    "docindex_pending": ["key"],
 }
 """The tables without a rowid, and the columns of their keys."""
 

@@ -1,6 +1,8 @@
 """A file of every released schema opens, reads and has no damage, in every later version of docindex."""
 
+import contextlib
 import shutil
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +31,7 @@ TEXTS = {
     # An emoji that Python 3.11 does not know, and an unassigned code point: the Unicode tables of Python must
     # not matter.
     "🫨.txt": ("a shaking face 🫨 \u0378", {"🫨": "\u0378"}),
+    "note/1": ("a text that is in a table of an app 🫨", None),
 }
 
 
@@ -43,11 +46,18 @@ def make(path):
         for key, (text, meta) in TEXTS.items():
             if text is None:
                 index.add(key, "a text of which the index knows the fingerprints only", store_text=False)
-            else:
+            elif not key.startswith("note/"):
                 index.add(key, text, meta=meta)
         index.remove("gone")
         index.boilerplate.add("text that everybody has 🫨", name="🫨")
         index.files.put([Tracked("/home/🫨.txt", 10, 20, 1 << 63, 40, "text", b"\xff" * 16)])
+    with contextlib.closing(sqlite3.connect(path)) as app:
+        app.execute("create table note (id integer primary key, body text)")
+        app.execute("insert into note (body) values ('a text that is in a table of an app 🫨')")
+        app.commit()
+    with docindex.open(path) as index:
+        index.follow("note", key="id", text="body", prefix="note/")
+        assert index.text("note/1") == TEXTS["note/1"][0]
 
 
 @pytest.fixture(params=[True, False])
@@ -67,7 +77,7 @@ def test_a_file_of_schema_1_holds_what_was_stored(index):
     assert list(index) == sorted(TEXTS)
     assert {key: (index.text(key), index.meta(key)) for key in index} == TEXTS
     stats = index.stats()
-    assert (stats.documents, stats.contents, stats.dead > 0) == (8, 7, True)
+    assert (stats.documents, stats.contents, stats.dead > 0) == (9, 8, True)
 
 
 def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(index):

@@ -1,0 +1,169 @@
+"""Index the rows of an app's own table: its triggers, its rows, and the texts that only it has.
+
+Each table that is followed is a source. Its triggers note in `docindex_pending` which rows were added,
+changed or removed; they use no function, so every program can write to the table. Must never change a row of
+the app.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from docindex.errors import CorruptIndex, OutOfDate
+from docindex.storage.other_connection import bound_array
+from docindex.storage.rows import PREFIX, rows
+from docindex.storage.tables import SOURCE, SourceRow
+from docindex.storage.values import quoted
+
+_WITH_CONTENT = (
+    "select d.key from main.docindex_document as d join main.docindex_sourced as s on s.document = d.id "
+    "where d.content = ? and s.source = ?"
+)
+_OF_SOURCE = (
+    "select d.key from main.docindex_sourced as s "
+    "cross join main.docindex_document as d on d.id = s.document where s.source = ?1"
+)
+
+
+def sources(db: apsw.Connection) -> list[SourceRow]:
+    """The tables that are followed, verified."""
+    found = [SOURCE.checked(row) for row in rows(db, SOURCE.select)]
+    if None in found:
+        raise CorruptIndex("a row of docindex_source was changed; follow the table again", db.filename)
+    return [row for row in found if row is not None]
+
+
+def source(db: apsw.Connection, name: str) -> SourceRow:
+    """The followed table with a name; `KeyError` if there is none."""
+    for row in sources(db):
+        if row.name == name:
+            return row
+    raise KeyError(f"the index does not follow a table {name!r}; follow it first")
+
+
+def follow(db: apsw.Connection, row: SourceRow) -> None:
+    """Index a table from now on: make its triggers, and queue all its rows.
+
+    `ValueError` if the table or one of the columns does not exist, or if the table is followed already.
+    """
+    if any(known.name == row.name for known in sources(db)):
+        raise ValueError(f"the table {row.name!r} is followed already; unfollow it first")
+    columns = [found[1] for found in rows(db, f"pragma main.table_info({quoted(row.name)})")]
+    if not columns:
+        raise ValueError(f"there is no table {row.name!r} in {db.filename}")
+    for column in (row.key_column, row.text_column, row.meta_column):
+        if column is not None and column not in columns:
+            raise ValueError(
+                f"the table {row.name!r} has no column {column!r}; it has {', '.join(map(repr, columns))}"
+            )
+    db.execute(SOURCE.insert, SOURCE.with_sum(row))
+    for statement in _triggers(row):
+        db.execute(statement)
+    queue_all(db, row)
+
+
+def unfollow(db: apsw.Connection, name: str) -> list[str]:
+    """Stop following a table. Returns the keys of its documents, which the caller removes."""
+    source(db, name)
+    for event in _EVENTS:
+        db.execute(f"drop trigger if exists main.{_trigger(name, event)}")
+    keys = [key for (key,) in rows(db, _OF_SOURCE, (name,))]
+    db.execute("delete from main.docindex_pending where source = ?", (name,))
+    db.execute("delete from main.docindex_sourced where source = ?", (name,))
+    db.execute("delete from main.docindex_source where name = ?", (name,))
+    return keys
+
+
+def queue_all(db: apsw.Connection, row: SourceRow) -> None:
+    """Queue all rows of a table, and all its documents: those without a row are removed."""
+    table, key = quoted(row.name), quoted(row.key_column)
+    db.execute(
+        "insert or replace into main.docindex_pending (key, source) "
+        f"select ?1 || {key}, ?2 from main.{table} where {key} is not null",
+        (row.prefix, row.name),
+    )
+    db.execute(
+        f"insert or ignore into main.docindex_pending (key, source) select key, ?1 from ({_OF_SOURCE})",
+        (row.name,),
+    )
+
+
+def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """The text and the meta of those of some documents whose rows exist, by key. A NULL is no text."""
+    names = [key.removeprefix(row.prefix) for key in keys]
+    column, text, meta = (quoted(name) for name in (row.key_column, row.text_column, row.meta_column or ""))
+    found = (
+        rows(
+            db,
+            # Expressions, because a value in a table of an app may have any type.
+            f"select wanted.value, cast(n.{text} as blob), {f'+n.{meta}' if row.meta_column else 'null'} "
+            f"from carray(?) as wanted cross join main.{quoted(row.name)} as n "
+            f"on n.{column} = wanted.value where n.{text} is not null",
+            (bound_array(db, tuple(names)),),
+        )
+        if names
+        else []
+    )
+    return {row.prefix + name: (data.decode("utf-8", "replace"), meta) for name, data, meta in found}
+
+
+def missing(db: apsw.Connection, row: SourceRow) -> int:
+    """The number of rows that should be documents, and are not."""
+    key = quoted(row.key_column)
+    found: int = rows(
+        db,
+        f"select count(*) from main.{quoted(row.name)} as n "
+        f"where n.{key} is not null and n.{quoted(row.text_column)} is not null "
+        f"and not exists (select 1 from main.docindex_document as d where d.key = ? || n.{key})",
+        (row.prefix,),
+    )[0][0]
+    return found
+
+
+def external_texts(db: apsw.Connection, content: int, name: str) -> list[str]:
+    """The texts that the rows of a source have now whose documents have a content."""
+    try:
+        row = source(db, name)
+    except KeyError as error:
+        raise out_of_date(db, name) from error
+    keys = [key for (key,) in rows(db, _WITH_CONTENT, (content, name))]
+    return [text for text, _ in read(db, row, keys).values()]
+
+
+def out_of_date(db: apsw.Connection, name: str) -> OutOfDate:
+    """The error for a row whose text is not the one that was indexed."""
+    return OutOfDate(
+        f"a row of the table {name!r} was changed without its trigger, so the index has no text for it; "
+        f"rebuild the documents of {name!r}",
+        db.filename,
+    )
+
+
+_EVENTS = ("insert", "update", "delete")
+
+
+def _trigger(table: str, event: str) -> str:
+    return quoted(f"{PREFIX}{table}_{event}")
+
+
+def _triggers(row: SourceRow) -> list[str]:
+    """The statements that make the triggers of a table."""
+    key, table = quoted(row.key_column), quoted(row.name)
+    read = ", ".join(quoted(name) for name in (row.key_column, row.text_column, row.meta_column) if name)
+    events = {
+        "insert": ("insert", ("new",)),
+        "update": (f"update of {read}", ("old", "new")),
+        "delete": ("delete", ("old",)),
+    }
+    prefix, source_ = (text.replace("'", "''") for text in (row.prefix, row.name))
+    return [
+        f"create trigger main.{_trigger(row.name, event)} after {what} on {table} begin "
+        + " ".join(
+            "insert or replace into docindex_pending (key, source) "
+            f"select '{prefix}' || {which}.{key}, '{source_}' where {which}.{key} is not null;"
+            for which in rows_of_event
+        )
+        + " end"
+        for event, (what, rows_of_event) in events.items()
+    ]

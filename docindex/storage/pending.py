@@ -1,0 +1,86 @@
+"""The queue of documents that SQL has changed and that are not indexed yet.
+
+To index a document alone takes ten times as long as in a batch. So a change in a transaction of the host is
+only queued, in the same transaction: a rollback undoes it. The next user of the index takes the queue. Must
+never make a sketch.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import apsw
+
+from docindex.storage.content_writer import Incoming
+from docindex.storage.rows import PREFIX, counter, rows, stream
+
+_SOME = (
+    "select key, source as source_or_null, id as id_or_null, text as text_or_null, meta "
+    "from main.docindex_pending order by id is null, id, key"
+)
+_PUT = "insert or replace into main.docindex_pending (key, source, id, text, meta) values (?, null, ?, ?, ?)"
+_KNOWN = (
+    "select (select id from main.docindex_pending where key = ?1) as queued_or_null, "
+    "(select id from main.docindex_document where key = ?1) as stored_or_null, "
+    "exists (select 1 from main.sqlite_schema where type = 'trigger' and tbl_name glob 'docindex_*')"
+)
+# The counter of the table gives the id now, so that no other document gets it.
+_NEXT_ID = f"update main.sqlite_sequence set seq = seq + 1 where name = '{PREFIX}document' returning seq"
+_FIRST_ID = f"insert into main.sqlite_sequence (name, seq) values ('{PREFIX}document', 1)"
+
+_CHARACTERS = 16_000_000  # that are taken at a time: memory must hold them and their sketches
+_ROWS = 5_000
+
+
+class QueuedDocument(NamedTuple):
+    """A document of the queue."""
+
+    key: str
+    source: str | None
+    id: int | None
+    text: str | None
+    meta: str | None
+
+
+def queue(db: apsw.Connection, document: Incoming) -> int | None:
+    """Queue a document, and return the id that it has or will have.
+
+    None if the host has triggers on the tables of the index. They may refuse a document, and a refused one
+    must not wait in the queue.
+    """
+    queued, stored, has_rules = rows(db, _KNOWN, (document.key,))[0]
+    if has_rules:
+        return None
+    number: int = queued or stored or _next_id(db)
+    db.execute(_PUT, (document.key, number, document.text, document.meta))
+    return number
+
+
+def _next_id(db: apsw.Connection) -> int:
+    if not rows(db, _NEXT_ID):
+        db.execute(_FIRST_ID)
+    return counter(db, "document")
+
+
+def known_id(db: apsw.Connection, key: str) -> int | None:
+    """The id of a document that is in the queue or in the index; None for an unknown key."""
+    queued, stored, _ = rows(db, _KNOWN, (key,))[0]
+    found: int | None = queued or stored
+    return found
+
+
+def taken(db: apsw.Connection) -> Iterator[list[QueuedDocument]]:
+    """Take all documents out of the queue, in lists of a bounded size, in the order of their ids."""
+    while some := list(_bounded(db)):
+        db.executemany("delete from main.docindex_pending where key = ?", [(row.key,) for row in some])
+        yield some
+
+
+def _bounded(db: apsw.Connection) -> Iterator[QueuedDocument]:
+    characters = 0
+    for columns in itertools.islice(stream(db, _SOME), _ROWS):
+        row = QueuedDocument(*columns)
+        yield row
+        characters += len(row.text or "")
+        if characters >= _CHARACTERS:
+            return

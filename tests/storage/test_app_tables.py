@@ -1,0 +1,274 @@
+"""An index follows a table of an app: its documents are the rows, and their texts stay in the table."""
+
+import contextlib
+import dataclasses
+import random
+import re
+import sqlite3
+
+import apsw
+import pytest
+
+import docindex
+from tests.storage.texts import prose
+
+NOTES = 60
+
+
+def text_of(number, version=0):
+    rng = random.Random(number // 2)  # two notes share much
+    return f"{prose(rng, 70)} {prose(random.Random(1000 * version + number), 8)}"
+
+
+@pytest.fixture
+def app(tmp_path):
+    """The database of an app with a table of notes."""
+    path = tmp_path / "app.db"
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("pragma journal_mode = wal")
+        db.execute('create table "my ""notes""" (id integer primary key, body text, author, hidden)')
+        db.executemany(
+            'insert into "my ""notes""" (body, author) values (?, ?)',
+            [(text_of(number), f"author {number}") for number in range(1, NOTES + 1)],
+        )
+        db.commit()
+    with docindex.open(path, create=True) as index:
+        index.follow('my "notes"', key="id", text="body", meta="author")
+    return path
+
+
+def change(path, *statements):
+    """Run statements as a program that knows nothing of docindex; "note" stands for the table."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("begin")
+        for statement in statements:
+            db.execute(re.sub(r"\bnote\b", '"my ""notes"""', statement))
+        db.execute("commit")
+
+
+def rows_of(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        return {str(number): body for number, body in db.execute('select id, body from "my ""notes"""')}
+
+
+def answers(index):
+    """The answers of every kind of question."""
+    keys = list(index)
+    return {
+        "texts": [(key, index.text(key), index.meta(key)) for key in keys],
+        "pairs": sorted((p.a, p.b, p.resemblance, p.basis) for p in index.pairs(min_resemblance=0.1)),
+        "contained": sorted((p.a, p.b, p.containment) for p in index.containments(min_containment=0.3)),
+        "similar": [[(m.key, m.resemblance) for m in index.similar(docindex.Key(k), 0.1)] for k in keys],
+        "search": [[(m.key, m.shared, m.containment) for m in index.search(docindex.Key(k))] for k in keys],
+        "exact": [[(m.key, m.containment) for m in index.search(docindex.Key(k), exact=True)] for k in keys],
+        "near": [[(n.key, n.distance) for n in index.near(k, 20)] for k in keys],
+        "passages": [
+            [dataclasses.astuple(p) for p in index.compare(docindex.Key(k), docindex.Key("1")).passages]
+            for k in keys
+        ],
+    }
+
+
+def test_every_answer_is_that_of_an_index_that_keeps_the_texts(app, tmp_path):
+    change(
+        app,
+        "update note set body = 'something else, of which no other note has as much as a line' where id = 5",
+        "delete from note where id between 20 and 25",
+        "insert into note (id, body, author) values (500, 'a late note with quite different words', null)",
+        "update note set id = 600 where id = 7",
+        "update note set hidden = 1",
+    )
+    with docindex.open(tmp_path / "kept") as kept, docindex.open(app) as index:
+        with contextlib.closing(sqlite3.connect(app)) as db:
+            kept.add_from(db, 'select id, body, author from "my ""notes"""')
+        assert answers(index) == answers(kept)
+        assert index.check() == []
+
+
+def test_the_index_keeps_no_text_of_a_followed_table(app):
+    with contextlib.closing(sqlite3.connect(app)) as db:
+        assert db.execute("select count(*) from docindex_pending").fetchone() == (NOTES,)
+    with docindex.open(app) as index:
+        assert len(index) == NOTES
+    with contextlib.closing(sqlite3.connect(app)) as db:
+        assert db.execute("select count(*), max(length(data)) from docindex_text").fetchone() == (NOTES, 10)
+        assert db.execute("select count(*) from docindex_pending").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("library", ["apsw", "sqlite3"])
+def test_a_rollback_and_a_savepoint_undo_what_was_queued(library, app):
+    db = apsw.Connection(str(app)) if library == "apsw" else sqlite3.connect(app, isolation_level=None)
+    docindex.register(db)
+    table = '"my ""notes"""'
+    asked = "zebras graze in the tall grass of the wide plain"
+    count = f"select count(*) from json_each(doc_search_json('{asked}', 36))"
+    text = "'zebras graze in the tall grass of the wide plain and drink from the river'"
+    db.execute("begin")
+    db.execute(f"insert into {table} (body) values ({text})")
+    assert db.execute(count).fetchall() == [(1,)]  # seen inside the transaction
+    db.execute("rollback")
+    assert db.execute(count).fetchall() == [(0,)]
+    db.execute("begin")
+    db.execute("savepoint one")
+    db.execute(f"insert into {table} (body) values ({text})")
+    db.execute("rollback to one")
+    db.execute(f"insert into {table} (body) values ({text})")
+    db.execute("commit")
+    assert db.execute(count).fetchall() == [(1,)]
+    db.close()
+    with docindex.open(app) as index:
+        assert len(index) == NOTES + 1
+        assert index.check() == []
+
+
+def test_random_changes_of_an_app_are_always_in_the_index(app):
+    rng = random.Random(3)
+    with docindex.open(app) as index:
+        for version in range(1, 12):
+            for _ in range(rng.randrange(1, 12)):
+                number = rng.randrange(1, NOTES + 5)
+                body = text_of(rng.choice([number, 2, 3]), rng.choice([0, version])).replace("'", "''")
+                change(
+                    app,
+                    rng.choice(
+                        [
+                            f"insert or replace into note (id, body) values ({number}, '{body}')",
+                            f"update note set body = '{body}' where id = {number}",
+                            f"delete from note where id = {number}",
+                            f"update or ignore note set id = {NOTES + 10 + number} where id = {number}",
+                            f"update note set body = null where id = {number}",
+                        ]
+                    ),
+                )
+            expected = {key: body for key, body in rows_of(app).items() if body is not None}
+            assert {key: index.text(key) for key in index} == expected
+        assert index.check() == []
+        index.optimize()
+        assert index.check() == []
+
+
+def test_an_index_that_may_not_write_says_that_it_is_out_of_date(app):
+    with (
+        docindex.open(app, readonly=True) as index,
+        pytest.raises(docindex.OutOfDate, match="open it once without readonly=True"),
+    ):
+        len(index)
+    for db in (
+        apsw.Connection(str(app), flags=apsw.SQLITE_OPEN_READONLY),
+        sqlite3.connect(f"file:{app}?mode=ro", uri=True),
+    ):
+        docindex.register(db)
+        with pytest.raises((docindex.OutOfDate, sqlite3.OperationalError)):
+            db.execute("select doc_search_json('some words')").fetchall()
+        if isinstance(db, sqlite3.Connection):
+            assert "may not write" in db.execute("select doc_error()").fetchone()[0]
+        db.close()
+    with docindex.open(app) as index:
+        assert len(index) == NOTES
+    with docindex.open(app, readonly=True) as index:
+        assert len(index) == NOTES
+
+
+def test_a_change_behind_the_trigger_is_named_and_rebuild_mends_it(app):
+    with docindex.open(app) as index:
+        assert len(index) == NOTES
+        change(
+            app,
+            'drop trigger "docindex_my ""notes""_update"',
+            "update note set body = 'new words' where id = 3",
+        )
+        change(
+            app, 'drop trigger "docindex_my ""notes""_insert"', "insert into note values (900, 'late', 0, 0)"
+        )
+        with pytest.raises(docindex.OutOfDate, match="changed without its trigger"):
+            index.text("3")
+        findings = index.check()
+        assert any("changed without its trigger" in finding for finding in findings)
+        assert any("1 rows of the table" in finding for finding in findings)
+        index.rebuild('my "notes"')
+        assert (index.text("3"), index.text("900"), index.check()) == ("new words", "late", [])
+
+
+def test_a_document_with_its_own_text_keeps_it_when_the_row_goes(app):
+    with docindex.open(app) as index:
+        index.add("mine", text_of(4))
+        index.add("only a sketch", text_of(9), store_text=False)
+        change(app, "delete from note where id in (4, 9)")
+        assert index.text("mine") == text_of(4)
+        assert index.text("only a sketch") is None
+        assert index.check() == []
+        index.add("another", text_of(30))
+        assert index.check() == []
+
+
+def test_unfollow_removes_the_documents_and_the_triggers_and_no_other(app):
+    with docindex.open(app) as index:
+        index.add("mine", text_of(4))
+        index.unfollow('my "notes"')
+        assert list(index) == ["mine"]
+        assert index.check() == []
+        with pytest.raises(KeyError, match="does not follow"):
+            index.unfollow('my "notes"')
+        index.follow('my "notes"', key="id", text="body", prefix="note ")
+        assert len(index) == NOTES + 1
+    with contextlib.closing(sqlite3.connect(app)) as db:
+        triggers = db.execute("select count(*) from sqlite_schema where type = 'trigger'").fetchone()
+    assert triggers == (3,)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"table": "nothing"}, "no table 'nothing'"),
+        ({"key": "nothing"}, "no column 'nothing'; it has 'id', 'body'"),
+        ({"meta": "nothing"}, "no column 'nothing'"),
+        ({}, "is followed already"),
+    ],
+)
+def test_a_table_that_cannot_be_followed_is_refused_with_the_reason(names, message, app):
+    given = {"table": 'my "notes"', "key": "id", "text": "body", **names}
+    with docindex.open(app) as index:
+        if names:
+            index.unfollow('my "notes"')
+        with pytest.raises(ValueError, match=message):
+            index.follow(given.pop("table"), **given)
+
+
+def test_rows_with_odd_values_are_documents_or_left_out(app):
+    with contextlib.closing(sqlite3.connect(app)) as db:
+        insert = 'insert into "my ""notes""" values (?, ?, ?, 0)'
+        db.execute(insert, (901, b"bytes \xff", 1e999))
+        db.execute(insert, (902, 12345, b"blob"))
+        db.execute(insert, (903, "text", '{"a": [1]}'))
+        db.execute(insert, (904, None, None))
+        db.commit()
+    with docindex.open(app) as index:
+        found = {key: (index.text(key), index.meta(key)) for key in index if key > "900"}
+        assert found == {"901": ("bytes \ufffd", "inf"), "902": ("12345", None), "903": ("text", {"a": [1]})}
+        assert index.check() == []
+
+
+def test_a_virtual_table_follows_a_table_until_it_is_dropped(tmp_path):
+    db = apsw.Connection(str(tmp_path / "app.db"))
+    docindex.register(db)
+    db.execute("create table note (id integer primary key, body text)")
+    db.execute("insert into note (body) values (?), (?)", (text_of(1), text_of(2)))
+    db.execute("create virtual table note_index using doc_index(content='note', key=id, text=\"body\")")
+    assert db.execute("select key, text from note_index").fetchall() == [("1", text_of(1)), ("2", text_of(2))]
+    db.execute("insert into note_index (note_index) values ('integrity-check')")
+    for statement in ("delete from note_index", "insert into note_index (key, text) values ('a', 'b')"):
+        with pytest.raises(ValueError, match="change that one"):
+            db.execute(statement)
+    db.close()
+    db = apsw.Connection(str(tmp_path / "app.db"))
+    docindex.register(db)
+    db.execute("drop trigger docindex_note_delete")
+    db.execute("delete from note where id = 2")
+    with pytest.raises(docindex.CorruptIndex, match="rebuild"):
+        db.execute("insert into note_index (note_index) values ('integrity-check')")
+    db.execute("insert into note_index (note_index) values ('rebuild')")
+    assert db.execute("select key from note_index").fetchall() == [("1",)]
+    db.execute("drop table note_index")
+    assert db.execute("select count(*) from docindex_document").fetchall() == [(0,)]
+    assert db.execute("select count(*) from sqlite_schema where type = 'trigger'").fetchall() == [(0,)]
+    db.close()
