@@ -30,6 +30,7 @@ from docindex.errors import (
 from docindex.version import __version__
 
 if TYPE_CHECKING:
+    from docindex.cancel_tokens import CancelToken, cancelling
     from docindex.index.texts import (
         Fingerprints,
         containment,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
+    "docindex.cancel_tokens": ("CancelToken", "cancelling"),
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
@@ -85,6 +87,7 @@ _HOMES = {
 
 __all__ = [
     "Busy",
+    "CancelToken",
     "Cancelled",
     "Cluster",
     "Clusters",
@@ -126,6 +129,7 @@ __all__ = [
     "UnsupportedPlatform",
     "WordWeights",
     "__version__",
+    "cancelling",
     "containment",
     "distance",
     "fingerprints",

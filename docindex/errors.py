@@ -18,7 +18,7 @@
         DiskFull            there is no room for the change; the index is as before
         DiskError           the disk or its file system failed while the file was read or written
         Forked              the file was open when this process was forked, so it cannot be used here
-        Cancelled           `Index.cancel` stopped the work; committed work stays
+        Cancelled           `Index.cancel` or `cancelling` stopped the work; committed work stays
 
 A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
 `KeyError`. Each message says what was found, what was expected, and what to do. Some errors also have the
@@ -121,4 +121,8 @@ class Forked(FileError):
 
 
 class Cancelled(FileError):
-    """`Index.cancel` was called during the work. Work that was committed before stays."""
+    """`Index.cancel` or a `docindex.CancelToken` stopped the work. Work that was committed before stays."""
+
+
+CANCELLED = "the work was cancelled; committed work stays"
+"""The message of `Cancelled`, unless a time limit was the reason."""

@@ -98,7 +98,10 @@ class Index(IndexReader):
         self._store.close()
 
     def cancel(self) -> None:
-        """Stop the work of other threads on this index: they get `Cancelled`. Committed work stays."""
+        """Stop the work of all other threads on this index: they get `Cancelled`. Committed work stays.
+
+        `docindex.cancelling` stops the work of one block only.
+        """
         self._store.cancel()
 
     def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
