@@ -146,8 +146,7 @@ class IndexReader:
         """
         min_resemblance = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
         method = argument_checks.choice("method", method, get_args(SimilarMethod))
-        if limit is not None:
-            limit = argument_checks.whole_number("limit", limit)
+        limit = _limit(limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             passages_with = self._passage_finder(asked, boilerplate)
@@ -203,6 +202,7 @@ class IndexReader:
         *,
         min_resemblance: float | None = None,
         min_containment: float | None = None,
+        limit: int | None = None,
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "shingles",
@@ -211,7 +211,7 @@ class IndexReader:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
         Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
-        contains at least this share of the other.
+        contains at least this share of the other. `limit` is the largest number of pairs.
 
         Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
         pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
@@ -231,12 +231,15 @@ class IndexReader:
         [('draft', 'final', 1.0)]
         """
         threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return find_pairs(functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold)
+        return find_pairs(
+            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
+        )
 
     def containments(
         self,
         min_containment: float = 0.8,
         *,
+        limit: int | None = None,
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "shingles",
@@ -255,7 +258,7 @@ class IndexReader:
         """
         threshold = checked_threshold(None, min_containment, method, ignore_above)
         return find_containments(
-            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold
+            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
         )
 
     def clusters(
@@ -341,6 +344,11 @@ class IndexReader:
                 return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
 
         return passages_with
+
+
+def _limit(limit: object) -> int | None:
+    """The largest number of answers, as a plain number."""
+    return None if limit is None else argument_checks.whole_number("limit", limit)
 
 
 @contextlib.contextmanager

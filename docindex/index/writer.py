@@ -200,7 +200,8 @@ class Index(IndexReader):
 
     def __getitem__(self, key: str) -> Document:
         with self._store.reading() as db:
-            return self._document(db, key)
+            document = self._document(db, key)
+        return contents.with_text(document, functools.partial(self._text_of, document.key, document.content))
 
     def __contains__(self, key: object) -> bool:
         with contextlib.suppress(KeyError), self._store.reading() as db:
@@ -327,6 +328,13 @@ class Index(IndexReader):
             if not isinstance(line, str) or str.strip(line)
         )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
+
+    def _text_of(self, key: str, content: int) -> str | None:
+        """The text that a document had when it was looked up; `KeyError` if it has that text no longer."""
+        with self._store.reading() as db:
+            if not contents.is_there(db, content):
+                raise KeyError(key)
+            return contents.text_of(db, content)
 
     def _document(self, db: Connection, key: str) -> Document:
         key = stored_key(key)

@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import apsw
@@ -32,9 +32,16 @@ PARTS = "id between ? and ?"
 """The condition that a row of `fingerprint` or `text` belongs to a content; `part_ids` gives its bindings."""
 
 
+class _ReadsText:
+    """Holds a function that is no field, so that neither pickle nor `asdict` meets it."""
+
+    __slots__ = ("_read_text",)
+    _read_text: Callable[[], str | None]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Document:
-    """The facts about one document. `Index.text` gives its text.
+class Document(_ReadsText):
+    """The facts about one document. They are plain data; `text` reads the text from the index.
 
     - `key`, `id`, `meta`: its key; its id, to which your own tables may refer; the value stored with it
     - `added_at`: when the present text was stored, in seconds since 1970, UTC
@@ -58,6 +65,27 @@ class Document:
     shingles: int
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
+
+    @property
+    def text(self) -> str | None:
+        """The text that the document had when it was looked up, or None if it is not kept.
+
+        Reads it from the index, which must be open. `KeyError` if the document was removed, or has got
+        another text; `ValueError` for a copy of a `Document`.
+        """
+        try:
+            read = self._read_text
+        except AttributeError:
+            raise ValueError(
+                "this document is a copy, which does not know its index; use index.text(document.key)"
+            ) from None
+        return read()
+
+
+def with_text(document: Document, read: Callable[[], str | None]) -> Document:
+    """The same document, whose `text` this function reads from now on."""
+    object.__setattr__(document, "_read_text", read)
+    return document
 
 
 def text_hash(text: str) -> bytes:
