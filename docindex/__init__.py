@@ -24,6 +24,7 @@ from docindex.errors import (
     SchemaTooNew,
     SchemaTooOld,
     TextNotKept,
+    UnknownKey,
     UnreadableFile,
     UnsupportedPlatform,
 )
@@ -125,6 +126,7 @@ __all__ = [
     "Template",
     "Text",
     "TextNotKept",
+    "UnknownKey",
     "UnreadableFile",
     "UnsupportedPlatform",
     "WordWeights",

@@ -79,6 +79,16 @@ def cancelling(flag: CancelFlag | None = None) -> Iterator[CancelToken]:
         _tokens.reset(before)
 
 
+@contextlib.contextmanager
+def not_cancelled() -> Iterator[None]:
+    """A block that no token stops, for the last steps of work that was cancelled."""
+    before = _tokens.set(())
+    try:
+        yield
+    finally:
+        _tokens.reset(before)
+
+
 def is_cancelled() -> bool:
     """Whether the work of this thread is in a cancelled block. Takes 0.05 us outside of blocks.
 

@@ -20,9 +20,9 @@
         Forked              the file was open when this process was forked, so it cannot be used here
         Cancelled           `Index.cancel` or `cancelling` stopped the work; committed work stays
 
-A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
-`KeyError`. Each message says what was found, what was expected, and what to do. Some errors also have the
-facts as attributes, such as `path`.
+A mistake in the call (a window of 0, bytes instead of text) is a `ValueError`, `TypeError` or `KeyError`. A
+key or an id that no document has is an `UnknownKey`, which is a `KeyError`. Each message says what was found,
+what was expected, and what to do. Some errors also have the facts as attributes, such as `path`.
 """
 
 
@@ -122,6 +122,21 @@ class Forked(FileError):
 
 class Cancelled(FileError):
     """`Index.cancel` or a `docindex.CancelToken` stopped the work. Work that was committed before stays."""
+
+
+class UnknownKey(KeyError):
+    """No document has the key or the id. Unlike that of a `KeyError`, its text is a sentence."""
+
+    def __init__(self, message: str, key: object, similar: str | None = None) -> None:
+        super().__init__(message)
+        self.key = key
+        self.similar = similar
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.args[0], self.key, self.similar)
 
 
 CANCELLED = "the work was cancelled; committed work stays"

@@ -122,7 +122,7 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers"},
-        {"scope", "sorted_runs"},
+        {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},

@@ -30,6 +30,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.FileReplaced: 17,
     errors.Forked: 18,
     errors.DiskError: 19,
+    errors.UnknownKey: NOTHING_FOUND,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,

@@ -14,6 +14,7 @@ import apsw
 import numpy as np
 import xxhash
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.packing import unpacked
@@ -167,7 +168,7 @@ def damaged_content(db: apsw.Connection, content: int) -> CorruptIndex:
 
 def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex:
     """The error for a document that does not match its checksum."""
-    return CorruptIndex(f"document {number} ({key!r}) is damaged; add it again", db.filename)
+    return CorruptIndex(f"document {number} ({shown(key)}) is damaged; add it again", db.filename)
 
 
 def count(db: apsw.Connection) -> int:
@@ -178,11 +179,17 @@ def count(db: apsw.Connection) -> int:
     return found
 
 
-def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
-    """Up to `limit` keys after a key, in ascending order; for None, the first keys."""
-    after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
-    statement = f"{_LINK} {after} order by key limit ?1"
-    return [row[1] for row in intact_documents(db, rows(db, statement, bound))]
+def links_from(db: apsw.Connection, key: str, limit: int, *, including: bool = True) -> list[tuple[int, str]]:
+    """The ids and keys of up to `limit` documents from a key on, or after it, in the order of the keys."""
+    statement = f"{_LINK} where key {'>=' if including else '>'} ? order by key limit ?"
+    return [row[:2] for row in intact_documents(db, rows(db, statement, (key, limit)))]
+
+
+def keys_around(db: apsw.Connection, key: str, count: int) -> list[str]:
+    """Up to `count` keys before a key, and as many from the key on."""
+    before = f"{_LINK} where key < ? order by key desc limit ?"
+    found = intact_documents(db, rows(db, before, (key, count)))
+    return [row[1] for row in found] + [link[1] for link in links_from(db, key, count)]
 
 
 def intact_documents(db: apsw.Connection, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -362,7 +369,7 @@ def meta_of(db: apsw.Connection, row: DocumentRow) -> Any:
         return None if row.meta is None else json.loads(row.meta)
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(
-            f"the meta of document {row.id} ({row.key!r}) cannot be read as JSON; add the document again",
+            f"the meta of document {row.id} ({shown(row.key)}) cannot be read as JSON; add it again",
             db.filename,
         ) from error
 

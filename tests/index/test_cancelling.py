@@ -9,6 +9,7 @@ import time
 import pytest
 
 import docindex
+from docindex.cancel_tokens import not_cancelled
 from docindex.folders import Plan, act
 from tests.crash import program
 
@@ -154,6 +155,15 @@ def test_an_event_that_is_set_before_the_work_begins_stops_it(index):
     assert index.search(program.text_of(1))
     with pytest.raises(TypeError, match=r"^cancelling takes a threading.Event, .* not int$"):
         docindex.CancelToken(7)
+
+
+def test_the_last_steps_of_cancelled_work_can_be_done(index):
+    with docindex.cancelling() as token:
+        token.cancel()
+        with not_cancelled():
+            assert len(index) == 20
+        with pytest.raises(docindex.Cancelled):
+            len(index)
 
 
 def test_an_outer_token_stops_inner_blocks_and_an_inner_token_only_its_own(index):
