@@ -127,16 +127,25 @@ class Cancelled(FileError):
 class UnknownKey(KeyError):
     """No document has the key or the id. Unlike that of a `KeyError`, its text is a sentence."""
 
-    def __init__(self, message: str, key: object, similar: str | None = None) -> None:
+    def __init__(self, message: str, key: object, neighbours: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.key = key
-        self.similar = similar
+        self._neighbours = neighbours
+
+    @property
+    def similar(self) -> str | None:
+        """The key of a document that is similar, and may have been meant; None if there is none nearby."""
+        # Not before somebody asks: programs try keys, and comparing takes fifteen times as long as that.
+        from docindex.spelling import most_alike  # `docindex --help` imports errors, but need not compare
+
+        return most_alike(self.key, self._neighbours) if isinstance(self.key, str) else None
 
     def __str__(self) -> str:
-        return str(self.args[0])
+        similar = self.similar
+        return f"{self.args[0]}{'' if similar is None else f'. Did you mean {similar!r}?'}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.args[0], self.key, self.similar)
+        return type(self), (self.args[0], self.key, self._neighbours)
 
 
 CANCELLED = "the work was cancelled; committed work stays"

@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
+    {"spelling"},
     {"argument_checks", "cancel_tokens", "errors", "version"},
     {"checkpoints"},
     {"kernels"},

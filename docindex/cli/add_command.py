@@ -1,7 +1,5 @@
 """``docindex add``, ``remove`` and ``boilerplate``: change the contents of an index by hand."""
 
-import difflib
-
 import click
 
 from docindex.cli.existing_index import open_existing
@@ -21,8 +19,7 @@ from docindex.cli.wording import one_line, several
 from docindex.errors import UnknownKey
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
-
-_COMPARED = 200  # characters of a name that are compared with those of other templates
+from docindex.spelling import most_alike
 
 
 @click.command("add", cls=Command)
@@ -168,8 +165,10 @@ def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> i
         if known is not None:
             index.boilerplate.remove(known)
     if known is None:
-        near = difflib.get_close_matches(name[:_COMPARED], names, 1)
-        hint = f"did you mean {one_line(near[0])}?" if near else "docindex boilerplate list shows all names"
+        near = most_alike(name, names)
+        hint = (
+            "docindex boilerplate list shows all names" if near is None else f"did you mean {one_line(near)}?"
+        )
         missing = f"no such boilerplate: {one_line(name)}; {hint}"
         return show([], form, lambda: missing)
     return show([{"removed": known}], form, lambda: f"removed: {one_line(known)}")

@@ -183,8 +183,9 @@ def _links_from(
 ) -> tuple[list[tuple[int, str]], bool]:
     """Some ids and keys with a prefix, from a key on or after it; and whether there are no more."""
     links = contents.links_from(db, key, _KEYS_AT_A_TIME, including=including)
-    found = [link for link in links if link[1].startswith(prefix)]
-    return found, len(found) < _KEYS_AT_A_TIME
+    if links and not links[-1][1].startswith(prefix):  # else all do, because they are in order
+        links = [link for link in links if link[1].startswith(prefix)]
+    return links, len(links) < _KEYS_AT_A_TIME
 
 
 def _taken(key: str) -> ValueError:
