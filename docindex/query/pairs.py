@@ -40,7 +40,14 @@ class Pair(Measures):
         return f"Pair({self.a!r}, {self.b!r}{self._shown()})"
 
 
-_COLUMNS = ("a", "b", *(field.name for field in dataclasses.fields(Measures)))
+_MEASURES = [field.name for field in dataclasses.fields(Measures)]
+# The names and types of the columns of `to_dicts` and `to_arrow`: the documents first.
+_COLUMNS = dict(
+    sorted(
+        ((field.name, field.type) for field in dataclasses.fields(Pair)),
+        key=lambda column: column[0] in _MEASURES,
+    )
+)
 # `to_arrow` makes a record batch of this many pairs at a time, because Python's numbers take more memory.
 _IN_A_BATCH = 1 << 16
 
@@ -82,7 +89,7 @@ class Pairs(Iterable[Pair]):
     def __len__(self) -> int:
         """The number of pairs. Looks up the documents, but makes no pairs: much faster than an iteration."""
         with self._open_scope() as scope:
-            having = _documents_of_nodes(scope, self._found)
+            having = _counts_of_nodes(scope, self._found)
         count_a, count_b = having[self._found.a], having[self._found.b]
         among = count_a * (count_a - 1) // (1 if self._directed else 2)
         count = int(np.where(self._found.a == self._found.b, among, count_a * count_b).sum())
@@ -127,9 +134,10 @@ class Pairs(Iterable[Pair]):
             raise ModuleNotFoundError(
                 "to_arrow needs the package pyarrow; install it, or use to_dicts()", name="pyarrow"
             ) from error
-        kinds = dict.fromkeys(_COLUMNS, pyarrow.float64())
-        kinds |= {"a": pyarrow.string(), "b": pyarrow.string(), "basis": pyarrow.string()}
-        schema = pyarrow.schema(list((kinds | {"shared": pyarrow.int64()}).items()))
+        kinds: dict[Any, Any] = {int: pyarrow.int64(), float: pyarrow.float64()}
+        schema = pyarrow.schema(
+            [(name, kinds.get(kind, pyarrow.string())) for name, kind in _COLUMNS.items()]
+        )
         batches, pairs = [], iter(self)
         while some := list(itertools.islice(pairs, _IN_A_BATCH)):
             columns = [[getattr(pair, name) for pair in some] for name in _COLUMNS]
@@ -272,7 +280,7 @@ def _contents_of_nodes(found: JoinedPairs) -> tuple[I64, I64]:
     return found.contents[ranges(found.starts[nodes], counts)], np.repeat(nodes, counts)
 
 
-def _documents_of_nodes(scope: Scope, found: JoinedPairs) -> I64:
+def _counts_of_nodes(scope: Scope, found: JoinedPairs) -> I64:
     """The number of documents that each node has; 0 for a node that is in no pair."""
     contents, nodes = _contents_of_nodes(found)
     having = [content for content, _, _ in scope.documents_of(np.sort(contents))]
