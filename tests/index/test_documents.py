@@ -4,6 +4,7 @@ import itertools
 import pickle
 import random
 import re
+import time
 
 import numpy as np
 import pytest
@@ -282,6 +283,40 @@ def test_commit_every_does_not_wait_for_the_next_item(tmp_path):
         for wrong in (0, -1, 1.5):
             with pytest.raises((ValueError, TypeError), match=r"^commit_every must be a whole number"):
                 index.add_many([], commit_every=wrong)
+
+
+def test_commits_of_many_characters_do_not_make_commit_every_later(tmp_path, monkeypatch):
+    monkeypatch.setattr("docindex.index.writer._COMMIT", 4000)
+    monkeypatch.setattr("docindex.sketching.sketcher.slicing.PIECE_CHARACTERS", 1500)
+    sizes = []
+    commit = docindex.Index._commit
+    monkeypatch.setattr(
+        docindex.Index,
+        "_commit",
+        lambda index, group, keep: (sizes.append(len(group)), commit(index, group, keep))[1],
+    )
+    rng = random.Random(1)
+    with docindex.open(tmp_path / "index") as index:
+        items = [(str(n), program.text_of(n)[: rng.choice([20, 900])]) for n in range(200)]
+        assert index.add_many(items, workers=1, commit_every=7) == len(index) == sum(sizes) == 200
+    assert 7 in sizes
+    assert max(sizes) == 7
+    assert len(set(sizes) - {0}) > 1
+
+
+def test_commit_every_also_commits_early_if_workers_make_the_sketches(tmp_path):
+    seen = []
+    with docindex.open(tmp_path / "index") as index, docindex.open(tmp_path / "index") as other:
+
+        def items():
+            for number in range(300):
+                yield str(number), program.text_of(number)
+                if number > 100:
+                    time.sleep(0.01)
+                    seen.append(len(other))
+
+        index.add_many(items(), workers=2, commit_every=5)
+    assert seen[-1] > 0
 
 
 def test_progress_knows_the_total_of_a_list(index):
