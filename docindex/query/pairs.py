@@ -101,11 +101,7 @@ class Pairs(Iterable[Pair]):
     def __getitem__(self, place: slice) -> list[Pair]: ...
     def __getitem__(self, place: SupportsIndex | slice) -> Pair | list[Pair]:
         if isinstance(place, slice):
-            ends = [None if end is None else operator.index(end) for end in (place.start, place.stop)]
-            step = 1 if place.step is None else operator.index(place.step)
-            if step < 1 or any(end is not None and end < 0 for end in ends):
-                return list(self)[place]
-            return list(itertools.islice(self._first(self._at_most(ends[1])), ends[0], None, step))
+            return self._slice(place)
         number = operator.index(place)
         if number < 0:
             number += len(self)
@@ -144,6 +140,16 @@ class Pairs(Iterable[Pair]):
             arrays = list(map(pyarrow.array, columns, schema.types))
             batches.append(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
         return pyarrow.Table.from_batches(batches, schema)
+
+    def _slice(self, place: slice) -> list[Pair]:
+        """The pairs of a slice. Finds no more pairs than it needs, unless it counts from the end."""
+        begin, end, step = (
+            None if bound is None else operator.index(bound)
+            for bound in (place.start, place.stop, place.step)
+        )
+        if any(bound is not None and bound < 0 for bound in (begin, end, step)):
+            return list(self)[place]
+        return list(itertools.islice(self._first(self._at_most(end)), begin, None, step))
 
     def _at_most(self, count: int | None) -> int | None:
         """The smaller of a number of pairs and the limit."""
