@@ -25,12 +25,14 @@ from docindex.errors import (
     SchemaTooNew,
     SchemaTooOld,
     TextNotKept,
+    UnknownKey,
     UnreadableFile,
     UnsupportedPlatform,
 )
 from docindex.version import __version__
 
 if TYPE_CHECKING:
+    from docindex.cancel_tokens import CancelToken, cancelling
     from docindex.index.texts import (
         Fingerprints,
         containment,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
+    "docindex.cancel_tokens": ("CancelToken", "cancelling"),
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
@@ -86,6 +89,7 @@ _HOMES = {
 
 __all__ = [
     "Busy",
+    "CancelToken",
     "Cancelled",
     "Cluster",
     "Clusters",
@@ -124,10 +128,12 @@ __all__ = [
     "Template",
     "Text",
     "TextNotKept",
+    "UnknownKey",
     "UnreadableFile",
     "UnsupportedPlatform",
     "WordWeights",
     "__version__",
+    "cancelling",
     "containment",
     "distance",
     "fingerprints",

@@ -1,13 +1,17 @@
 """Let somebody stop long work: the work calls `checkpoint` between its pieces.
 
 Whoever begins the work says with `stopped_by` what may stop it: a cancelled index, or a time limit. That
-holds for this thread, until the end of the block. So work on a single text, far below any index, need not be
-handed a function. Between two checkpoints lies a piece of work of bounded size, which takes some 50 ms.
+holds for this thread, until the end of the block. The token of `docindex.cancelling` can always stop it. So
+work on a single text, far below any index, need not be handed a function. Between two checkpoints lies a
+piece of work of bounded size, which takes some 50 ms.
 """
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+
+from docindex.cancel_tokens import is_cancelled
+from docindex.errors import CANCELLED, Cancelled
 
 Check = Callable[[], None]
 """Raises an exception to stop the work."""
@@ -21,12 +25,16 @@ _thread = _Thread()
 
 
 def checkpoint() -> None:
-    """Raise an exception if the work of this thread must stop. Takes 0.1 us if nothing can stop it.
+    """Raise an exception if the work of this thread must stop. Takes 0.15 us if nothing can stop it.
+
+    `Cancelled` in a cancelled block of `docindex.cancelling`, where no index is known that it could name.
 
     >>> checkpoint()
     """
     if _thread.check is not None:
         _thread.check()
+    if is_cancelled():
+        raise Cancelled(CANCELLED, "")
 
 
 @contextlib.contextmanager

@@ -19,11 +19,11 @@
         DiskError           the disk or its file system failed while the file was read or written
         Forked              the file was open when this process was forked, so it cannot be used here
         OutOfDate           the index does not have the latest changes of a table of the app
-        Cancelled           `Index.cancel` stopped the work; committed work stays
+        Cancelled           `Index.cancel` or `cancelling` stopped the work; committed work stays
 
-A mistake in the call (a window of 0, bytes instead of text, an unknown key) is a `ValueError`, `TypeError` or
-`KeyError`. Each message says what was found, what was expected, and what to do. Some errors also have the
-facts as attributes, such as `path`.
+A mistake in the call (a window of 0, bytes instead of text) is a `ValueError`, `TypeError` or `KeyError`. A
+key or an id that no document has is an `UnknownKey`, which is a `KeyError`. Each message says what was found,
+what was expected, and what to do. Some errors also have the facts as attributes, such as `path`.
 """
 
 
@@ -129,4 +129,32 @@ class OutOfDate(FileError):
 
 
 class Cancelled(FileError):
-    """`Index.cancel` was called during the work. Work that was committed before stays."""
+    """`Index.cancel` or a `docindex.CancelToken` stopped the work. Work that was committed before stays."""
+
+
+class UnknownKey(KeyError):
+    """No document has the key or the id. Unlike that of a `KeyError`, its text is a sentence."""
+
+    def __init__(self, message: str, key: object, neighbours: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.key = key
+        self._neighbours = neighbours
+
+    @property
+    def similar(self) -> str | None:
+        """The key of a document that is similar, and may have been meant; None if there is none nearby."""
+        # Not before somebody asks: programs try keys, and comparing takes fifteen times as long as that.
+        from docindex.spelling import most_alike  # `docindex --help` imports errors, but need not compare
+
+        return most_alike(self.key, self._neighbours) if isinstance(self.key, str) else None
+
+    def __str__(self) -> str:
+        similar = self.similar
+        return f"{self.args[0]}{'' if similar is None else f'. Did you mean {similar!r}?'}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.args[0], self.key, self._neighbours)
+
+
+CANCELLED = "the work was cancelled; committed work stays"
+"""The message of `Cancelled`, unless a time limit was the reason."""

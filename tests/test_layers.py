@@ -9,7 +9,9 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
-    {"argument_checks", "checkpoints", "errors", "version"},
+    {"spelling"},
+    {"argument_checks", "cancel_tokens", "errors", "version"},
+    {"checkpoints"},
     {"kernels"},
     {"recipe"},
     {"frontends"},
@@ -122,7 +124,7 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers"},
-        {"scope", "sorted_runs"},
+        {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},

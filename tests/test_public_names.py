@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import docindex
+from docindex.index.boilerplate import Boilerplate
 
 README = Path(__file__).parent.parent / "README.md"
 SECTION = README.read_text("utf-8").split("\n## Names", 1)[1].split("\n## ", 1)[0]
@@ -96,3 +97,43 @@ def test_every_kernel_has_an_example():
                 and not name.startswith("_")
             ):
                 assert ">>>" in (member.__doc__ or ""), f"{path.stem}.{name}"
+
+
+def parameters_in(written):
+    """The parameters that a signature in the README gives, as (name, default, whether keyword-only)."""
+    keyword_only = False
+    for part in re.findall(r"(?:[^,\"(]|\"[^\"]*\"|\([^)]*\))+", written):
+        name, _, default = part.strip().partition("=")
+        if name == "*":
+            keyword_only = True
+        elif name != "...":
+            yield name, default, keyword_only
+
+
+def readme_signatures():
+    cells = "\n".join([row[0] for row in ROWS] + [call.split(" | ")[0] for call in CALLS])
+    for call, thing in re.findall(r"`((docindex|index|index\.boilerplate)\.\w+\([^`]*\))`", cells):
+        name, written = call.removeprefix(f"{thing}.").removesuffix(")").split("(", 1)
+        if written != "...":
+            yield thing, name, written
+
+
+@pytest.mark.parametrize(("thing", "name", "written"), list(readme_signatures()))
+def test_the_readme_gives_the_parameters_that_the_function_has(thing, name, written):
+    owner = {"docindex": docindex, "index": docindex.Index, "index.boilerplate": Boilerplate}[thing]
+    parameters = inspect.signature(getattr(owner, name)).parameters
+    shown = list(parameters_in(written))
+    for parameter, default, keyword_only in shown:
+        found = parameters[parameter]
+        assert (found.kind is found.KEYWORD_ONLY) == keyword_only, parameter
+        if default == "...":
+            assert found.default is ..., parameter
+        elif default:
+            assert found.default == eval(default), parameter
+        else:
+            assert found.default is inspect.Parameter.empty, parameter
+    # Every question has `boilerplate`, which a sentence below the table explains.
+    if "..." not in written.replace("=...", ""):
+        assert [parameter for parameter, _, _ in shown] == [
+            parameter for parameter in parameters if parameter not in ("self", "boilerplate")
+        ]

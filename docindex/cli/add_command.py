@@ -14,9 +14,12 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, show
 from docindex.cli.text_input import read_text
-from docindex.cli.typed_paths import known_name, typed_key
+from docindex.cli.typed_paths import display_path, known_name, typed_key
 from docindex.cli.wording import one_line, several
+from docindex.errors import UnknownKey
+from docindex.index.writer import Index
 from docindex.opening import open as open_index
+from docindex.spelling import most_alike
 
 
 @click.command("add", cls=Command)
@@ -68,22 +71,37 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
     Example:
       docindex remove essay.txt
     """
-    missing = []
+    removed, missing = 0, dict[str, str | None]()
     with open_existing(index_path, readonly=False) as index:
         for key in keys:
             known = known_name(key, index)
             if known is None:
-                missing.append(key)
+                missing[key] = _similar(index, key)
             else:
                 index.remove(known)
-    record = {"removed": len(keys) - len(missing), "missing": missing}
+                removed += 1
+    record = {"removed": removed, "missing": list(missing)}
 
     def text() -> str:
-        removed = f"removed: {several(len(keys) - len(missing), 'document')}"
-        return "\n".join([*(f"no such document: {one_line(key)}" for key in missing), removed])
+        lines = []
+        for key, near in missing.items():
+            hint = "" if near is None else f"; did you mean {display_path(near)}?"
+            lines.append(f"no such document: {one_line(key)}{hint}")
+        return "\n".join([*lines, f"removed: {several(removed, 'document')}"])
 
     show([record], form, text, record)
     return NOTHING_FOUND if missing else DONE
+
+
+def _similar(index: Index, name: str) -> str | None:
+    """The key that a person may have meant by an unknown name."""
+    for key in (name, typed_key(name) if name else name):
+        try:
+            index[key]
+        except UnknownKey as error:
+            if error.similar is not None:
+                return error.similar
+    return None
 
 
 @click.group("boilerplate", cls=CommandGroup)
@@ -142,11 +160,16 @@ def remove_boilerplate(name: str, index_path: str | None, form: str | None) -> i
       docindex boilerplate remove licence
     """
     with open_existing(index_path, readonly=False) as index:
-        known = known_name(name, [template.name for template in index.boilerplate])
+        names = [template.name for template in index.boilerplate]
+        known = known_name(name, names)
         if known is not None:
             index.boilerplate.remove(known)
     if known is None:
-        missing = f"no such boilerplate: {one_line(name)}; docindex boilerplate list shows all names"
+        near = most_alike(name, names)
+        hint = (
+            "docindex boilerplate list shows all names" if near is None else f"did you mean {one_line(near)}?"
+        )
+        missing = f"no such boilerplate: {one_line(name)}; {hint}"
         return show([], form, lambda: missing)
     return show([{"removed": known}], form, lambda: f"removed: {one_line(known)}")
 

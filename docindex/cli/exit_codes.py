@@ -31,6 +31,7 @@ EXIT_CODES: dict[type[Exception], int] = {
     errors.Forked: 18,
     errors.DiskError: 19,
     errors.OutOfDate: 20,
+    errors.UnknownKey: NOTHING_FOUND,
     OSError: 3,
     KeyError: NOTHING_FOUND,
     ValueError: USAGE,

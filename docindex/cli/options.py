@@ -66,7 +66,8 @@ def _remember(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 def is_quiet() -> bool:
     """Whether --quiet was given."""
-    return bool(click.get_current_context().meta.get("docindex.quiet"))
+    context = click.get_current_context(silent=True)  # another thread has none
+    return context is not None and bool(context.meta.get("docindex.quiet"))
 
 
 def one_of(name: str, choices: dict[str, str]) -> Callable[[F], F]:

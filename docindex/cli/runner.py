@@ -4,6 +4,7 @@ Must never print a traceback without --debug.
 """
 
 import contextlib
+import logging
 import os
 import sys
 import traceback
@@ -12,15 +13,15 @@ from collections.abc import Iterator, Sequence
 import click
 
 from docindex.cli.exit_codes import DONE, INTERNAL, INTERRUPTED, USAGE, exit_code_of
-from docindex.cli.output import say
-from docindex.errors import UnreadableFile
+from docindex.cli.output import remark, say
+from docindex.errors import UnknownKey, UnreadableFile
 
 
 def run(command: click.Command, arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        with _open_streams():
+        with _open_streams(), _log_as_remarks():
             code = command.main(arguments, prog_name="docindex", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except (click.Abort, KeyboardInterrupt):
@@ -52,13 +53,30 @@ def _report(error: Exception) -> int:
 
 
 def _sentence(error: BaseException) -> str:
-    if isinstance(error, KeyError):
+    if isinstance(error, KeyError) and not isinstance(error, UnknownKey):
         return f"there is no document {error}"
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{os.fsdecode(error.filename)} does not exist"
     if isinstance(error, OSError) and error.filename:
         return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
     return str(error)
+
+
+class _Remarks(logging.Handler):
+    """Prints what the library logs as remarks of the command."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        remark(f"docindex: {record.getMessage()}")
+
+
+@contextlib.contextmanager
+def _log_as_remarks() -> Iterator[None]:
+    logger, remarks = logging.getLogger("docindex"), _Remarks()
+    logger.addHandler(remarks)
+    try:
+        yield
+    finally:
+        logger.removeHandler(remarks)
 
 
 @contextlib.contextmanager

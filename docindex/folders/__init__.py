@@ -13,16 +13,17 @@ they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
 files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
-callback receives the amount done and the total, which is None while it is unknown. `Index.cancel` stops
-`scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of `docindex`; a wrong
-argument is a `ValueError` or a `TypeError`.
+callback receives the amount done and the total, which is None while it is unknown. `docindex.cancelling` and
+`Index.cancel` stop `scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of
+`docindex`; a wrong argument is a `ValueError` or a `TypeError`.
 
 The package needs pathspec, which ``pip install '.[cli]'`` installs in a checkout. It is tested on Linux. On
 macOS and Windows `scan`, `find` and dry runs are expected to work; `act` and `undo` raise
 `UnsupportedPlatform`.
 """
 
-from docindex.folders.actions import CancelFlag, Outcome, UndoOutcome, act, undo
+from docindex.cancel_tokens import CancelFlag
+from docindex.folders.actions import Outcome, UndoOutcome, act, undo
 from docindex.folders.findings import KINDS, FindingKind, Findings, find
 from docindex.folders.likeness import LikeFile, LikenessGroup, LikenessKind
 from docindex.folders.path_keys import Root, key_of, path_of

@@ -10,8 +10,9 @@ import dataclasses
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
+from docindex.cancel_tokens import CancelFlag
 from docindex.errors import UnreadableFile
 from docindex.folders.journal import Journal, open_steps, own_journal
 from docindex.folders.plan import Plan
@@ -21,13 +22,6 @@ from docindex.folders.system import require_linux
 from docindex.folders.walk import FolderProgress, no_progress
 
 F = TypeVar("F")
-
-
-class CancelFlag(Protocol):
-    """A flag that another thread sets to stop the work, such as a `threading.Event`."""
-
-    def is_set(self) -> bool:
-        """Whether the work must stop."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

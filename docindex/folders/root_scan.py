@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TypeVar
 
+from docindex.cancel_tokens import not_cancelled
 from docindex.errors import UnreadableFile
 from docindex.folders.file_changes import has_changed, is_same_file, is_unchanged, tracked_file
 from docindex.folders.file_presence import FilePresence, check_mounted
@@ -111,7 +112,8 @@ class RootScan:
                 self._note_stored()
         finally:
             # This also runs after an interruption, so that the next scan need not read these files again.
-            self._note_stored()
+            with not_cancelled():
+                self._note_stored()
         self._forget(gone)
 
     def _new_and_gone(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
@@ -243,7 +245,7 @@ class RootScan:
             return False
         return bool(self._index.files.stored({key: text_hash(text)}))
 
-    def _text_arrived(self, texts: int, _characters: int) -> None:
+    def _text_arrived(self, texts: int, _total: int | None) -> None:
         self._arriving = texts
         self._progress(self._done + self._arriving, self._due)
 

@@ -12,15 +12,26 @@ failure. With ``durability="normal"`` it survives a crash of the program, and is
 >>> index.add_many([("bob.txt", "The analytical engine weaves algebraical patterns, just as a loom weaves."),
 ...                 ("eve.txt", "Nothing in here is like the other two.", {"by": "Eve"})])
 2
->>> len(index), index["eve.txt"].meta, index.text("eve.txt")[:7]
+>>> len(index), index["eve.txt"].meta, index["eve.txt"].text[:7]
 (3, {'by': 'Eve'}, 'Nothing')
+
+A document that is added again without `meta` keeps its meta; `Index.update` changes the meta alone. Your own
+tables refer to a document by its id: ``index[docindex.Id(3)]``. `Index.keys` lists the keys with a prefix,
+and `Index.rename_prefix` renames a folder. The answers of questions are plain data: they can be pickled, and
+`dataclasses.asdict` turns them into dictionaries.
 
 Threads and processes
 =====================
 Any number of threads can share an `Index`, and any number of processes can open the same file. Readers never
 wait, except in memory, where all threads share one connection. Writers wait for each other for up to
-`timeout_s` seconds, and then get `Busy`. `Index.cancel` stops the work of all other threads: they get
-`Cancelled`, and committed work stays.
+`timeout_s` seconds, and then get `Busy`.
+
+Another thread can stop work: it then raises `Cancelled`, and committed work stays. `docindex.cancelling`
+stops one piece of work, for example the last search when somebody types on. `Index.cancel` stops all work of
+all other threads on this index.
+
+>>> with docindex.cancelling() as token:                # token.cancel() from any thread stops the block
+...     found = index.search("the loom weaves flowers")
 
 A forked process cannot use a file that was open at the fork, nor open it again: both raise `Forked`. Start
 processes with the "spawn" or "forkserver" method, or fork before you open the index.
@@ -40,7 +51,8 @@ Questions
 =========
 A question is about a document, given by its key, or about any other text. Where a value could be either, wrap
 it in `docindex.Key`, `docindex.Id` or `docindex.Text`. If you ask about a document, that document is one of
-the answers.
+the answers. If a string finds nothing because it is too short, or is like a key but is none, the logger
+``"docindex"`` says so, once for each.
 
 >>> suspect = "He says: the engine weaves algebraical patterns just as the loom weaves."
 >>> [(match.key, match.containment) for match in index.search(suspect)]

@@ -48,7 +48,7 @@ class Boilerplate:
         self._store = store
         self._recipe = recipe
 
-    def add(self, template: str, *, name: str | None = None) -> str:
+    def add(self, template: str, name: str | None = None) -> str:
         """Ignore a text, or the present text of a document, and return the name of the new template.
 
         `remove` accepts that name. The default name is the key of the document, or "text" and some digits.

@@ -22,7 +22,13 @@ def write_documents(
     If a key occurs several times, its last document is stored. Texts that are new to the index are sketched
     here, unless their sketches are given.
     """
-    documents = list({document.key: document for document in documents}.values())
+    last: dict[str, Incoming] = {}
+    for document in documents:
+        earlier = last.get(document.key)
+        if earlier is not None and document.keeps_meta:  # that of the earlier one, which is not stored
+            document.meta, document.keeps_meta = earlier.meta, earlier.keeps_meta
+        last[document.key] = document
+    documents = list(last.values())
     known = contents.known(db, (document.hash for document in documents), recipe.reading)
     sketched = {document.hash for document in documents if document.sketches is not None}
     new = {

@@ -15,24 +15,38 @@ from docindex.storage.contents import Document
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str] | tuple[str, str, Any]
-"""A key and a text, or a key, a text and meta."""
+"""A key and a text, or a key, a text and meta. Without meta, a document that exists keeps its meta."""
 
 
 def incoming(item: Item) -> Incoming:
     """The document in an item; `TypeError` or `ValueError` for an item that cannot be stored."""
     if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
         raise TypeError(f"an item must be (key, text) or (key, text, meta), not {shown(item)}")
-    key, text, meta = item if len(item) == 3 else (*item, None)
+    key, text, meta = item if len(item) == 3 else (*item, ...)
     key = checked_key(key)
     if not isinstance(text, str):
-        raise TypeError(f"the text of {key!r} must be str, not {type(text).__name__}; decode bytes first")
+        raise TypeError(
+            f"the text of {shown(key)} must be str, not {type(text).__name__}; decode bytes first"
+        )
     text = str.__str__(text)
+    written = None if meta is ... else meta_to_json(key, meta)
+    return Incoming(key, text, written, contents.text_hash(text), keeps_meta=meta is ...)
+
+
+def meta_to_json(key: object, meta: object) -> str | None:
+    """The meta of a document as JSON; `TypeError` or `ValueError` for a value that JSON cannot express.
+
+    >>> meta_to_json("ada.txt", {"by": "Ada"})
+    '{"by":"Ada"}'
+    """
     try:
-        return Incoming(key, text, contents.to_json(meta), contents.text_hash(text))
+        return contents.to_json(meta)
     except RecursionError as error:
-        raise ValueError(f"the meta of {key!r} cannot be stored as JSON: it is nested too deeply") from error
+        raise ValueError(
+            f"the meta of {shown(key)} cannot be stored as JSON: it is nested too deeply"
+        ) from error
     except (TypeError, ValueError) as error:
-        raise type(error)(f"the meta of {key!r} cannot be stored as JSON: {error}") from error
+        raise type(error)(f"the meta of {shown(key)} cannot be stored as JSON: {error}") from error
 
 
 def item_of_row(row: tuple[Any, ...]) -> Item:
@@ -82,20 +96,6 @@ def checked_key(key: str, name: str = "a key") -> str:
     return plain
 
 
-def stored_key(key: object) -> str:
-    """A key that may be in an index, as a plain `str`; `KeyError` for a value that no document can have.
-
-    >>> stored_key("ada.txt")
-    'ada.txt'
-    """
-    if not isinstance(key, str):
-        raise KeyError(f"a key must be str, not {shown(key)}")
-    plain = str.__str__(key)
-    if not can_be_stored(plain):
-        raise KeyError(plain)
-    return plain
-
-
 def to_line(document: Document, text: str | None) -> str:
     """A document as a line of JSON.
 
@@ -125,5 +125,5 @@ def from_line(number: int, line: str) -> Item:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"line {number} is not a line that export wrote: {line[:60]!r}") from error
     if text is None:
-        raise ValueError(f"line {number}: the text of {key!r} was not kept; add it from its source")
+        raise ValueError(f"line {number}: the text of {shown(key)} was not kept; add it from its source")
     return key, text, meta

@@ -7,11 +7,12 @@ or arithmetic, and must never write.
 import contextlib
 import functools
 from collections.abc import Iterable, Iterator
-from typing import get_args
+from typing import Unpack, get_args
 
 from docindex import argument_checks
 from docindex.checkpoints import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
+from docindex.index.hints import Hints
 from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.joined_pairs import Method
@@ -23,7 +24,7 @@ from docindex.query.rarity import weigh_words
 from docindex.query.resolve import Id, Query, kept_text, resolve
 from docindex.query.scope import NOTHING_IGNORED, Scope
 from docindex.query.search import Match, PassageFinder, find_matches
-from docindex.query.search_options import Rank, SearchOptions
+from docindex.query.search_options import Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
 from docindex.recipe import Recipe
 from docindex.sketching.word_weights import WordWeights
@@ -52,6 +53,8 @@ class IndexReader:
         self.boilerplate = Boilerplate(store, recipe)
         """The boilerplate: texts that comparisons ignore."""
         self._ignored = NOTHING_IGNORED
+        self._hints: Hints | None = None
+        """None for SQL functions, which would give the same hint for each row."""
 
     def search(
         self,
@@ -116,8 +119,48 @@ class IndexReader:
             exact=exact,
         ).checked(self.recipe)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
-            asked = resolve(scope.db, query)
-            return find_matches(scope, asked, options, self._passage_finder(asked, boilerplate))
+            return self._found(scope, query, options, boilerplate)
+
+    def search_many(
+        self,
+        queries: Iterable[str | Id],
+        *,
+        where: Where | None = None,
+        boilerplate: BoilerplateChoice = True,
+        **options: Unpack[SearchParameters],
+    ) -> list[list[Match]]:
+        """The result of `search` for each of many queries, all from the same state of the index.
+
+        The parameters are those of `search`. One read transaction answers all queries, which is faster than
+        one for each. The answers come as a list: if they came one by one, the transaction would stay open
+        while you work on them.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add("ada.txt", "The Analytical Engine weaves algebraical patterns as looms weave.")
+        ...     quotes = "Engines: The Engine weaves algebraical patterns as looms weave.", "other words"
+        ...     [[match.key for match in found] for found in index.search_many(quotes, limit=1)]
+        [['ada.txt'], []]
+        """
+        checked = SearchOptions(**options).checked(self.recipe)
+        # Make the list first: the caller's iterable must not run inside our transaction.
+        asked = list(argument_checks.many("queries", queries))
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
+            found = []
+            for query in asked:
+                scope.check_cancelled()
+                found.append(self._found(scope, query, checked, boilerplate))
+            return found
+
+    def _found(
+        self, scope: Scope, query: str | Id, options: SearchOptions, boilerplate: BoilerplateChoice
+    ) -> list[Match]:
+        """The matches of one query of a search."""
+        asked = resolve(scope.db, query)
+        found = find_matches(scope, asked, options, self._passage_finder(asked, boilerplate))
+        if not found and asked.content is None and self._hints is not None:
+            self._hints.nothing_found(scope, query)
+        return found
 
     def similar(
         self,
@@ -146,12 +189,13 @@ class IndexReader:
         """
         min_resemblance = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
         method = argument_checks.choice("method", method, get_args(SimilarMethod))
-        if limit is not None:
-            limit = argument_checks.whole_number("limit", limit)
+        limit = _limit(limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             passages_with = self._passage_finder(asked, boilerplate)
             found = find_similar(scope, asked, min_resemblance, passages_with, method)
+            if not found and asked.content is None and self._hints is not None:
+                self._hints.nothing_shared(scope, query)
             return found[:limit]
 
     def near(
@@ -203,6 +247,7 @@ class IndexReader:
         *,
         min_resemblance: float | None = None,
         min_containment: float | None = None,
+        limit: int | None = None,
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "shingles",
@@ -211,7 +256,7 @@ class IndexReader:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
         Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
-        contains at least this share of the other.
+        contains at least this share of the other. `limit` is the largest number of pairs.
 
         Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
         pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
@@ -231,12 +276,15 @@ class IndexReader:
         [('draft', 'final', 1.0)]
         """
         threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return find_pairs(functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold)
+        return find_pairs(
+            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
+        )
 
     def containments(
         self,
         min_containment: float = 0.8,
         *,
+        limit: int | None = None,
         where: Where | None = None,
         ignore_above: int | None = None,
         method: Method = "shingles",
@@ -255,7 +303,7 @@ class IndexReader:
         """
         threshold = checked_threshold(None, min_containment, method, ignore_above)
         return find_containments(
-            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold
+            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
         )
 
     def clusters(
@@ -317,7 +365,9 @@ class IndexReader:
         if min_length is not None:
             min_length = argument_checks.whole_number("min_length", min_length)
         with open_scope(self, boilerplate=boilerplate) as scope:
-            return compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b), min_length)
+            found = compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b), min_length)
+            self._hint_at_keys(scope, found, a, b)
+            return found
 
     def measures(self, a: str | Id, b: str | Id, *, boilerplate: BoilerplateChoice = True) -> Measures:
         """The numbers that `compare` gives, without the passages: several times faster.
@@ -328,7 +378,16 @@ class IndexReader:
         1.0
         """
         with open_scope(self, boilerplate=boilerplate) as scope:
-            return measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
+            found = measure_texts(scope, resolve(scope.db, a), resolve(scope.db, b))
+            self._hint_at_keys(scope, found, a, b)
+            return found
+
+    def _hint_at_keys(self, scope: Scope, found: Measures, *queries: str | Id) -> None:
+        """Warn of texts that look like mistyped keys, if they share nothing."""
+        if not found.shared and self._hints is not None:
+            for query in queries:
+                if resolve(scope.db, query).content is None:
+                    self._hints.nothing_shared(scope, query)
 
     def _passage_finder(self, query: Query, boilerplate: BoilerplateChoice) -> PassageFinder:
         """A function that finds the passages that a query and a content have in common."""
@@ -341,6 +400,11 @@ class IndexReader:
                 return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
 
         return passages_with
+
+
+def _limit(limit: object) -> int | None:
+    """The largest number of answers, as a plain number."""
+    return None if limit is None else argument_checks.whole_number("limit", limit)
 
 
 @contextlib.contextmanager

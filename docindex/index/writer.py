@@ -11,7 +11,7 @@ import itertools
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,14 +19,15 @@ from typing import Any, Self
 import apsw
 
 from docindex import argument_checks
-from docindex.argument_checks import plain_text
 from docindex.checkpoints import checkpoint, stopped_by
-from docindex.errors import Busy
+from docindex.errors import Busy, DocIndexError
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
-from docindex.index.items import Item, checked_key, from_line, incoming, item_of_row, stored_key, to_line
-from docindex.index.pending_changes import index_pending, remove_all
-from docindex.index.reader import IndexReader
+from docindex.index.followed_tables import FollowedTables
+from docindex.index.hints import Hints
+from docindex.index.items import Item, from_line, incoming, item_of_row, to_line
+from docindex.index.keyed_documents import document_of
+from docindex.index.pending_changes import index_pending
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
@@ -37,26 +38,15 @@ from docindex.sketching.workers import (
     SketchWorkers,
     default_workers,
 )
-from docindex.storage import (
-    app_tables,
-    check,
-    content_writer,
-    contents,
-    maintenance,
-    postings,
-    segment_writer,
-    user_sql,
-)
+from docindex.storage import check, contents, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import Connection, Store
 from docindex.storage.connector import MEMORY
 from docindex.storage.content_writer import Incoming
-from docindex.storage.contents import Document
 from docindex.storage.maintenance import Stats
-from docindex.storage.tables import SourceRow
 from docindex.storage.user_sql import Rows, UserBindings
 
-AddProgress = Callable[[int, int], object]
-"""Called with the number of documents and the number of characters that have been read so far."""
+AddProgress = Callable[[int, int | None], object]
+"""Called with the number of documents that were read so far, and how many there are, or None if unknown."""
 
 # `add_many` commits after this many characters or documents. A crash loses at most this much, and memory must
 # hold it.
@@ -64,27 +54,25 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 10_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
-_KEYS_AT_A_TIME = 1000
 # A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
 _LOG_BYTES_A_CHARACTER = 2
 
 
-class Index(IndexReader):
+class Index(FollowedTables):
     """An index of documents in one file, opened by `docindex.open`. Threads can share it.
 
     - ``len(index)`` is the number of documents
-    - ``index[key]`` is a `Document`, or raises `KeyError`
+    - ``index[key]`` is a `Document`, or raises `UnknownKey`, a `KeyError`
     - ``key in index`` tells whether there is a document with this key
     - iterating gives the keys in ascending order. It may or may not include documents that are added or
       removed during the iteration
     """
 
-    _store: Store
-
     def __init__(self, store: Store, recipe: Recipe, add_functions: Callable[[Connection], None]) -> None:
         """`add_functions` registers docindex's SQL functions on a connection, for `execute`."""
         super().__init__(store, recipe)
         store.index_pending = functools.partial(index_pending, recipe=recipe)
+        self._hints = Hints(recipe)
         self._add_functions = add_functions
         self.files = FileRecords(store, recipe)
         """The files that `docindex.folders.scan` has seen; ``index.files.under(folder)`` lists them."""
@@ -114,17 +102,29 @@ class Index(IndexReader):
         self._store.close()
 
     def cancel(self) -> None:
-        """Stop the work of other threads on this index: they get `Cancelled`. Committed work stays."""
+        """Stop the work of all other threads on this index: they get `Cancelled`. Committed work stays.
+
+        `docindex.cancelling` stops the work of one block only.
+        """
         self._store.cancel()
 
-    def add(self, key: str, text: str, *, meta: Any = None, store_text: bool = True) -> None:
-        """Store a text under a key. Replaces the text and the meta that the key had before.
+    def __repr__(self) -> str:
+        state = "closed or busy"
+        with contextlib.suppress(DocIndexError, ValueError):
+            count = len(self)
+            state = f"{count:,} document{'' if count == 1 else 's'}"
+        return f"<docindex.Index {self.path!r}: {state}>"
 
-        `meta` is any value that JSON can express. With ``store_text=False`` only the sketch of the text is
-        stored; if the file already has the text, it stays. When `add` returns, the document is committed.
-        Adding the same document again changes nothing.
+    def add(self, key: str, text: str, *, meta: Any = ..., store_text: bool = True) -> None:
+        """Store a text under a key. Replaces the text that the key had before.
+
+        `meta` is any value that JSON can express. Without it, a document that exists keeps its meta;
+        ``meta=None`` removes it, and `update` changes the meta alone. With ``store_text=False`` only the
+        sketch of the text is stored; if the file already has the text, it stays. When `add` returns, the
+        document is committed. Adding the same document again changes nothing.
         """
-        self.add_many([(key, text, meta)], workers=1, store_text=store_text)
+        item = (key, text) if meta is ... else (key, text, meta)
+        self.add_many([item], workers=1, store_text=store_text)
 
     def add_many(
         self,
@@ -132,12 +132,16 @@ class Index(IndexReader):
         *,
         workers: int | None = None,
         progress: AddProgress | None = None,
+        commit_every: int | None = None,
         store_text: bool = True,
     ) -> int:
         """Store many documents, given as (key, text) or (key, text, meta), and return their number.
 
         Reads the items one after the other, and commits about every 32 million characters or ten thousand
-        documents, and at the end. If there is much text, worker processes make the sketches: one for each
+        documents, and at the end. With ``commit_every=n`` it also commits after each n documents: a crash
+        loses fewer, and others see them sooner, but each commit takes some milliseconds. `progress` is called
+        with the number of documents that were read, and with the number of all items if ``len(items)`` tells
+        it, else None. If there is much text, worker processes make the sketches: one for each
         core, but at most four. ``workers=1`` uses this process only, with the same result. After an error in
         `items` or in `progress`, earlier commits stay in the file.
         """
@@ -145,15 +149,28 @@ class Index(IndexReader):
             workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
         if not (progress is None or callable(progress)):
             raise TypeError(f"progress must be a function or None, not {argument_checks.shown(progress)}")
+        if commit_every is not None:
+            commit_every = argument_checks.whole_number("commit_every", commit_every)
+        most = min(commit_every or _COMMITTED_DOCUMENTS, _COMMITTED_DOCUMENTS)
         store_text = argument_checks.switch("store_text", store_text)
+        given = argument_checks.many("items", items)
+        total = len(items) if isinstance(items, Sized) else None
+        told = None if progress is None else lambda taken: progress(taken, total)
         self._store.refuse_readonly()
         with stopped_by(functools.partial(self._store.refuse_cancelled, self._store.cancels())):
-            return self._add_all(items, workers, progress, store_text=store_text)
+            return self._add_all(given, workers, told, most, store_text=store_text)
 
     def _add_all(
-        self, items: Iterable[Item], workers: int | None, progress: AddProgress | None, *, store_text: bool
+        self,
+        items: Iterator[Item],
+        workers: int | None,
+        progress: Callable[[int], object] | None,
+        most: int,
+        *,
+        store_text: bool,
     ) -> int:
-        """Do the work of `add_many`."""
+        """Do the work of `add_many`; a commit has at most `most` documents."""
+        is_often = most < _COMMITTED_DOCUMENTS
         taken = characters = out = uncommitted = 0
         group: list[Incoming] = []
         waiting: collections.deque[_Batch] = collections.deque()
@@ -169,20 +186,20 @@ class Index(IndexReader):
             out -= batch.characters
             checkpoint()
             if progress is not None:
-                progress(taken, characters)
-            if uncommitted >= _COMMIT or len(group) >= _COMMITTED_DOCUMENTS:
-                self._commit(group, store_text)
-                group.clear()
+                progress(taken)
+            while uncommitted >= _COMMIT or len(group) >= most:
+                self._commit(group[:most], store_text)
+                del group[:most]
                 uncommitted = 0
 
         with contextlib.ExitStack() as stack:
             sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
-            for documents in _in_batches(argument_checks.many("items", items), self.recipe):
+            for documents in _in_batches(items, self.recipe, most):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
                 # Give the workers enough text in advance, so that they never wait during a commit.
-                while waiting and (sketchers.alone or out > _AHEAD):
+                while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
                     arrive()
                 if workers is None and characters >= ENOUGH_FOR_WORKERS:
                     workers = default_workers()
@@ -209,99 +226,6 @@ class Index(IndexReader):
         (1, 'The Analytical Engine')
         """
         return self.add_many(map(item_of_row, connection.execute(sql, bindings)))
-
-    def follow(self, table: str, *, key: str, text: str, meta: str | None = None, prefix: str = "") -> None:
-        """Index the rows of a table in the same file from now on, without a copy of their texts.
-
-        `key`, `text` and `meta` are columns of the table. The key of a document is `prefix`, followed by the
-        value in the column `key`, which must be different in each row; a row whose `text` is NULL is no
-        document. Triggers note which rows change, and the next question or change indexes these rows, whoever
-        wrote them. Each text stays in the table, where it is read for exact numbers and passages.
-
-        `ValueError` if there is no such table or column, or if the table is followed already.
-
-        >>> import docindex, sqlite3, tempfile, contextlib
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     with contextlib.closing(sqlite3.connect(f"{folder}/app.db")) as app:
-        ...         _ = app.execute("create table note (id integer primary key, body text)")
-        ...         _ = app.execute("insert into note (body) values ('The Analytical Engine')")
-        ...         app.commit()
-        ...     with docindex.open(f"{folder}/app.db", create=True) as index:
-        ...         index.follow("note", key="id", text="body")
-        ...         list(index), index.text("1")
-        (['1'], 'The Analytical Engine')
-        """
-        columns = [checked_key(name, "a name of a table or column") for name in (table, key, text)]
-        extra = None if meta is None else checked_key(meta, "the name of a column")
-        row = SourceRow(columns[0], columns[1], columns[2], extra, checked_key(prefix, "a prefix"))
-        with self._store.writing() as db:
-            app_tables.follow(db, row)
-
-    def unfollow(self, table: str) -> None:
-        """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
-        with self._store.writing() as db:
-            keys = app_tables.unfollow(db, plain_text("a table", table))
-            remove_all(db, keys, self.recipe)
-
-    def rebuild(self, table: str) -> None:
-        """Index again those rows of a followed table that changed without its triggers.
-
-        The triggers miss rows that `replace` removes because of another unique column, and all changes while
-        they are dropped.
-        """
-        with self._store.writing() as db:
-            app_tables.queue_all(db, app_tables.source(db, plain_text("a table", table)))
-
-    def remove(self, key: str) -> None:
-        """Remove a document; `KeyError` for an unknown key."""
-        key = stored_key(key)
-        with self._store.writing() as db:
-            if not content_writer.remove_document(db, key, self.recipe):
-                raise KeyError(key)
-
-    def rename(self, old: str, new: str) -> None:
-        """Give a document another key. Its id, text and meta stay the same.
-
-        `KeyError` if no document has the key `old`, `ValueError` if another document has the key `new`.
-        """
-        old, new = stored_key(old), checked_key(new)
-        with self._store.writing() as db:
-            if old != new and contents.get(db, new) is not None:
-                raise ValueError(f"a document with the key {new!r} exists already; remove it first")
-            if not content_writer.rename(db, old, new):
-                raise KeyError(old)
-
-    def __getitem__(self, key: str) -> Document:
-        with self._store.reading() as db:
-            return self._document(db, key)
-
-    def __contains__(self, key: object) -> bool:
-        with contextlib.suppress(KeyError), self._store.reading() as db:
-            return contents.get(db, stored_key(key)) is not None
-        return False
-
-    def __len__(self) -> int:
-        with self._store.reading() as db:
-            return contents.count(db)
-
-    def __iter__(self) -> Iterator[str]:
-        last = None
-        while True:
-            with self._store.reading() as db:
-                keys = contents.keys_after(db, last, _KEYS_AT_A_TIME)
-            yield from keys
-            if not keys:
-                return
-            last = keys[-1]
-
-    def text(self, key: str) -> str | None:
-        """The text of a document, or None if it is not kept; `KeyError` for an unknown key."""
-        with self._store.reading() as db:
-            return contents.text_of(db, self._document(db, key).content)
-
-    def meta(self, key: str) -> Any:
-        """The meta of a document, or None; `KeyError` for an unknown key."""
-        return self[key].meta
 
     def check(self) -> list[str]:
         """All damage in the file, one sentence each; an empty list if the file is healthy.
@@ -388,7 +312,7 @@ class Index(IndexReader):
         for key in self:
             lines = []
             with contextlib.suppress(KeyError), self._store.reading() as db:  # removed in the meantime
-                document = self._document(db, key)
+                document = document_of(db, key)
                 lines.append(to_line(document, contents.text_of(db, document.content)))
             yield from lines
 
@@ -400,13 +324,6 @@ class Index(IndexReader):
             if not isinstance(line, str) or str.strip(line)
         )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
-
-    def _document(self, db: Connection, key: str) -> Document:
-        key = stored_key(key)
-        document = contents.get(db, key)
-        if document is None:
-            raise KeyError(key)
-        return document
 
     def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
         """Pass those texts of a batch that are new to the index to the sketchers."""
@@ -443,6 +360,10 @@ class _Batch:
         self._new = new
         self._made = made
 
+    def is_made(self) -> bool:
+        """Whether `arrived` would not wait."""
+        return self._made is None or self._made.done()
+
     def arrived(self) -> list[Incoming]:
         """Wait for the sketches, and return the documents with their sketches."""
         if self._made is not None:
@@ -453,5 +374,9 @@ class _Batch:
         return self.documents
 
 
-def _in_batches(items: Iterable[Item], recipe: Recipe) -> Iterator[list[Incoming]]:
-    return batched_by_weight(map(incoming, items), lambda document: len(document.text) + recipe.slots)
+def _in_batches(items: Iterable[Item], recipe: Recipe, most: int) -> Iterator[list[Incoming]]:
+    """The documents in batches of bounded size, none of which has more than `most` documents."""
+    documents = map(incoming, items)
+    for first in documents:
+        some = itertools.chain([first], itertools.islice(documents, most - 1))
+        yield from batched_by_weight(some, lambda document: len(document.text) + recipe.slots)

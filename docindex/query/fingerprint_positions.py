@@ -56,10 +56,10 @@ def _documents(open_scope: ScopeOpener) -> Iterator[int]:
 
 def _in_document(scope: Scope, document: int) -> list[FingerprintPosition]:
     """The fingerprints of a document in the order of their positions; empty if there is no such document."""
-    content = documents.content_with_id(scope.db, document)
-    if content is None:
+    link = documents.link_with_id(scope.db, document)
+    if link is None:
         return []
-    hashes, positions = contents.fingerprints_of(scope.db, content, scope.recipe.window)
+    hashes, positions = contents.fingerprints_of(scope.db, link[1], scope.recipe.window)
     shown = (hashes >> HASH_SHIFT).tolist()
     return [(document, position, hash_) for position, hash_ in zip(positions.tolist(), shown, strict=True)]
 

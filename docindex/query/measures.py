@@ -76,6 +76,15 @@ class Measures:
         """Whether all numbers are exact."""
         return self.basis == "shingles"
 
+    def _shown(self) -> str:
+        """The numbers as the short `repr` of a subclass shows them."""
+        shares = {name: round(getattr(self, name), 3) for name in _SHARES}
+        shown = "".join(f", {name}={share}" for name, share in shares.items())
+        return f"{shown}, shared={self.shared}, basis={self.basis!r}"
+
+
+_SHARES = ("containment", "reverse_containment", "resemblance")
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class ShareColumns:

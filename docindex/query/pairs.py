@@ -1,18 +1,23 @@
 """List the pairs of documents that share enough text, best first.
 
-Takes a threshold; gives an iterable of pairs. Contents are compared first; documents are looked up while the
-caller iterates. Must never hold all pairs of documents: 10,000 copies of one text make 50 million pairs.
+Takes a threshold; gives pairs one by one, or as rows and columns. Contents are compared first; documents are
+looked up while the caller iterates. Must never hold all pairs of documents unless the caller wants a list of
+them: 10,000 copies of one text make 50 million pairs.
 """
 
+import contextlib
 import dataclasses
+import importlib
 import itertools
+import operator
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
 from docindex.argument_checks import shown
-from docindex.kernels.arrays import F64, ranges
+from docindex.errors import DocIndexError
+from docindex.kernels.arrays import F64, I64, ranges
 from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
@@ -31,16 +36,41 @@ class Pair(Measures):
     b: str
     """The key of the second document."""
 
+    def __repr__(self) -> str:
+        return f"Pair({self.a!r}, {self.b!r}{self._shown()})"
+
+
+_MEASURES = [field.name for field in dataclasses.fields(Measures)]
+# The names and types of the columns of `to_dicts` and `to_arrow`: the documents first.
+_COLUMNS = dict(
+    sorted(
+        ((field.name, field.type) for field in dataclasses.fields(Pair)),
+        key=lambda column: column[0] in _MEASURES,
+    )
+)
+# `to_arrow` makes a record batch of this many pairs at a time, because Python's numbers take more memory.
+_IN_A_BATCH = 1 << 16
+
 
 class Pairs(Iterable[Pair]):
     """Pairs of documents, ordered by score, best first, then by keys. Can be iterated several times.
 
+    ``len(pairs)``, ``pairs[0]`` and slices work as with a list; ``pairs[:10]`` looks up only what it needs.
+    A negative index, and a large one, costs as much as an iteration.
+
     The pairs are found when the question is asked. Their documents are looked up later, some thousand pairs
-    ahead of the iteration: a document that has been removed or replaced by then is left out.
+    ahead of the iteration: a document that has been removed or replaced by then is left out. So each of these
+    calls tells what is true when it is made, and needs the index open.
     """
 
     def __init__(
-        self, open_scope: ScopeOpener, found: JoinedPairs, scores: F64, *, directed: bool = False
+        self,
+        open_scope: ScopeOpener,
+        found: JoinedPairs,
+        scores: F64,
+        *,
+        limit: int | None,
+        directed: bool = False,
     ) -> None:
         # Pairs with the same score are sorted by their keys after the keys are looked up.
         order = np.argsort(-scores, kind="stable")
@@ -48,15 +78,94 @@ class Pairs(Iterable[Pair]):
         self._scores = -scores[order]
         self._open_scope = open_scope
         self._directed = directed
+        self._limit = limit
         self.set_aside = found.set_aside
         """How many different shingles (or hashes, by the method "fingerprints") were ignored because more
         than `ignore_above` texts have them."""
 
     def __iter__(self) -> Iterator[Pair]:
+        return self._first(self._limit)
+
+    def __len__(self) -> int:
+        """The number of pairs. Looks up the documents, but makes no pairs: much faster than an iteration."""
+        with self._open_scope() as scope:
+            having = _counts_of_nodes(scope, self._found)
+        count_a, count_b = having[self._found.a], having[self._found.b]
+        among = count_a * (count_a - 1) // (1 if self._directed else 2)
+        count = int(np.where(self._found.a == self._found.b, among, count_a * count_b).sum())
+        return count if self._limit is None else min(count, self._limit)
+
+    @overload
+    def __getitem__(self, place: SupportsIndex) -> Pair: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Pair]: ...
+    def __getitem__(self, place: SupportsIndex | slice) -> Pair | list[Pair]:
+        if isinstance(place, slice):
+            return self._slice(place)
+        number = operator.index(place)
+        if number < 0:
+            number += len(self)
+        for pair in self[number : number + 1] if number >= 0 else ():
+            return pair
+        raise IndexError(f"there is no pair {operator.index(place)}; there are {len(self):,} pairs")
+
+    def __repr__(self) -> str:
+        with contextlib.suppress(DocIndexError, ValueError):  # the index is closed, or busy
+            count, best = len(self), self[:1]
+            return f"<{count:,} Pairs{f', the best: {best[0]!r}' if best else ''}>"
+        return "<Pairs; their index is closed or busy>"
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The pairs as dictionaries, with the keys `a` and `b` first, for JSON, csv or a data frame."""
+        return [{name: getattr(pair, name) for name in _COLUMNS} for pair in self]
+
+    def to_arrow(self) -> Any:
+        """The pairs as a `pyarrow.Table`, which pandas, polars and DuckDB read.
+
+        `ModuleNotFoundError` if the package pyarrow is not installed.
+        """
+        try:
+            pyarrow = importlib.import_module("pyarrow")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "to_arrow needs the package pyarrow; install it, or use to_dicts()", name="pyarrow"
+            ) from error
+        kinds: dict[Any, Any] = {int: pyarrow.int64(), float: pyarrow.float64()}
+        schema = pyarrow.schema(
+            [(name, kinds.get(kind, pyarrow.string())) for name, kind in _COLUMNS.items()]
+        )
+        batches, pairs = [], iter(self)
+        while some := list(itertools.islice(pairs, _IN_A_BATCH)):
+            columns = [[getattr(pair, name) for pair in some] for name in _COLUMNS]
+            arrays = list(map(pyarrow.array, columns, schema.types))
+            batches.append(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+        return pyarrow.Table.from_batches(batches, schema)
+
+    def _slice(self, place: slice) -> list[Pair]:
+        """The pairs of a slice. Finds no more pairs than it needs, unless it counts from the end."""
+        begin, end, step = (
+            None if bound is None else operator.index(bound)
+            for bound in (place.start, place.stop, place.step)
+        )
+        if any(bound is not None and bound < 0 for bound in (begin, end, step)):
+            return list(self)[place]
+        return list(itertools.islice(self._first(self._at_most(end)), begin, None, step))
+
+    def _at_most(self, count: int | None) -> int | None:
+        """The smaller of a number of pairs and the limit."""
+        return min((number for number in (count, self._limit) if number is not None), default=None)
+
+    def _first(self, count: int | None) -> Iterator[Pair]:
+        """The first pairs; for None, all."""
+        return itertools.islice(self._all(count), count)
+
+    def _all(self, wanted: int | None) -> Iterator[Pair]:
+        """All pairs. If only some are `wanted`, no more documents are looked up at once than these need."""
+        some = _LOOKED_UP if wanted is None else min(_LOOKED_UP, max(1, wanted))
         begin = 0
         check_cancelled: CheckCancelled | None = None
         while begin < len(self._scores):
-            last = self._scores[min(begin + _LOOKED_UP, len(self._scores)) - 1]
+            last = self._scores[min(begin + some, len(self._scores)) - 1]
             end = int(np.searchsorted(self._scores, last, "right"))
             found = self._found.only(np.arange(begin, end))
             with self._open_scope() as scope:
@@ -104,19 +213,19 @@ class Pairs(Iterable[Pair]):
         return partners
 
 
-def find_pairs(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
-    """All pairs of documents that reach a threshold.
+def find_pairs(open_scope: ScopeOpener, threshold: Threshold, limit: int | None = None) -> Pairs:
+    """All pairs of documents that reach a threshold, or only the first.
 
     `pair_join.join_pairs` says which pairs each method finds. The boilerplate, and what more than
     `ignore_above` contents have, is not counted.
     """
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
-    return Pairs(open_scope, found, found.scores(threshold))
+    return Pairs(open_scope, found, found.scores(threshold), limit=limit)
 
 
-def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
-    """All pairs of documents in which the second contains enough of the first to reach the threshold."""
+def find_containments(open_scope: ScopeOpener, threshold: Threshold, limit: int | None = None) -> Pairs:
+    """All pairs of documents in which the second contains enough of the first, or only the first pairs."""
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
     numbers = found.numbers()
@@ -129,7 +238,7 @@ def find_containments(open_scope: ScopeOpener, threshold: Threshold) -> Pairs:
         both, a=np.where(is_turned, both.b, both.a), b=np.where(is_turned, both.a, both.b)
     )
     scores = np.concatenate([numbers.containment[forward], numbers.reverse_containment[backward]])
-    return Pairs(open_scope, both, scores, directed=True)
+    return Pairs(open_scope, both, scores, limit=limit, directed=True)
 
 
 def checked_threshold(
@@ -170,13 +279,27 @@ def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[t
     )
 
 
-def _keys_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
-    """The keys of each node's documents, ascending."""
+def _contents_of_nodes(found: JoinedPairs) -> tuple[I64, I64]:
+    """The contents of all nodes that are in a pair, and the node of each content."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]
-    contents = found.contents[ranges(found.starts[nodes], counts)]
+    return found.contents[ranges(found.starts[nodes], counts)], np.repeat(nodes, counts)
+
+
+def _counts_of_nodes(scope: Scope, found: JoinedPairs) -> I64:
+    """The number of documents that each node has; 0 for a node that is in no pair."""
+    contents, nodes = _contents_of_nodes(found)
+    having = [content for content, _, _ in scope.documents_of(np.sort(contents))]
+    ends = np.sort(np.array(having, np.int64))
+    counts = np.searchsorted(ends, contents, "right") - np.searchsorted(ends, contents)
+    return np.bincount(nodes, counts, len(found.starts)).astype(np.int64)
+
+
+def _keys_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
+    """The keys of each node's documents, ascending."""
+    contents, nodes = _contents_of_nodes(found)
     nodes_of: dict[int, list[int]] = {}
-    for content, node in zip(contents.tolist(), np.repeat(nodes, counts).tolist(), strict=True):
+    for content, node in zip(contents.tolist(), nodes.tolist(), strict=True):
         nodes_of.setdefault(content, []).append(node)
     keys: dict[int, list[str]] = {node: [] for node in nodes.tolist()}
     for content, key, _ in scope.documents_of(np.sort(np.array(list(nodes_of), np.int64))):

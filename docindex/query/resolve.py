@@ -5,7 +5,9 @@ keep a copy of a text that the index has.
 """
 
 import dataclasses
-from typing import Self
+import numbers
+import operator
+from typing import Self, SupportsIndex
 
 import apsw
 import numpy as np
@@ -14,6 +16,7 @@ from docindex.argument_checks import plain_text, shown
 from docindex.errors import CorruptIndex, TextNotKept
 from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
+from docindex.query.unknown_keys import unknown
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import contents, documents
@@ -63,6 +66,12 @@ class Id(int):
     """
 
     __slots__ = ()
+
+    def __new__(cls, number: SupportsIndex) -> Self:
+        """`TypeError` for a value that is not a whole number."""
+        if isinstance(number, bool) or not isinstance(number, numbers.Integral):
+            raise TypeError(f"an id must be a whole number, not {shown(number)}")
+        return super().__new__(cls, operator.index(number))
 
     def __repr__(self) -> str:
         return f"Id({int(self)})"
@@ -129,14 +138,13 @@ class Query:
 def resolve(db: apsw.Connection, what: object) -> Query:
     """The query that a text, a key or an id stands for.
 
-    `KeyError` for a `Key` or an `Id` that no document has, `TypeError` for anything but a string or an `Id`.
+    `UnknownKey` for a `Key` or `Id` that no document has, `TypeError` for anything but a string or an `Id`.
     """
     if isinstance(what, Id):
-        number = int.__index__(what)
-        content = documents.content_with_id(db, number) if -(1 << 63) <= number < 1 << 63 else None
-        if content is None:
-            raise KeyError(number)
-        return Query(None, content)
+        link = documents.link_with_id(db, int.__index__(what))
+        if link is None:
+            raise unknown(db, what)
+        return Query(None, link[1])
     if not isinstance(what, str):
         raise TypeError(f"expected a text or a key as a str, or a docindex.Id, not {shown(what)}")
     if isinstance(what, Text):
@@ -146,7 +154,7 @@ def resolve(db: apsw.Connection, what: object) -> Query:
     if content is not None:
         return Query(None, content)
     if isinstance(what, Key):
-        raise KeyError(plain)
+        raise unknown(db, plain)
     return Query(plain, None)
 
 
@@ -167,6 +175,6 @@ def _not_kept(db: apsw.Connection, content: int) -> TextNotKept:
         return TextNotKept("the document was removed, and its text with it; add it again", db.filename)
     number, key = min((number, key) for _, key, number in having)
     return TextNotKept(
-        f"the text of document {number} ({key!r}) was not kept; add it again with store_text=True",
+        f"the text of document {number} ({shown(key)}) was not kept; add it again with store_text=True",
         db.filename,
     )

@@ -24,9 +24,19 @@ from docindex.query.scoring import Scorer
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents
 
+PassageFinder = Callable[[int, int | None], list[Passage]]
+"""Gives the passages that a content has in common with the query, given their `min_length`."""
+
+
+class _KnowsPassages(Measures):
+    """Measures with a function that is no field, so that neither pickle nor `asdict` meets it."""
+
+    __slots__ = ("_find_passages",)
+    _find_passages: Callable[[int | None], list[Passage]]
+
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Match(Measures):
+class Match(_KnowsPassages):
     """A document that shares text with a query. `containment` is the share of the query in the document.
 
     The fields of `Measures`, and:
@@ -34,27 +44,35 @@ class Match(Measures):
     - `key`, `id`: those of the document
     - `score`: the number by which the answers are ordered, the largest first; it compares answers of one
       search only, and is not a share of text
+
+    A match is plain data: it can be pickled, and `dataclasses.asdict` gives its fields. Only the match that
+    an index returned knows its passages; a copy does not.
     """
 
     key: str
     id: int
     score: float
     """The number by which matches are ordered, the largest first."""
-    _passages: Callable[[int | None], list[Passage]] = dataclasses.field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Match({self.key!r}{self._shown()})"
 
     def passages(self, *, min_length: int | None = None) -> list[Passage]:
         """The passages that the query and the document have in common, as half-open ranges of both texts.
 
         Runs shorter than `min_length` symbols are left out, as in `docindex.Index.compare`. Passages in the
-        boilerplate that the question ignores are marked as `boilerplate`. `TextNotKept` if one of the two
-        texts was not kept, or was removed from the index; `KeyError` if the question named a template that
-        was removed.
+        boilerplate that the question ignores are marked as `boilerplate`. Reads the texts from the index,
+        which must be open. `TextNotKept` if one of the two texts was not kept, or was removed from the index;
+        `KeyError` if the question named a template that was removed; `ValueError` for a copy of a match.
         """
-        return self._passages(min_length)
-
-
-PassageFinder = Callable[[int, int | None], list[Passage]]
-"""Gives the passages that a content has in common with the query, given their `min_length`."""
+        try:
+            find = self._find_passages
+        except AttributeError:
+            raise ValueError(
+                "this match is a copy (pickled, or made by dataclasses.replace), which does not know its "
+                "index; use index.compare(query, docindex.Id(match.id)).passages"
+            ) from None
+        return find(min_length)
 
 
 def match_of(
@@ -65,7 +83,7 @@ def match_of(
 ) -> Match:
     """A match with these measures; `document` is its key and id."""
     key, number = document
-    return Match(
+    match = Match(
         containment=measures.containment,
         reverse_containment=measures.reverse_containment,
         resemblance=measures.resemblance,
@@ -77,8 +95,9 @@ def match_of(
         key=key,
         id=number,
         score=score,
-        _passages=passages,
     )
+    object.__setattr__(match, "_find_passages", passages)
+    return match
 
 
 def find_matches(

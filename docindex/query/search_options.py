@@ -1,7 +1,7 @@
 """Hold and check the parameters of a search."""
 
 import dataclasses
-from typing import Literal, Self, get_args
+from typing import Literal, Self, TypedDict, get_args
 
 from docindex import argument_checks
 from docindex.query.measures import Measures
@@ -12,6 +12,21 @@ Rank = Literal["likeness", "excerpt"]
 
 # The largest value of each option that is a whole number above 0. No recipe can have a larger window.
 _COUNTS = {"window": 65_535, "budget": None, "limit": None, "ignore_above": None}
+
+
+class SearchParameters(TypedDict, total=False):
+    """The parameters of `search`, as a caller gives them; `IndexReader.search` explains them."""
+
+    window: int | None
+    budget: int | None
+    min_containment: float
+    min_reverse_containment: float
+    min_resemblance: float
+    min_shared: int
+    limit: int | None
+    rank: Rank
+    ignore_above: int | None
+    exact: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,7 @@ def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -
     number = id_of(db, document.key)
     if number is None:
         path = place.transactions.path
-        raise Refused(f"doc_index: a trigger in {path} refused {document.key!r}", path)
+        raise Refused(f"doc_index: a trigger in {path} refused {shown(document.key)}", path)
     return number
 
 

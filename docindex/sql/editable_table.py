@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex, NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
@@ -201,7 +202,7 @@ class DocIndexTable:
         conflict = connection.vtab_on_conflict() if connection else apsw.SQLITE_ABORT
         if conflict not in (apsw.SQLITE_IGNORE, apsw.SQLITE_REPLACE):
             raise apsw.ConstraintError(
-                f"doc_index: a document {key!r} already exists; use update, or insert or replace"
+                f"doc_index: a document {shown(key)} already exists; use update, or insert or replace"
             )
         return bool(conflict == apsw.SQLITE_IGNORE)
 

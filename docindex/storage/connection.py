@@ -127,6 +127,7 @@ class Store:
     def _begin_reading(self, loan: Loan) -> apsw.Connection:
         try:
             self._refuse_closed()
+            self.refuse_cancelled(self.waiting.cancels)  # in a block that is cancelled already
             connection = self._lender.lend(loan)
             self._refuse_replaced()
             self._connector.refuse_changed()
@@ -329,7 +330,7 @@ class Store:
         return self.waiting.cancels
 
     def refuse_cancelled(self, before: int) -> None:
-        """Raise `Cancelled` if `cancel` was called since `cancels` returned `before`."""
+        """Raise `Cancelled` in a cancelled block, or after `cancel` if `cancels` had returned `before`."""
         self.waiting.refuse_cancelled(before)
 
     def close(self) -> None:
@@ -424,8 +425,10 @@ class Store:
 
 def _roll_back(connection: apsw.Connection) -> None:
     """Roll back the transaction, if there is one. `close` may have done that, without waiting any longer."""
-    try:
+    with contextlib.suppress(apsw.ConnectionClosedError):
+        if connection.in_transaction:
+            with contextlib.suppress(apsw.InterruptError):
+                connection.execute("rollback")
+        # The progress handler of a cancelled block stops one ROLLBACK of many, but never two in turn.
         if connection.in_transaction:
             connection.execute("rollback")
-    except apsw.ConnectionClosedError:
-        return

@@ -13,6 +13,7 @@ from typing import Literal
 
 import apsw
 
+from docindex.cancel_tokens import is_cancelled
 from docindex.errors import Busy
 from docindex.storage import handles, write_ahead_log
 from docindex.storage.sqlite_errors import translation
@@ -26,7 +27,8 @@ NO_ROOM = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 # A page of 8 KB holds several blocks of 1 KB with little waste.
 _PAGE_SIZE = 8192
 _CACHE_KIB = 16_384
-_STEPS = 100_000  # of SQLite's virtual machine between two checks for signals: a few milliseconds
+# Steps of SQLite's virtual machine between two checks for signals and cancelled blocks: a few milliseconds.
+_STEPS = 100_000
 _READ_AND_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
 
 
@@ -108,8 +110,8 @@ class Connector:
                 timeout_s=self._waiting.timeout_s,
             )
         connection.set_busy_handler(self._waiting.busy_handler())
-        # The handler lets Python notice Control-C during a long statement.
-        connection.set_progress_handler(lambda: False, _STEPS, id="signals")
+        # The handler also lets Python notice Control-C during a long statement.
+        connection.set_progress_handler(is_cancelled, _STEPS, id="cancelling")
         if self._guard is not None:
             self._guard(connection)
         return connection

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.feature_hashes import features
@@ -28,6 +29,7 @@ from docindex.storage.tallies import Tally
 
 _WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and kept < 0"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
+_WITH_IDS = f"{DOCUMENT.select} where id in (select value from carray(?) as wanted)"
 
 
 @dataclasses.dataclass(slots=True)
@@ -50,6 +52,8 @@ class Incoming:
     """The id of the document if it is new; None for the next one."""
     source: str | None = None
     """The table of the app that has the text, to which `parts` then refer; None if the index has it."""
+    keeps_meta: bool = False
+    """Whether a document that exists keeps its meta."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +140,24 @@ def relabel(db: apsw.Connection, number: int, key: str, meta: str | None) -> Non
         tallies.note(db, {"document": tallies.tally_of([sum_]).without(tallies.tally_of([found[-1]]))})
 
 
+def rename_many(db: apsw.Connection, renamed: Sequence[tuple[int, str]]) -> None:
+    """Give documents other keys, in this order; each document is given by its id."""
+    ids = np.array([number for number, _ in renamed], np.int64)
+    stored = {found[0]: found for found in rows_for(db, _WITH_IDS, ids)}
+    after = []
+    for number, key in renamed:
+        checked = DOCUMENT.checked(stored[number])
+        if checked is None:  # a new checksum would hide the damage
+            raise damaged_document(db, number, stored[number][1])
+        after.append(DOCUMENT.with_sum(checked._replace(key=key)))
+    db.executemany(
+        "update main.docindex_document set key = ?, sum = ? where id = ?",
+        [(row[1], row[-1], row[0]) for row in after],
+    )
+    sums = (tallies.tally_of(row[-1] for row in some) for some in (after, stored.values()))
+    tallies.note(db, {"document": next(sums).without(next(sums))})
+
+
 def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
     """Remove the given contents that no document has. Their postings stay until a merge deletes them."""
     newest = counter(db, "segment")
@@ -203,7 +225,7 @@ def _put_contents(
     for document, content in zip(new, numbers, strict=True):
         if document.sketches is None:
             raise ValueError(
-                f"the text of {document.key!r} is new to the index, but its sketches are missing"
+                f"the text of {shown(document.key)} is new to the index, but its sketches are missing"
             )
         batch = id(document.sketches)
         if batch not in batches:
@@ -327,9 +349,10 @@ def _put_documents(
         if row.content != content:
             replaced.append(row.content)
             row = row._replace(added_at=now)
-        if (row.content, row.meta) != (content, document.meta):
+        meta = row.meta if document.keeps_meta else document.meta
+        if (row.content, row.meta) != (content, meta):
             before.append(columns)
-            after.append(DOCUMENT.with_sum(row._replace(content=content, meta=document.meta)))
+            after.append(DOCUMENT.with_sum(row._replace(content=content, meta=meta)))
     db.executemany(DOCUMENT.insert, added)
     db.executemany(
         _PUT_SOURCED, [(document.source, document.key) for document in incoming if document.source]

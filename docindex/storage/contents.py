@@ -7,13 +7,14 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import apsw
 import numpy as np
 import xxhash
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.packing import unpacked
@@ -32,9 +33,16 @@ PARTS = "id between ? and ?"
 """The condition that a row of `fingerprint` or `text` belongs to a content; `part_ids` gives its bindings."""
 
 
+class _ReadsText:
+    """Holds a function that is no field, so that neither pickle nor `asdict` meets it."""
+
+    __slots__ = ("_read_text",)
+    _read_text: Callable[[], str | None]
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class Document:
-    """The facts about one document. `Index.text` gives its text.
+class Document(_ReadsText):
+    """The facts about one document. They are plain data; `text` reads the text from the index.
 
     - `key`, `id`, `meta`: its key; its id, to which your own tables may refer; the value stored with it
     - `added_at`: when the present text was stored, in seconds since 1970, UTC
@@ -58,6 +66,27 @@ class Document:
     shingles: int
     simhash: int
     """64 bits, 0 to 2^64 - 1."""
+
+    @property
+    def text(self) -> str | None:
+        """The text that the document had when it was looked up, or None if it is not kept.
+
+        Reads it from the index, which must be open. `KeyError` if the document was removed, or has got
+        another text; `ValueError` for a copy of a `Document`.
+        """
+        try:
+            read = self._read_text
+        except AttributeError:
+            raise ValueError(
+                "this document is a copy, which does not know its index; use index.text(document.key)"
+            ) from None
+        return read()
+
+
+def with_text(document: Document, read: Callable[[], str | None]) -> Document:
+    """The same document, whose `text` this function reads from now on."""
+    object.__setattr__(document, "_read_text", read)
+    return document
 
 
 def text_hash(text: str) -> bytes:
@@ -139,7 +168,7 @@ def damaged_content(db: apsw.Connection, content: int) -> CorruptIndex:
 
 def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex:
     """The error for a document that does not match its checksum."""
-    return CorruptIndex(f"document {number} ({key!r}) is damaged; add it again", db.filename)
+    return CorruptIndex(f"document {number} ({shown(key)}) is damaged; add it again", db.filename)
 
 
 def count(db: apsw.Connection) -> int:
@@ -150,11 +179,17 @@ def count(db: apsw.Connection) -> int:
     return found
 
 
-def keys_after(db: apsw.Connection, key: str | None, limit: int) -> list[str]:
-    """Up to `limit` keys after a key, in ascending order; for None, the first keys."""
-    after, bound = ("", (limit,)) if key is None else ("where key > ?2", (limit, key))
-    statement = f"{_LINK} {after} order by key limit ?1"
-    return [row[1] for row in intact_documents(db, rows(db, statement, bound))]
+def links_from(db: apsw.Connection, key: str, limit: int, *, including: bool = True) -> list[tuple[int, str]]:
+    """The ids and keys of up to `limit` documents from a key on, or after it, in the order of the keys."""
+    statement = f"{_LINK} where key {'>=' if including else '>'} ? order by key limit ?"
+    return [row[:2] for row in intact_documents(db, rows(db, statement, (key, limit)))]
+
+
+def keys_around(db: apsw.Connection, key: str, count: int) -> list[str]:
+    """Up to `count` keys before a key, and as many from the key on."""
+    before = f"{_LINK} where key < ? order by key desc limit ?"
+    found = intact_documents(db, rows(db, before, (key, count)))
+    return [row[1] for row in found] + [link[1] for link in links_from(db, key, count)]
 
 
 def intact_documents(db: apsw.Connection, found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -348,7 +383,7 @@ def meta_of(db: apsw.Connection, row: DocumentRow) -> Any:
         return None if row.meta is None else json.loads(row.meta)
     except (ValueError, RecursionError) as error:
         raise CorruptIndex(
-            f"the meta of document {row.id} ({row.key!r}) cannot be read as JSON; add the document again",
+            f"the meta of document {row.id} ({shown(row.key)}) cannot be read as JSON; add it again",
             db.filename,
         ) from error
 

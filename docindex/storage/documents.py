@@ -182,15 +182,16 @@ def greatest(db: apsw.Connection) -> int:
     return counter(db, "document")
 
 
-def content_with_id(db: apsw.Connection, number: int) -> int | None:
-    """The content of the document with an id, or None."""
+def link_with_id(db: apsw.Connection, number: int) -> tuple[str, int] | None:
+    """The key and the content of the document with an id, or None; no document has an id above 63 bits."""
     statement = "select id, key, content, sum from main.docindex_document where id = ?"
-    found = intact_documents(db, rows(db, statement, (number,)))
+    possible = -(1 << 63) <= number < 1 << 63
+    found = intact_documents(db, rows(db, statement, (number,))) if possible else []
     if not found:
         refuse_displaced(db, "id")
         return None
-    content: int = found[0][2]
-    return content
+    _, key, content, _ = found[0]
+    return key, content
 
 
 class ContentSizes(NamedTuple):

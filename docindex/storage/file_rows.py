@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.storage import tallies
 from docindex.storage.other_connection import bound_array
@@ -63,7 +64,7 @@ def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]
     for found in stored:
         key, size, mtime_ns, device, inode, kind, digest, _ = found
         if not FILE.is_intact(found):
-            raise CorruptIndex(f"the record of the file {key!r} is damaged; scan again", db.filename)
+            raise CorruptIndex(f"the record of the file {shown(key)} is damaged; scan again", db.filename)
         known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, kind, digest))
     return known
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
-from docindex.errors import OutOfDate
+from docindex.cancel_tokens import is_cancelled
+from docindex.errors import CANCELLED, Cancelled, OutOfDate
 from docindex.storage import forks, migrations
 from docindex.storage.hosts import Host
 from docindex.storage.sqlite_errors import refused
@@ -197,6 +198,8 @@ class HostTransactions:
         return 0
 
     def refuse_cancelled(self, _before: int) -> None:
-        """Raise an error if the host has interrupted its connection."""
+        """Raise an error if the host has interrupted its connection, or in a cancelled block."""
+        if is_cancelled():
+            raise Cancelled(CANCELLED, self.path)
         with self._host.undisturbed(self.schema):
             self._host.refuse_interrupted()

@@ -16,10 +16,10 @@ from typing import Any, Protocol, cast
 
 import apsw
 
-from docindex.errors import Cancelled
+from docindex.errors import CANCELLED, Cancelled
 from docindex.storage.rows import Bindings
 from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection
-from docindex.storage.sqlite_errors import CANCELLED, translation
+from docindex.storage.sqlite_errors import translation
 from docindex.storage.values import quoted
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from docindex.errors import (
+    CANCELLED,
     Busy,
     Cancelled,
     CorruptIndex,
@@ -22,8 +23,6 @@ from docindex.errors import (
     UnreadableFile,
 )
 from docindex.storage.lock_holders import WRITER, lock_holders, process_name
-
-CANCELLED = "the work was cancelled; committed work stays"
 
 
 def translation(

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 import numpy as np
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
@@ -121,7 +122,7 @@ def ignored_by(db: apsw.Connection, names: Iterable[str]) -> Ignored:
     for name in dict.fromkeys(names):
         own = rows(db, f"{BOILERPLATE.select} where name = ?", (name,)) if can_be_stored(name) else []
         if not own:
-            raise KeyError(f"there is no template {name!r}; index.boilerplate lists the templates")
+            raise KeyError(f"there is no template {shown(name)}; index.boilerplate lists the templates")
         found += own
     return _ignored(db, found)
 

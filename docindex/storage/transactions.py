@@ -23,4 +23,4 @@ class Transactions(Protocol):
         """The number of calls of `cancel` so far."""
 
     def refuse_cancelled(self, before: int) -> None:
-        """Raise an error if `cancel` was called since `cancels` returned `before`."""
+        """Raise an error in a cancelled block, or after `cancel` if `cancels` had returned `before`."""

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import apsw
 
-from docindex.errors import Cancelled
-from docindex.storage.sqlite_errors import CANCELLED
+from docindex.cancel_tokens import is_cancelled
+from docindex.errors import CANCELLED, Cancelled
 
 T = TypeVar("T")
 
@@ -36,8 +36,11 @@ class Waiting:
         self.cancels = next(self._numbers)
 
     def refuse_cancelled(self, before: int) -> None:
-        """Raise `Cancelled` if `cancel` was called since `cancels` was `before`."""
-        if self.cancels != before:
+        """Raise `Cancelled` if `cancel` was called since `cancels` was `before`.
+
+        So it does in a cancelled block of `docindex.cancelling`.
+        """
+        if self.cancels != before or is_cancelled():
             raise Cancelled(CANCELLED, self._path)
 
     def busy_handler(self, until: float | None = None) -> Callable[[int], bool]:
@@ -51,7 +54,7 @@ class Waiting:
             nonlocal deadline, before
             if tries == 0 and until is None:
                 deadline, before = time.monotonic() + self.timeout_s, self.cancels
-            if self.is_closed or self.cancels != before or time.monotonic() >= deadline:
+            if self.is_closed or self.cancels != before or is_cancelled() or time.monotonic() >= deadline:
                 return False
             time.sleep(_WAIT_S)
             return True

@@ -110,7 +110,12 @@ def signature(table):
 
 def test_a_table_function_has_the_parameters_of_the_python_method_in_their_order():
     for table in TABLES:
-        left_out = {"recipe"} if table.name == "doc_fingerprints" else set()
+        # SQL has a limit of its own.
+        left_out = {
+            "doc_fingerprints": {"recipe"},
+            "doc_pairs": {"limit"},
+            "doc_containments": {"limit"},
+        }.get(table.name, set())
         names = [{"text": "query"}.get(name, name) for name in signature(table) if name not in left_out]
         assert list(table.parameters) == names
 

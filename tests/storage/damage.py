@@ -177,7 +177,7 @@ def _outcome(ask, index):
         return error
     except KeyError as error:
         raised_in = traceback.extract_tb(error.__traceback__)[-1].name
-        return "KeyError" if raised_in in {"_document", "remove", "rename"} else error
+        return "KeyError" if raised_in in {"document_of", "remove", "rename"} else error
     except BaseException as error:
         return error
 

@@ -1,0 +1,58 @@
+"""The methods of `docindex.Index` by which it follows tables of an app in the same file.
+
+Takes the names of tables and columns; the triggers and the queue are in `docindex.storage.app_tables`. Must
+never contain SQL.
+"""
+
+from docindex.argument_checks import plain_text
+from docindex.index.items import checked_key
+from docindex.index.keyed_documents import KeyedDocuments
+from docindex.index.pending_changes import remove_all
+from docindex.storage import app_tables
+from docindex.storage.tables import SourceRow
+
+
+class FollowedTables(KeyedDocuments):
+    """The tables of an app whose rows are documents of the index."""
+
+    def follow(self, table: str, *, key: str, text: str, meta: str | None = None, prefix: str = "") -> None:
+        """Index the rows of a table in the same file from now on, without a copy of their texts.
+
+        `key`, `text` and `meta` are columns of the table. The key of a document is `prefix`, followed by the
+        value in the column `key`, which must be different in each row; a row whose `text` is NULL is no
+        document. Triggers note which rows change, and the next question or change indexes these rows, whoever
+        wrote them. Each text stays in the table, where it is read for exact numbers and passages.
+
+        `ValueError` if there is no such table or column, or if the table is followed already.
+
+        >>> import docindex, sqlite3, tempfile, contextlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with contextlib.closing(sqlite3.connect(f"{folder}/app.db")) as app:
+        ...         _ = app.execute("create table note (id integer primary key, body text)")
+        ...         _ = app.execute("insert into note (body) values ('The Analytical Engine')")
+        ...         app.commit()
+        ...     with docindex.open(f"{folder}/app.db", create=True) as index:
+        ...         index.follow("note", key="id", text="body")
+        ...         list(index), index.text("1")
+        (['1'], 'The Analytical Engine')
+        """
+        columns = [checked_key(name, "a name of a table or column") for name in (table, key, text)]
+        extra = None if meta is None else checked_key(meta, "the name of a column")
+        row = SourceRow(columns[0], columns[1], columns[2], extra, checked_key(prefix, "a prefix"))
+        with self._store.writing() as db:
+            app_tables.follow(db, row)
+
+    def unfollow(self, table: str) -> None:
+        """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
+        with self._store.writing() as db:
+            keys = app_tables.unfollow(db, plain_text("a table", table))
+            remove_all(db, keys, self.recipe)
+
+    def rebuild(self, table: str) -> None:
+        """Index again those rows of a followed table that changed without its triggers.
+
+        The triggers miss rows that `replace` removes because of another unique column, and all changes while
+        they are dropped.
+        """
+        with self._store.writing() as db:
+            app_tables.queue_all(db, app_tables.source(db, plain_text("a table", table)))

@@ -1,0 +1,192 @@
+"""Look up, describe, rename and remove the documents of an index by their keys or ids.
+
+The part of `docindex.Index` that needs no text. Takes keys from callers, and passes checked keys to storage.
+Must never contain SQL.
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from docindex.argument_checks import shown
+from docindex.errors import UnknownKey
+from docindex.index.items import checked_key, meta_to_json
+from docindex.index.reader import IndexReader
+from docindex.query.resolve import Id
+from docindex.query.unknown_keys import unknown
+from docindex.storage import content_writer, contents, documents
+from docindex.storage.connection import Connection, Store
+from docindex.storage.contents import Document
+from docindex.storage.values import can_be_stored
+
+_KEYS_AT_A_TIME = 1000
+# A key in the table and in its index, and the pages around it that change with it.
+_LOG_BYTES_A_KEY = 500
+
+
+class KeyedDocuments(IndexReader):
+    """The documents of an index by their keys. Where a key is expected, a `docindex.Id` is as good.
+
+    A key that no document has is a `docindex.UnknownKey`, which is a `KeyError`.
+    """
+
+    _store: Store
+
+    def __getitem__(self, key: str | Id) -> Document:
+        with self._store.reading() as db:
+            document = document_of(db, key)
+        return contents.with_text(document, functools.partial(self._text_of, document.key, document.content))
+
+    def __contains__(self, key: object) -> bool:
+        with self._store.reading() as db:
+            return _known_key(db, key) is not None
+
+    def __len__(self) -> int:
+        with self._store.reading() as db:
+            return contents.count(db)
+
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
+    def keys(self, *, prefix: str = "") -> Iterator[str]:
+        """The keys in ascending order, or those that begin with a prefix, such as a folder.
+
+        The iteration may or may not include documents that are added or removed during it.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add_many([("notes/b", "bee"), ("notes/a", "ay"), ("other", "oh")])
+        ...     list(index.keys(prefix="notes/"))
+        3
+        ['notes/a', 'notes/b']
+        """
+        return self._keys(checked_key(prefix, "a prefix of keys"))
+
+    def _keys(self, prefix: str) -> Iterator[str]:
+        last, including = prefix, True
+        while True:
+            with self._store.reading() as db:
+                links, is_end = _links_from(db, last, prefix, including=including)
+            yield from (key for _, key in links)
+            if is_end:
+                return
+            last, including = links[-1][1], False
+
+    def text(self, key: str | Id) -> str | None:
+        """The text of a document, or None if it is not kept."""
+        with self._store.reading() as db:
+            return contents.text_of(db, document_of(db, key).content)
+
+    def meta(self, key: str | Id) -> Any:
+        """The meta of a document, or None."""
+        return self[key].meta
+
+    def update(self, key: str | Id, *, meta: Any) -> None:
+        """Replace the meta of a document, and leave its text alone. None removes the meta.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add("ada.txt", "The Analytical Engine")
+        ...     index.update("ada.txt", meta={"by": "Ada"})
+        ...     index.meta("ada.txt")
+        {'by': 'Ada'}
+        """
+        written = meta_to_json(key, meta)
+        with self._store.writing() as db:
+            document = document_of(db, key)
+            content_writer.relabel(db, document.id, document.key, written)
+
+    def remove(self, key: str | Id) -> None:
+        """Remove a document."""
+        with self._store.writing() as db:
+            known = _known_key(db, key)
+            if known is None or not content_writer.remove_document(db, known, self.recipe):
+                raise unknown(db, key)
+
+    def rename(self, old: str | Id, new: str) -> None:
+        """Give a document another key. Its id, text and meta stay the same.
+
+        `ValueError` if another document has the key `new`.
+        """
+        new = checked_key(new)
+        with self._store.writing() as db:
+            known = _known_key(db, old)
+            if known != new and contents.link_of(db, new) is not None:
+                raise _taken(new)
+            if known is None or not content_writer.rename(db, known, new):
+                raise unknown(db, old)
+
+    def rename_prefix(self, old: str, new: str) -> int:
+        """Put `new` in the place of `old` in all keys that begin with `old`, and return how many these are.
+
+        One transaction: all documents are renamed, or none. `ValueError` if another document has one of the
+        new keys. Use it when a folder was renamed: ``index.rename_prefix("drafts/", "2026/drafts/")``.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add_many([("old/a", "ay"), ("old/b", "bee"), ("other", "oh")])
+        ...     index.rename_prefix("old/", "new/"), list(index)
+        3
+        (2, ['new/a', 'new/b', 'other'])
+        """
+        old, new = (checked_key(prefix, "a prefix of keys") for prefix in (old, new))
+        log_bytes = _LOG_BYTES_A_KEY * sum(1 for _ in self.keys(prefix=old))
+        with self._store.writing(log_bytes=log_bytes) as db:
+            found, is_end = _links_from(db, old, old)
+            while not is_end:
+                more, is_end = _links_from(db, found[-1][1], old, including=False)
+                found += more
+            if old == new:
+                return len(found)
+            renamed = [(number, f"{new}{key[len(old) :]}") for number, key in found]
+            moving = {key for _, key in found}
+            for _, key in renamed:
+                if key not in moving and contents.link_of(db, key) is not None:
+                    raise _taken(key)
+            # If keys get longer, a new key can be the old one of a document with a longer key, which must get
+            # out of the way first.
+            renamed.sort(key=lambda link: len(link[1]), reverse=len(new) > len(old))
+            for begin in range(0, len(renamed), _KEYS_AT_A_TIME):
+                content_writer.rename_many(db, renamed[begin : begin + _KEYS_AT_A_TIME])
+            return len(renamed)
+
+    def _text_of(self, key: str, content: int) -> str | None:
+        """The text that a document had when it was looked up."""
+        with self._store.reading() as db:
+            if not contents.is_there(db, content):
+                raise UnknownKey(f"{shown(key)} was removed, or has another text now; look it up again", key)
+            return contents.text_of(db, content)
+
+
+def _known_key(db: Connection, key: object) -> str | None:
+    """The key of the document with a key or an id, or None."""
+    if isinstance(key, Id):
+        link = documents.link_with_id(db, int.__index__(key))
+        return None if link is None else link[0]
+    if not isinstance(key, str) or not can_be_stored(plain := str.__str__(key)):
+        return None
+    return None if contents.link_of(db, plain) is None else plain
+
+
+def document_of(db: Connection, key: object) -> Document:
+    """The document with a key or an id; `UnknownKey` if there is none."""
+    known = _known_key(db, key) if isinstance(key, Id) else key
+    if isinstance(known, str) and can_be_stored(plain := str.__str__(known)):
+        document = contents.get(db, plain)
+        if document is not None:
+            return document
+    raise unknown(db, key)
+
+
+def _links_from(
+    db: Connection, key: str, prefix: str, *, including: bool = True
+) -> tuple[list[tuple[int, str]], bool]:
+    """Some ids and keys with a prefix, from a key on or after it; and whether there are no more."""
+    links = contents.links_from(db, key, _KEYS_AT_A_TIME, including=including)
+    if links and not links[-1][1].startswith(prefix):  # else all do, because they are in order
+        links = [link for link in links if link[1].startswith(prefix)]
+    return links, len(links) < _KEYS_AT_A_TIME
+
+
+def _taken(key: str) -> ValueError:
+    return ValueError(f"a document with the key {shown(key)} exists already; remove or rename it first")
