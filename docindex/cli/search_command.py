@@ -225,7 +225,10 @@ def pairs_command(
         )
         remark_on_ignored(found.set_aside, ignore_above)
         some = itertools.islice(found, limit + 1)
-        records = [{"a": pair.a, "b": pair.b, **dataclasses.asdict(pair)} for pair in some]
+        records = [
+            {"a": pair.a, "b": pair.b, "a_id": pair.a_id, "b_id": pair.b_id, **dataclasses.asdict(pair)}
+            for pair in some
+        ]
     if len(records) > limit:
         records.pop()
         remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")

@@ -186,20 +186,21 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
           method='shingles', boilerplate=1)
-    a, b, [measures]
+    a, b, a_id, b_id, [measures]
 
-    The pairs of documents that share text; `a` and `b` are their keys. Give `min_resemblance` or
+    The pairs of documents that share text; `a` and `b` are their keys, `a_id`
+    and `b_id` their ids. Give `min_resemblance` or
     `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)
-    a, b, [measures]
+    a, b, a_id, b_id, [measures]
 
     The pairs of documents in which b contains this share of a. See `Index.containments`.
 
 doc_clusters(min_resemblance=0.8, linkage='connected', where=NULL, ignore_above=NULL,
              method='shingles', boilerplate=1)
-    cluster, key, why, like, resemblance
+    cluster, key, id, why, like, like_id, resemblance
 
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in
     the cluster: "first", "exact copy", "same words" or "near". `like` is the key of an earlier

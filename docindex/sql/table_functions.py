@@ -98,11 +98,14 @@ MEASURES = (
 )
 """The columns of every table that shows how much two texts share, as in `docindex.Measures`."""
 _NUMBERS = MEASURES[:4]
+_PAIR = ("a", "b", "a_id", "b_id", *MEASURES)
+_MEMBER = ("key", "id", "why", "like", "like_id", "resemblance")
 
 _of_match = operator.attrgetter("key", "id", "score", *MEASURES)
 _of_similar = operator.attrgetter("key", "id", *MEASURES)
 _of_neighbour = operator.attrgetter("key", "id", "distance")
-_of_pair = operator.attrgetter("a", "b", *MEASURES)
+_of_member = operator.attrgetter(*_MEMBER)
+_of_pair = operator.attrgetter(*_PAIR)
 
 
 def _key_or_text(value: Value) -> str | Id:
@@ -147,7 +150,7 @@ def _containments(reader: IndexReader, **options: Any) -> Iterable[Row]:
 def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
     for number, cluster in enumerate(reader.clusters(**options), 1):
         for member in cluster.members:
-            yield number, member.key, member.why, member.like, member.resemblance
+            yield number, *_of_member(member)
 
 
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
@@ -236,7 +239,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_pairs",
-        columns=("a", "b", *MEASURES),
+        columns=_PAIR,
         parameters=("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_pairs,
@@ -257,7 +260,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_containments",
-        columns=("a", "b", *MEASURES),
+        columns=_PAIR,
         parameters=("min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_containments,
@@ -270,7 +273,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_clusters",
-        columns=("cluster", "key", "why", "like", "resemblance"),
+        columns=("cluster", *_MEMBER),
         parameters=("min_resemblance", "linkage", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_clusters,

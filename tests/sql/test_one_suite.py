@@ -245,16 +245,28 @@ def test_passages(ways):
 def test_pairs_and_clusters(ways):
     for least in (0.3, 0.8):
         expected = ways.index.pairs(min_resemblance=least)
-        assert ways.rows("doc_pairs", least) == [{"a": p.a, "b": p.b, **measures(p)} for p in expected]
+        assert ways.rows("doc_pairs", least) == [
+            {"a": p.a, "b": p.b, "a_id": ways.id(p.a), "b_id": ways.id(p.b), **measures(p)} for p in expected
+        ]
         expected = ways.index.pairs(min_containment=least)
         assert [(row["a"], row["b"]) for row in ways.rows("doc_pairs", None, least)] == [
             (p.a, p.b) for p in expected
         ]
         expected = ways.index.containments(least)
-        assert ways.rows("doc_containments", least) == [{"a": p.a, "b": p.b, **measures(p)} for p in expected]
+        assert ways.rows("doc_containments", least) == [
+            {"a": p.a, "b": p.b, "a_id": ways.id(p.a), "b_id": ways.id(p.b), **measures(p)} for p in expected
+        ]
         clusters = ways.index.clusters(least)
         assert [tuple(row.values()) for row in ways.rows("doc_clusters", least)] == [
-            (number, member.key, member.why, member.like, member.resemblance)
+            (
+                number,
+                member.key,
+                ways.id(member.key),
+                member.why,
+                member.like,
+                member.like and ways.id(member.like),
+                member.resemblance,
+            )
             for number, cluster in enumerate(clusters, 1)
             for member in cluster.members
         ]

@@ -31,15 +31,15 @@ TABLE_COLUMNS = {
         "a b min_length boilerplate schema",
     ),
     "doc_pairs": (
-        f"a b {MEASURES}",
+        f"a b a_id b_id {MEASURES}",
         "min_resemblance min_containment where ignore_above method boilerplate schema",
     ),
     "doc_containments": (
-        f"a b {MEASURES}",
+        f"a b a_id b_id {MEASURES}",
         "min_containment where ignore_above method boilerplate schema",
     ),
     "doc_clusters": (
-        "cluster key why like resemblance",
+        "cluster key id why like like_id resemblance",
         "min_resemblance linkage where ignore_above method boilerplate schema",
     ),
     "doc_fingerprints": ("hash position offset line column", "query schema"),
