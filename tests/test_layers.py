@@ -87,9 +87,9 @@ INSIDE = {
     ],
     "sql": [
         {"sources", "sql_values"},
-        {"parameters", "thresholds"},
+        {"parameters", "thresholds", "arguments"},
         {"scalars", "table_functions"},
-        {"document_changes", "virtual_tables"},
+        {"document_changes", "document_texts", "virtual_tables"},
         {"editable_table", "fingerprint_list"},
         {"register"},
         {"file_session"},
@@ -120,7 +120,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers"},
+        {"template_runs", "measures", "spilled_numbers", "excerpts", "similar_keys"},
         {"scope", "sorted_runs"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

@@ -26,8 +26,11 @@ JSON array of objects; see "JSON" below. The functions `doc_put` and `doc_remove
 
 Texts, documents and NULL
 =========================
-A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document. In `doc_similar`
-and `doc_near`, TEXT that is the key of a document means that document.
+A *query* is TEXT or INTEGER. TEXT is always a text; an INTEGER is the id of a document. The columns
+`id`, `a_id`, `b_id` ... of the tables are such ids, and `doc_key('ada.txt')` gives the id of the
+document with this key. A TEXT that is exactly the key of a document is an error, because it is
+nearly always a slip. If you mean the text, write `doc_literal('ada.txt')`; do so too where a column
+of your own may hold any text, as in `doc_simhash(doc_literal(note.body))`.
 
 A *symbol* is a byte of a letter, digit or picture in the form that docindex compares, without case
 and accents; ideographs and pictures are two. A *fingerprint* is the hash of a selected run of
@@ -88,6 +91,23 @@ doc_features(query) [schema]
 doc_canonical(query) [schema]
     The words of a text in the form that docindex compares: lower case, without accents or
     punctuation. The text of a document must be stored.
+doc_key(key) [schema]
+    The id of the document with this key. An error that names similar keys if there is no such
+    document.
+doc_literal(text)
+    The same text, as a BLOB that is a query: it means the text even if that is the key of a
+    document.
+doc_text(id) [schema]
+    The text of a document; NULL if the text is not stored. A lone surrogate, which SQLite cannot
+    pass on, is shown as U+FFFD.
+doc_snippet(id, query, open, close, ellipsis, symbols) [schema]
+    The stretch of a document that shares most with the query. What they share (the passages of
+    doc_passages, without boilerplate) stands between `open` and `close`; `ellipsis` stands where
+    text is left out. The stretch has about `symbols` symbols and ends between words. If they share
+    no passage, it is the beginning of the document. The last four arguments can be left out; they
+    are '[', ']', '…' and 160. NULL if a text is not stored.
+doc_highlight(id, query, open, close) [schema]
+    The whole text of a document, with the same marks.
 doc_filter(k, s, r, x)
     The probability that two texts of resemblance x share at least r of their k features, if each
     feature is made of s slots.
@@ -106,6 +126,14 @@ doc_remove(key) [schema]
 
     >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
     [('ou est le cafe', 1)]
+    >>> index.execute("select key, doc_snippet(id, ?, '<b>', '</b>') from doc_search(?1) limit 1",
+    ...               ["So it is a truth universally acknowledged!"])
+    [('a.txt', '<b>It is a truth universally acknowledged</b>, that a single man in possession of a')]
+    >>> index.execute("select round(doc_resemblance(doc_key('a.txt'), doc_key('b.txt')), 2)")
+    [(0.53,)]
+    >>> index.execute("select doc_resemblance('a.txt', 'b.txt')")    # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: doc_resemblance: 'a.txt' is the key of a document; write doc_key(...) for that ...
     >>> index.execute("select doc_distance(doc_simhash('one two'), doc_simhash('One, two!'))")
     [(0,)]
 
@@ -216,11 +244,16 @@ doc_fingerprints(query*)
     counts characters; `line` and `column` begin at 1. `hash` is the same number as in
     `fingerprint_list`. The text of a document must be stored. See `docindex.fingerprints`.
 
-    >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar('a.txt', 0.5)")
+    >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar(doc_key('a.txt'), 0.5)")
     [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
     >>> sql = "select query_start, start, text from doc_passages(?, 1)"
     >>> index.execute(sql, ["They say: it is a truth, universally acknowledged, that a single MAN, too"])
     [(10, 0, 'it is a truth, universally acknowledged, that a single MAN')]
+
+    >>> index.execute('''
+    ...     select p.a, p.b, s.length
+    ...     from doc_pairs as p, doc_passages(p.a_id, p.b_id) as s where p.resemblance > 0.3''')
+    [('a.txt', 'b.txt', 62)]
 
 Tables can be joined in any order, and arguments can come from other tables: `from note,
 doc_search(note.body) as s`. With `limit 5`, `doc_search` looks for five documents only, if the
@@ -241,9 +274,10 @@ A condition on a result column is the threshold of the question. The rules, firs
    These numbers are containment, reverse_containment, resemblance, shared, distance and length.
 4. Without such a comparison, the default is the threshold.
 
-    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt')")
+    >>> index.execute("select key, round(resemblance, 2) from doc_similar(doc_key('a.txt'))")
     [('a.txt', 1.0)]
-    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt') where resemblance > 0.3")
+    >>> sql = "select key, round(resemblance, 2) from doc_similar(doc_key('a.txt')) where resemblance > 0.3"
+    >>> index.execute(sql)
     [('a.txt', 1.0), ('b.txt', 0.53)]
 
 These conditions set these parameters:

@@ -17,7 +17,7 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
-from docindex.sql.sql_values import Value, schema_name, type_name
+from docindex.sql.sql_values import Value, as_text, schema_name
 from docindex.storage import content_writer
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
@@ -65,13 +65,6 @@ def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -
         path = place.transactions.path
         raise Refused(f"doc_index: a trigger in {path} refused {document.key!r}", path)
     return number
-
-
-def as_text(column: str, value: Value) -> str:
-    """A value as a text; `TypeError` for a value of another type."""
-    if not isinstance(value, str):
-        raise TypeError(f"{column} must be TEXT, not {type_name(value)}")
-    return value
 
 
 def meta_from_json(value: Value) -> Any:

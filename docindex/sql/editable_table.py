@@ -17,9 +17,9 @@ import apsw
 from docindex.errors import NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
-from docindex.sql.document_changes import as_text, meta_from_json, put_document
+from docindex.sql.document_changes import meta_from_json, put_document
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
-from docindex.sql.sql_values import Value, as_integer, errors_from, writable
+from docindex.sql.sql_values import Value, as_integer, as_text, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import content_writer, contents, migrations
 from docindex.storage.content_writer import Incoming

@@ -16,6 +16,7 @@ from docindex import argument_checks
 from docindex.checkpoints import stopped_by
 from docindex.index.reader import IndexReader
 from docindex.sql.document_changes import DocumentChanges
+from docindex.sql.document_texts import DocumentTexts
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
 from docindex.sql.scalars import Functions, Scalars, SharedByAll, SketchUnion
@@ -75,8 +76,9 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
     databases = ConnectionDatabases(ApswHost(connection))
     source: IndexSource = databases if index is None else GivenIndex(index)
     scalars = Scalars(source)
+    asking = scalars.all() | DocumentTexts(source).all()
     flags = apsw.SQLITE_INNOCUOUS
-    for name, function, count in _each(scalars.all()):
+    for name, function, count in _each(asking):
         connection.create_scalar_function(
             name, _with_name(name, function), count, deterministic=True, flags=flags
         )
@@ -104,7 +106,7 @@ def _register_sqlite3(connection: sqlite3.Connection, index: IndexReader | None,
     source: IndexSource = ConnectionDatabases(host) if index is None else GivenIndex(index)
     scalars = Scalars(source)
     errors = _ErrorLog(host)
-    for name, function, count in _each(scalars.all()):
+    for name, function, count in _each(scalars.all() | DocumentTexts(source).all()):
         quick = name in _NAME_THEMSELVES
         wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
         connection.create_function(name, count, wrapped, deterministic=True)

@@ -14,10 +14,10 @@ from docindex.checkpoints import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
 from docindex.query.fingerprint_positions import SHIFT
-from docindex.query.resolve import Id
+from docindex.sql.arguments import asked
 from docindex.sql.parameters import options_in_json, python_arguments
 from docindex.sql.sources import IndexSource, full_text
-from docindex.sql.sql_values import Value, schema_name, text_or_id, writable
+from docindex.sql.sql_values import Value, schema_name, writable
 from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
 
 Row = tuple[Any, ...]
@@ -108,25 +108,23 @@ _of_member = operator.attrgetter(*_MEMBER)
 _of_pair = operator.attrgetter(*_PAIR)
 
 
-def _key_or_text(value: Value) -> str | Id:
-    """The document with a key or an id; a string that is not a key is a text."""
-    return value if isinstance(value, str) else text_or_id(value)
-
-
 def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_match, reader.search(text_or_id(query), **{"limit": None, **options}))
+    (what,) = asked(reader, query)
+    return map(_of_match, reader.search(what, **{"limit": None, **options}))
 
 
 def _similar(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_similar, reader.similar(_key_or_text(query), **options))
+    (what,) = asked(reader, query)
+    return map(_of_similar, reader.similar(what, **options))
 
 
 def _near(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_neighbour, reader.near(_key_or_text(query), **options))
+    (what,) = asked(reader, query)
+    return map(_of_neighbour, reader.near(what, **options))
 
 
 def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
-    query_a, query_b = text_or_id(a), text_or_id(b)
+    query_a, query_b = asked(reader, a, b)
     text = full_text(reader, query_a)
     full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
     for p in reader.compare(query_a, query_b, **options).passages:
@@ -154,7 +152,8 @@ def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
 
 
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
-    found = fingerprints(full_text(reader, text_or_id(query)), reader.recipe)
+    (what,) = asked(reader, query)
+    found = fingerprints(full_text(reader, what), reader.recipe)
     hashes = (found.hashes >> SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(

@@ -29,6 +29,7 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
 from docindex.storage.user_sql import Where
+from docindex.storage.values import can_be_stored
 
 _NO_SAMPLE = np.empty(0, np.uint64)
 
@@ -47,6 +48,10 @@ _LIVING = (
     "select c.id from carray(?) as wanted cross join main.docindex_content as c on c.id = "
     "wanted.value limit 1"
 )
+_IS_KEY = "select 1 from main.docindex_document where key = ?"
+_KEYS_BEFORE = "select key from main.docindex_document where key < ? order by key desc limit ?"
+_KEYS_AFTER = "select key from main.docindex_document where key > ? order by key limit ?"
+_KEYS = "select key from main.docindex_document order by id desc limit ?"
 _SHARING = (
     "select f.content, count(*) from carray(?) as wanted "
     "cross join main.docindex_feature as f on f.value = wanted.value group by f.content order by f.content"
@@ -154,6 +159,18 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
     """The id of the document with a key, or None."""
     link = link_of(db, key)
     return None if link is None else link[0]
+
+
+def is_key(db: apsw.Connection, text: str) -> bool:
+    """Whether a text is the key of a document. Cheaper than `id_of`: a damaged row is not noticed."""
+    return can_be_stored(text) and bool(rows(db, _IS_KEY, (text,)))
+
+
+def keys_like(db: apsw.Connection, key: str, limit: int) -> list[str]:
+    """Up to `limit` keys: the neighbours of a key in the order of keys, and those that were added last."""
+    statements = (_KEYS_BEFORE, (key, limit // 4)), (_KEYS_AFTER, (key, limit // 4)), (_KEYS, (limit // 2,))
+    found = [some for statement, bindings in statements for (some,) in rows(db, statement, bindings)]
+    return list(dict.fromkeys(found))
 
 
 def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:

@@ -157,7 +157,7 @@ def test_a_required_null_gives_no_rows_and_an_optional_null_the_default(db, inde
     for call in ["doc_search(null)", "doc_similar(null)", "doc_near(null)", "doc_passages(1, null)",
                  "doc_passages(null, 1)", "doc_fingerprints(null)"]:  # fmt: skip
         assert db.execute(f"select * from {call}").fetchall() == []
-    assert db.execute("select key from doc_near('007', null)").fetchall() == [
+    assert db.execute("select key from doc_near(doc_key('007'), null)").fetchall() == [
         (n.key,) for n in index.near("007")
     ]
 

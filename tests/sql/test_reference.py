@@ -56,6 +56,11 @@ SCALARS = {
     "doc_sketch_resemblance": "(x, y)",
     "doc_features": "(query) [schema]",
     "doc_canonical": "(query) [schema]",
+    "doc_key": "(key) [schema]",
+    "doc_literal": "(text)",
+    "doc_text": "(id) [schema]",
+    "doc_snippet": "(id, query, open, close, ellipsis, symbols) [schema]",
+    "doc_highlight": "(id, query, open, close) [schema]",
     "doc_filter": "(k, s, r, x)",
     "doc_density": "(window)",
     "doc_version": "()",
@@ -140,6 +145,8 @@ def test_the_reference_has_every_function_with_its_arguments(db):
         count = len(re.findall(r"\w+", call.partition(")")[0]))
         expected |= {(name, count)} | ({(name, count + 1)} if "schema" in call else set())
     expected.add(("doc_put", 2))  # without meta
+    expected |= {("doc_snippet", count) for count in range(2, 6)}
+    expected |= {("doc_highlight", count) for count in (2, 3)}
     assert set(db.execute(FUNCTIONS)) == expected
     connection = sqlite3.connect(":memory:")
     docindex.register(connection)

@@ -58,7 +58,7 @@ def db(request):
 
 
 def names_of(table):
-    first = ("a", "b") if table in ("doc_pairs", "doc_containments") else ("key", "id")
+    first = ("a", "b", "a_id", "b_id") if table in ("doc_pairs", "doc_containments") else ("key", "id")
     if table == "doc_near":
         return (*first, "distance")
     return (*first, "score", *MEASURES) if table == "doc_search" else (*first, *MEASURES)
@@ -177,8 +177,8 @@ def test_clusters_are_those_of_the_argument_the_limit_or_the_default(db):
     assert len({str(rows) for rows in different}) == 3
     assert clusters("", "resemblance >= 0.2") == clusters(0.2)
     assert clusters("", "resemblance > 0.2 and resemblance >= 0.5") == clusters(0.5)
-    assert clusters("", "resemblance < 0.9") == [row for row in clusters(0.8) if row[4] < 0.9]
-    assert clusters(0.2, "resemblance >= 0.5") == [row for row in clusters(0.2) if row[4] >= 0.5]
+    assert clusters("", "resemblance < 0.9") == [row for row in clusters(0.8) if row[-1] < 0.9]
+    assert clusters(0.2, "resemblance >= 0.5") == [row for row in clusters(0.2) if row[-1] >= 0.5]
     joined = "select t.* from doc_clusters t join (values (0.2)) v on t.resemblance >= v.column1"
     assert db.execute(joined).fetchall() == clusters(0.2)
 

@@ -140,7 +140,11 @@ def test_the_factories_of_the_host_are_as_they_were_after_an_answer_and_after_an
         return {"row": row}
 
     db.row_factory, db.text_factory = row_factory, bytes
-    assert db.execute("select doc_near_json('00007', 0)").fetchone()["row"][0].startswith(b'[{"key": "00007"')
+    assert (
+        db.execute("select doc_near_json(doc_key('00007'), 0)")
+        .fetchone()["row"][0]
+        .startswith(b'[{"key": "00007"')
+    )
     with pytest.raises(sqlite3.OperationalError):
         db.execute("select doc_simhash(9999)").fetchall()
     assert (db.row_factory, db.text_factory) == (row_factory, bytes)
@@ -243,8 +247,8 @@ def test_the_authorizer_of_the_host_is_asked_and_stays(db):
         return sqlite3.SQLITE_DENY if names[0] == "docindex_content" else sqlite3.SQLITE_OK
 
     db.set_authorizer(authorizer)
-    db.execute("select doc_near_json('00007', 0, 'id < 100') where 0").fetchall()
-    assert "prohibited" in message(db, "select doc_near_json('00007', 0, 'id < 100')")
+    db.execute("select doc_near_json(doc_key('00007'), 0, 'id < 100') where 0").fetchall()
+    assert "prohibited" in message(db, "select doc_near_json(doc_key('00007'), 0, 'id < 100')")
     assert ("docindex_document", "key", "main", None) in asked
     with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
         db.execute("select id from docindex_content").fetchall()
