@@ -65,7 +65,7 @@ def register(
             )
         register_on(connection, index)
     elif isinstance(connection, sqlite3.Connection):
-        _register_sqlite3(connection, index, Sqlite3Host(connection, limit_s))
+        register_on_sqlite3(connection, index, limit_s=limit_s)
     else:
         kind = type(connection).__name__
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
@@ -102,10 +102,28 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
         )
 
 
-def _register_sqlite3(connection: sqlite3.Connection, index: IndexReader | None, host: Sqlite3Host) -> None:
+class LastError:
+    """The message of the last error of some connections of sqlite3, for `select doc_error()`."""
+
+    def __init__(self) -> None:
+        self.message: str | None = None
+
+
+def register_on_sqlite3(
+    connection: sqlite3.Connection,
+    index: IndexReader | None = None,
+    *,
+    limit_s: float | None = None,
+    last_error: LastError | None = None,
+) -> None:
+    """Register the functions on a connection of sqlite3.
+
+    A program whose requests use one of many connections, nobody knows which, gives them one `last_error`.
+    """
+    host = Sqlite3Host(connection, limit_s)
     source: IndexSource = ConnectionDatabases(host) if index is None else GivenIndex(index)
     scalars = Scalars(source)
-    errors = _ErrorLog(host)
+    errors = _ErrorLog(host, last_error or LastError())
     for name, function, count in _each(scalars.all() | DocumentTexts(source).all()):
         quick = name in _NAME_THEMSELVES
         wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
@@ -159,19 +177,19 @@ def _steps(name: str, aggregate: Callable[[], SketchUnion | SharedByAll]) -> tup
 
 
 class _ErrorLog:
-    """Keeps the error messages of functions on one connection of sqlite3.
+    """Keeps the error messages of functions on a connection of sqlite3.
 
     If a function raises an error, sqlite3 only says "user-defined function raised exception". So the message
     goes to the log "docindex", and `select doc_error()` returns it.
     """
 
-    def __init__(self, host: Sqlite3Host) -> None:
+    def __init__(self, host: Sqlite3Host, last_error: LastError) -> None:
         self._clock = host if host.has_limit else None
-        self._last: str | None = None
+        self._last = last_error
 
     def last(self) -> str | None:
-        """The message of the last error on this connection, or NULL."""
-        return self._last
+        """The message of the last error, or NULL if there was no error."""
+        return self._last.message
 
     def watch(
         self,
@@ -182,7 +200,6 @@ class _ErrorLog:
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
-            self._last = None
             try:
                 if self._clock is None:
                     return function(*values)
@@ -209,7 +226,7 @@ class _ErrorLog:
         return call
 
     def _remember(self, error: Exception) -> None:
-        self._last = str(error)
+        self._last.message = str(error)
         _log.error("%s", error)
 
     class Aggregate:
