@@ -317,15 +317,19 @@ fingerprint_list
     apsw.
 
 doc_index
-    key, text, meta, id
+    key, id, text, meta, added_at
 
     The documents of the main database. You can insert, update and delete them. The columns to set
-    are `key`, `text` and the optional `meta`, which is JSON; the index chooses `id`. `text` is
-    NULL if the text is not stored. It shows a lone surrogate, which SQLite cannot pass on, as
-    U+FFFD; an update with `text = text` keeps the surrogate. `insert or replace` and the other
-    conflict clauses work as usual; `returning` and upsert do not work. Only on apsw, and only if no
-    index was given to `register`. See "Changes".
+    are `key`, `text` and the optional `meta`, which is JSON; the index sets `id` and `added_at`,
+    the time when the document got its present text, as "2026-11-19T11:14:17.123456Z" in UTC;
+    compare `datetime(added_at)` with other times of SQLite. `text` is NULL if the text is not
+    stored. It shows a lone surrogate, which SQLite cannot pass on, as U+FFFD; an update with `text
+    = text` keeps the surrogate. `insert or replace` and the other conflict clauses work as usual;
+    `returning` and upsert do not work. Only on apsw, and only if no index was given to `register`.
+    See "Changes".
 
+    >>> index.execute("select key from doc_index where datetime(added_at) > datetime('now', '-1 hour')")
+    [('a.txt',), ('b.txt',)]
     >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
     [(1,)]
     >>> index.execute("select key, text = ? as is_opening from doc_index where id = 1", [opening])

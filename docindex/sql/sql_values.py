@@ -4,6 +4,7 @@ TEXT is a text, and so is the BLOB that `doc_literal` makes of it; an INTEGER is
 Anything else is a `TypeError` that names the function and the type. Must never read an index.
 """
 
+import datetime as dt
 import re
 
 from docindex.errors import TextNotKept
@@ -28,6 +29,19 @@ def writable(text: str) -> str:
     True
     """
     return _SURROGATES.sub("\ufffd", text)
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def as_time(microseconds: int) -> str:
+    """A time since 1970 as text in UTC, which SQLite's date functions read. The text sorts as the time does.
+
+    >>> as_time(1_763_550_857_123_456)
+    '2025-11-19T11:14:17.123456Z'
+    """
+    time = _EPOCH + dt.timedelta(microseconds=microseconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def type_name(value: Value) -> str:

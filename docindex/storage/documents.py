@@ -133,6 +133,8 @@ class Listed:
     key: str
     content: int
     meta: Any
+    added_at: int
+    """When the document got its present text: microseconds since 1970, UTC."""
 
 
 def listed(db: apsw.Connection, after: int, limit: int) -> list[Listed]:
@@ -151,7 +153,7 @@ def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Lis
         row = DOCUMENT.checked(found)
         if row is None:
             raise damaged_document(db, found[0], found[1])
-        listed.append(Listed(row.id, row.key, row.content, meta_of(db, row)))
+        listed.append(Listed(row.id, row.key, row.content, meta_of(db, row), row.added_at))
     return listed
 
 

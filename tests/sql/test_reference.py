@@ -44,7 +44,7 @@ TABLE_COLUMNS = {
     ),
     "doc_fingerprints": ("hash position offset line column", "query schema"),
     "fingerprint_list": ("document position hash", "schema"),
-    "doc_index": ("key text meta id", ""),
+    "doc_index": ("key id text meta added_at", ""),
 }
 SCALARS = {
     "doc_resemblance": "(a, b) [schema]",
