@@ -120,7 +120,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "excerpts", "similar_keys"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "similar_keys"},
         {"scope", "sorted_runs"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

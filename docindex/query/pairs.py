@@ -13,6 +13,7 @@ import numpy as np
 
 from docindex.argument_checks import shown
 from docindex.kernels.arrays import F64, ranges
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
@@ -145,6 +146,8 @@ def checked_threshold(
     min_resemblance: float | None, min_containment: float | None, method: Method, ignore_above: int | None
 ) -> Threshold:
     """The threshold that one of two parameters sets; `TypeError` or `ValueError` if it is out of range."""
+    if min_resemblance is None and min_containment is None:
+        min_resemblance = PAIR_RESEMBLANCE
     if min_resemblance is not None and min_containment is None:
         threshold = Threshold(
             measure="resemblance", least=min_resemblance, method=method, ignore_above=ignore_above

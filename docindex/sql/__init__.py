@@ -181,12 +181,12 @@ boilerplate
     `shared` is how many different shingles, fingerprints, slots or samples both texts have.
 
 doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_containment=0,
-           min_resemblance=0, min_shared=0, limit=NULL, where=NULL, rank='likeness',
+           min_resemblance=0, min_shared=0, limit=20, where=NULL, rank='likeness',
            ignore_above=NULL, exact=0, boilerplate=1)
     key, id, score, [measures]
 
-    The documents that share fingerprints with the query, best first. Unlike in Python, `limit` has
-    no default. See `Index.search`.
+    The documents that share fingerprints with the query, best first. See `Index.search`, and
+    "Thresholds" for when the default limit holds.
 
 doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, method='shingles',
             boilerplate=1)
@@ -256,8 +256,7 @@ doc_fingerprints(query*)
     [('a.txt', 'b.txt', 62)]
 
 Tables can be joined in any order, and arguments can come from other tables: `from note,
-doc_search(note.body) as s`. With `limit 5`, `doc_search` looks for five documents only, if the
-statement has `order by score desc` or no order, and no other conditions.
+doc_search(note.body) as s`.
 
 
 Thresholds
@@ -290,6 +289,15 @@ These conditions set these parameters:
                         containment, reverse_containment >= ...     min_containment
     doc_containments    containment >= ...                          min_containment
     doc_clusters        resemblance >= ...                          min_resemblance
+
+The same holds for the limit of `doc_search`, which is 20 by default. An argument is the limit; in
+SQL, -1 means no limit. Without it, `limit 50` of the statement is the limit. If the statement has
+conditions on the result, another order than `order by score desc`, or an offset, it gets all
+documents and selects from them itself. Otherwise the default holds, as in a statement that only
+counts the rows, and for each row of another table.
+
+    >>> index.execute('select count(*) from doc_search(?) where "limit" = -1', [opening])
+    [(2,)]
 
 In `doc_clusters` another threshold makes other clusters. So only the second and the fourth rule
 hold there, and `resemblance < 0.9` selects from the clusters of the default.

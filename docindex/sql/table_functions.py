@@ -43,11 +43,9 @@ class TableFunction:
     """The method or function of Python that answers the question."""
     order: tuple[tuple[str, bool], ...]
     """The columns that order the rows, with True for descending. No TEXT: databases sort it differently."""
-    defaults: Mapping[str, Value] = dataclasses.field(default_factory=dict)
-    """The parameters whose defaults are not those of Python."""
     thresholds: Thresholds = NO_THRESHOLDS
     limit: str | None = None
-    """The parameter that limits the number of rows."""
+    """The parameter that limits the number of rows. A negative number means all rows, as in SQL."""
     cost: float = 0.0
     """The cost of a call, in rows that SQLite reads."""
     cost_per_document: float = 0.0
@@ -110,7 +108,7 @@ _of_pair = operator.attrgetter(*_PAIR)
 
 def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
     (what,) = asked(reader, query)
-    return map(_of_match, reader.search(what, **{"limit": None, **options}))
+    return map(_of_match, reader.search(what, **options))
 
 
 def _similar(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
@@ -136,8 +134,6 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
 
 
 def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
-    if "min_containment" not in options:
-        options.setdefault("min_resemblance", 0.5)
     return map(_of_pair, reader.pairs(**options))
 
 
@@ -182,7 +178,6 @@ TABLES = (
         answer=_search,
         asks=IndexReader.search,
         order=(("score", True),),
-        defaults={"limit": None},
         thresholds=Thresholds(
             (
                 Bound("containment", "min_containment", 0.0),

@@ -162,11 +162,11 @@ def test_search(ways):
         ]:  # fmt: skip
             expected = [
                 {"key": match.key, "id": match.id, "score": match.score, **measures(match)}
-                for match in ways.index.search(Text(query), **{"limit": None, **options})
+                for match in ways.index.search(Text(query), **options)
             ]
             assert ways.rows("doc_search", query, *arguments) == expected
     by_id = ways.rows("doc_search", ways.id("003"))
-    assert [row["key"] for row in by_id] == [m.key for m in ways.index.search("003", limit=None)]
+    assert [row["key"] for row in by_id] == [m.key for m in ways.index.search("003")]
 
 
 def test_similar(ways):

@@ -131,7 +131,7 @@ def test_the_reference_has_the_parameters_of_every_table_function_with_their_def
             else:
                 name, _, value = written.partition("=")
                 assert name == parameter
-                default = table.defaults.get(name, signature(table)[name].default)
+                default = signature(table)[name].default
                 assert (None if value == "NULL" else ast.literal_eval(value)) == default
 
 
