@@ -88,7 +88,7 @@ INSIDE = {
     "sql": [
         {"sources", "sql_values"},
         {"parameters", "thresholds", "arguments"},
-        {"scalars", "table_functions"},
+        {"scalars", "table_functions", "grouping"},
         {"document_changes", "document_texts", "virtual_tables"},
         {"editable_table", "fingerprint_list"},
         {"register"},

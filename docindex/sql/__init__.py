@@ -143,11 +143,22 @@ Aggregates
 doc_common(query)
     The shingles that all texts share, as a share of all their shingles. For two texts, this is
     their resemblance. NULL if there is no text. The texts of documents must be stored.
+doc_group(key, text, min_resemblance)
+    The groups of rows whose texts resemble each other, as a JSON array with one object for each row
+    in a group: cluster, key, why, like, resemblance, as in doc_clusters. `key` is whatever names
+    the row: INTEGER, REAL or TEXT, not necessarily unique. A pair has at least `min_resemblance`,
+    which can be left out and is 0.8. NULL if there is no text. No index is needed, and it adds no
+    document; if there is one, its recipe and its boilerplate are used.
 doc_sketch_union(sketch)
     The sketch of all texts together, made from their sketches. NULL if there is no sketch.
 
     >>> index.execute("select round(doc_common(id), 2) from docindex_document")
     [(0.53,)]
+    >>> index.execute('''
+    ...     with note (id, body) as (values (7, 'to be or not'), (8, 'something'), (9, 'To be, or not'))
+    ...     select value ->> 'cluster', value ->> 'key'
+    ...     from json_each((select doc_group(id, body) from note))''')
+    [(1, 7), (1, 9)]
 
 
 Table functions

@@ -7,8 +7,8 @@ the connection.
 import functools
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import apsw
 
@@ -19,13 +19,15 @@ from docindex.sql.document_changes import DocumentChanges
 from docindex.sql.document_texts import DocumentTexts
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
-from docindex.sql.scalars import Functions, Scalars, SharedByAll, SketchUnion
+from docindex.sql.grouping import SimilarRows
+from docindex.sql.scalars import Aggregate, Aggregates, Scalars, SharedByAll, SketchUnion
 from docindex.sql.sources import ConnectionDatabases, GivenIndex, IndexSource
 from docindex.sql.sql_values import Value, errors_from
 from docindex.sql.table_functions import TABLES, TableFunction
 from docindex.sql.virtual_tables import TableModule
 from docindex.storage.hosts import ApswHost, Sqlite3Host
 
+_Registered = TypeVar("_Registered")
 _log = logging.getLogger("docindex")
 
 # These functions put their own names into their errors. They are often called for every row, and a wrapper
@@ -85,8 +87,9 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
     for name, function, count in _each(DocumentChanges(source).all()):
         # Not innocuous: a view in a file from others must not change documents.
         connection.create_scalar_function(name, _with_name(name, function), count)
-    for name, aggregate in _aggregates(scalars).items():
-        connection.create_aggregate_function(name, functools.partial(_steps, name, aggregate), 1, flags=flags)
+    for name, aggregate, count in _each(_aggregates(source, scalars)):
+        steps = functools.partial(_steps, name, aggregate)
+        connection.create_aggregate_function(name, steps, count, flags=flags)
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_scalar_function(name, _with_name(name, _json(table, source)), -1, flags=flags)
@@ -130,23 +133,31 @@ def register_on_sqlite3(
         connection.create_function(name, count, wrapped, deterministic=True)
     for name, function, count in _each(DocumentChanges(source).all()):
         connection.create_function(name, count, errors.watch(_with_name(name, function)))
-    for name, aggregate in _aggregates(scalars).items():
-        connection.create_aggregate(name, 1, functools.partial(_ErrorLog.Aggregate, errors, name, aggregate))  # type: ignore[arg-type]
+    for name, aggregate, count in _each(_aggregates(source, scalars)):
+        # "Any", because the types of sqlite3 require attributes of a class, which the wrappers cannot have.
+        made: Any = functools.partial(_ErrorLog.Aggregate, errors, name, aggregate)
+        connection.create_aggregate(name, count, made)
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_function(name, -1, errors.watch(_with_name(name, _json(table, source))))
     connection.create_function("doc_error", 0, errors.last)
 
 
-def _each(functions: Functions) -> Iterator[tuple[str, Callable[..., Value], int]]:
+def _each(
+    functions: Mapping[str, tuple[Callable[..., _Registered], tuple[int, ...]]],
+) -> Iterator[tuple[str, Callable[..., _Registered], int]]:
     """Each function once for each number of arguments that it takes."""
     for name, (function, counts) in functions.items():
         for count in counts:
             yield name, function, count
 
 
-def _aggregates(scalars: Scalars) -> dict[str, Callable[[], SketchUnion | SharedByAll]]:
-    return {"doc_sketch_union": SketchUnion, "doc_common": lambda: SharedByAll(scalars)}
+def _aggregates(source: IndexSource, scalars: Scalars) -> Aggregates:
+    return {
+        "doc_sketch_union": (SketchUnion, (1,)),
+        "doc_common": (lambda: SharedByAll(scalars), (1,)),
+        "doc_group": (lambda: SimilarRows(source), (2, 3)),
+    }
 
 
 def _with_name(name: str, function: Callable[..., Value]) -> Callable[..., Value]:
@@ -166,14 +177,18 @@ def _json(table: TableFunction, source: IndexSource) -> Callable[..., Value]:
     return lambda *values: table.as_json(source, *values)
 
 
-def _steps(name: str, aggregate: Callable[[], SketchUnion | SharedByAll]) -> tuple[Any, Any, Any]:
+def _steps(name: str, aggregate: Callable[[], Aggregate]) -> tuple[Any, Any, Any]:
     """The aggregate as apsw expects it: a state, a function for each step, and a function for the end."""
 
-    def step(state: SketchUnion | SharedByAll, value: Value) -> None:
+    def step(state: Aggregate, *values: Value) -> None:
         with errors_from(name):
-            state.step(value)
+            state.step(*values)
 
-    return aggregate(), step, lambda state: state.finalize()
+    def finalize(state: Aggregate) -> Value:
+        with errors_from(name):
+            return state.finalize()
+
+    return aggregate(), step, finalize
 
 
 class _ErrorLog:
@@ -232,14 +247,12 @@ class _ErrorLog:
     class Aggregate:
         """An aggregate whose errors are remembered."""
 
-        def __init__(
-            self, errors: "_ErrorLog", name: str, aggregate: Callable[[], SketchUnion | SharedByAll]
-        ) -> None:
+        def __init__(self, errors: "_ErrorLog", name: str, aggregate: Callable[[], Aggregate]) -> None:
             self._state = aggregate()
             self._deadline: float | None = None
             # All values together have the time limit of one question, whatever functions give the values.
             self.step = errors.watch(_with_name(name, self._state.step), self._go_on)
-            self.finalize = self._state.finalize
+            self.finalize = errors.watch(_with_name(name, self._state.finalize), self._go_on)
 
         def _go_on(self, clock: Sqlite3Host) -> None:
             if self._deadline is None:

@@ -6,6 +6,7 @@ never know which kind of connection calls them.
 
 import json
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,22 @@ from docindex.version import __version__
 
 Functions = dict[str, tuple[Callable[..., Value], tuple[int, ...]]]
 """SQL functions by name, each with the numbers of arguments that it takes."""
+
+
+class Aggregate(Protocol):
+    """The state of an aggregate for one group of rows."""
+
+    @property
+    def step(self) -> Callable[..., None]:
+        """Adds a row."""
+
+    @property
+    def finalize(self) -> Callable[[], Value]:
+        """Gives the result."""
+
+
+Aggregates = dict[str, tuple[Callable[[], Aggregate], tuple[int, ...]]]
+"""Aggregates by name, each with the numbers of arguments that it takes."""
 
 _MASK = (1 << 64) - 1
 _MOST = 4096  # no sketch has more features or slots

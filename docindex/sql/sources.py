@@ -30,6 +30,9 @@ class IndexSource(Protocol):
     def first(self) -> IndexReader | None:
         """The first index, or None. Functions that take only texts need no index."""
 
+    def refuse_interrupted(self) -> None:
+        """Raise an error if the host has interrupted its connection, or a time limit has passed."""
+
 
 class GivenIndex:
     """The index that was given to `register`. It is used on any connection."""
@@ -49,6 +52,9 @@ class GivenIndex:
     def first(self) -> IndexReader:
         """The given index."""
         return self._index
+
+    def refuse_interrupted(self) -> None:
+        """Do nothing: nobody knows the connection."""
 
 
 class LocatedIndex(NamedTuple):
@@ -96,6 +102,11 @@ class ConnectionDatabases:
                 return known.reader
             schemas = host_connection.index_schemas(db)
             return self._in_schema(schemas[0]).reader if schemas else None
+
+    def refuse_interrupted(self) -> None:
+        """Raise an error if the host has interrupted its connection, or a time limit has passed."""
+        with self.host.undisturbed():
+            self.host.refuse_interrupted()
 
     def _unchanged(self, schema: str) -> LocatedIndex | None:
         """A known index, if its database still is an index with the same recipe. Costs two statements."""

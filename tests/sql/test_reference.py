@@ -67,6 +67,7 @@ SCALARS = {
     "doc_put": "(key, text, meta) [schema]",
     "doc_remove": "(key) [schema]",
     "doc_common": "(query)",
+    "doc_group": "(key, text, min_resemblance)",
     "doc_sketch_union": "(sketch)",
 }
 FUNCTIONS = "select distinct name, narg from pragma_function_list where name like 'doc\\_%' escape '\\'"
@@ -146,6 +147,7 @@ def test_the_reference_has_every_function_with_its_arguments(db):
         expected |= {(name, count)} | ({(name, count + 1)} if "schema" in call else set())
     expected.add(("doc_put", 2))  # without meta
     expected |= {("doc_snippet", count) for count in range(2, 6)}
+    expected.add(("doc_group", 2))
     expected |= {("doc_highlight", count) for count in (2, 3)}
     assert set(db.execute(FUNCTIONS)) == expected
     connection = sqlite3.connect(":memory:")
