@@ -60,7 +60,7 @@ class SimilarRows:
             self._add_waiting()
 
     def finalize(self) -> Value:
-        """The members of all groups as a JSON array of objects, the largest group first; NULL without texts."""
+        """The members of all groups as a JSON array of objects, the largest first; NULL without texts."""
         if self._least is None:
             return None
         with self._add_waiting() as index, self._stoppable():
