@@ -8,6 +8,7 @@ never write.
 from docindex.argument_checks import shown
 from docindex.index.reader import IndexReader, open_scope
 from docindex.query.resolve import Id, Text
+from docindex.query.scope import Scope
 from docindex.query.similar_keys import similar_keys
 from docindex.sql.sql_values import Value, text_or_id
 from docindex.storage.documents import id_of, is_key
@@ -18,16 +19,21 @@ def asked(reader: IndexReader | None, *values: Value) -> list[Text | Id]:
 
     `ValueError` for TEXT that is the key of a document; `TypeError` for a value that means nothing.
     """
+    if reader is None or not any(isinstance(value, str) for value in values):
+        return [text_or_id(value) for value in values]
+    with open_scope(reader, boilerplate=False) as scope:
+        return asked_in(scope, *values)
+
+
+def asked_in(scope: Scope, *values: Value) -> list[Text | Id]:
+    """The same, for a question that has begun already."""
     found = [text_or_id(value) for value in values]
-    texts = [value for value in values if isinstance(value, str)]
-    if reader is not None and texts:
-        with open_scope(reader, boilerplate=False) as scope:
-            for text in texts:
-                if is_key(scope.db, text):
-                    raise ValueError(
-                        f"{shown(text)} is the key of a document; write doc_key(...) for that document, "
-                        "or doc_literal(...) for the text"
-                    )
+    for value in values:
+        if isinstance(value, str) and is_key(scope.db, value):
+            raise ValueError(
+                f"{shown(value)} is the key of a document; write doc_key(...) for that document, "
+                "or doc_literal(...) for the text"
+            )
     return found
 
 

@@ -15,12 +15,13 @@ from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
+from docindex.query.compare import measure_texts
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, words_hash
 from docindex.sketching.sketcher import sketch_batches
-from docindex.sql.arguments import asked
+from docindex.sql.arguments import asked, asked_in
 from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
 from docindex.storage.values import signed
@@ -124,28 +125,34 @@ class Scalars:
         """One of the measures of two texts or documents; None if one of them is NULL."""
         if a is None or b is None:
             return None
-        reader, _, (query_a, query_b) = self._asked(schema, a, b)
-        if reader is None:
-            resemblance, containment, _ = shares(str(query_a), str(query_b))
-            known: dict[str, Value] = {
-                "resemblance": resemblance,
-                "containment": containment,
-                "basis": "shingles",
-            }
-            return known[name]
-        measure: Value = getattr(reader.measures(query_a, query_b), name)
-        return measure
+        reader = self._index_of(schema, a, b)
+        if reader is not None:
+            with open_scope(reader) as scope:
+                queries = [resolve(scope.db, query) for query in asked_in(scope, a, b)]
+                measure: Value = getattr(measure_texts(scope, *queries), name)
+            return measure
+        text_a, text_b = map(str, asked(None, a, b))
+        resemblance, containment, _ = shares(text_a, text_b)
+        known: dict[str, Value] = {
+            "resemblance": resemblance,
+            "containment": containment,
+            "basis": "shingles",
+        }
+        return known[name]
+
+    def _index_of(self, schema: Value, *values: Value) -> IndexReader | None:
+        """The index of a question about some arguments; None for texts on a connection without an index."""
+        name = schema_name(schema)
+        if name is None and not any(isinstance(text_or_id(value), Id) for value in values):
+            return self._source.first()
+        return self._source.reader(name)
 
     def _asked(self, schema: Value, *values: Value) -> tuple[IndexReader | None, Recipe, list[Text | Id]]:
         """The index of a question with its recipe, and the texts and documents that its arguments mean.
 
         Without an index, there are only texts, and the recipe is the default one.
         """
-        name = schema_name(schema)
-        if name is None and not any(isinstance(text_or_id(value), Id) for value in values):
-            reader = self._source.first()
-        else:
-            reader = self._source.reader(name)
+        reader = self._index_of(schema, *values)
         recipe = Recipe() if reader is None else reader.recipe
         return reader, recipe, asked(reader, *values)
 
