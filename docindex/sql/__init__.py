@@ -500,7 +500,8 @@ Errors
 An error message names the function, the value that was found and the value that was expected.
 Python's sqlite3 hides this message: it only says "user-defined function raised exception". So the
 message goes to the log `docindex`, and `doc_error()` returns it until the next error. In Datasette,
-all connections to a database share the message, because each request may get another one.
+all connections to a database share the message, because each request may get another one. If the
+host interrupts a statement inside a function, sqlite3 says the same instead of "interrupted".
 
     select doc_simhash(1.5)     sqlite3.OperationalError: user-defined function raised exception
     select doc_error()          doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL

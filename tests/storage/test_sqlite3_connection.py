@@ -203,7 +203,9 @@ def test_the_errors_of_sqlite_are_those_of_apsw():
 def test_a_progress_handler_and_an_interrupt_of_the_host_stop_a_question(db):
     for interrupt in (lambda: 1, lambda: db.interrupt()):
         db.set_progress_handler(interrupt, 200)
-        assert message(db, "select doc_pairs_json(0.1)") == "the work was cancelled; committed work stays"
+        assert message(db, "select doc_pairs_json(0.1)").startswith(
+            "the question was interrupted by interrupt"
+        )
         db.set_progress_handler(None, 0)
         assert json.loads(db.execute("select doc_near_json(7, 0)").fetchone()[0])[0]["id"] == 7
 
