@@ -106,18 +106,28 @@ def _most_covered(starts: I64, ends: I64, symbols: int) -> Range:
 
 
 def _whole_words(text: str, window: Range, covered: Range) -> Range:
-    """A window without parts of words at its ends, if they are outside of what is covered.
+    """A window of symbols without parts of words at its ends, except where they are covered.
 
     Where no white space is near, as in Chinese, the window stays as it is.
     """
     begin, end = window
-    if 0 < begin < covered[0] and not text[begin - 1].isspace():
-        begin = next((place for place in range(begin, covered[0]) if text[place].isspace()), begin)
-    if end < len(text) and not text[end].isspace():
-        least = max(covered[1], begin)
-        end = next((place for place in range(end, least, -1) if text[place - 1].isspace()), end)
-    while begin < min(end, covered[0]) and text[begin].isspace():
-        begin += 1
-    while end > max(begin, covered[1]) and text[end - 1].isspace():
-        end -= 1
+    place = max(covered[1], begin)
+    if end < len(text):
+        end = place + len(_without_last_part(text[place:end]))
+    if begin and not text[begin - 1].isspace():
+        begin = covered[0] - len(_without_first_part(text[begin : covered[0]]))
     return begin, end
+
+
+def _without_first_part(text: str) -> str:
+    """A text without a part of a word at its beginning; if it is a part of one word, the whole text."""
+    words = text.split(None, 1)
+    return text if words in ([], [text]) else text[len(words[0]) :].lstrip()
+
+
+def _without_last_part(text: str) -> str:
+    """A text without a part of a word at its end; if it is a part of one word, the whole text."""
+    words = text.rsplit(None, 1)
+    if not words or text[-1].isspace():
+        return text.rstrip()
+    return text if words[-1] == text else text[: -len(words[-1])].rstrip()

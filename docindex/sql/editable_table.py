@@ -127,8 +127,7 @@ class DocIndexTable:
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
         """Change the key, the text or the meta of a document."""
         place = self.located
-        unchanged = fields[_ID] is apsw.no_change and fields[_ADDED_AT] is apsw.no_change
-        if newrowid != row or not unchanged:
+        if newrowid != row or not fields[_ID] is fields[_ADDED_AT] is apsw.no_change:
             raise ValueError("doc_index: only key, text and meta can be changed, not id, rowid or added_at")
         with place.transactions.reading() as db:
             (before,) = listed_as(db, row)

@@ -279,17 +279,15 @@ class TableModule:
             )
         if table.cost_per_document:
             self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
-        hidden = tuple(given.get(name) for name in table.hidden)
-        limits = _limits(given)
+        hidden, limits = tuple(map(given.get, table.hidden)), _limits(given)
         if any(None in values for values in limits.values()):
             return  # no number is at least NULL
         arguments = {name: given[name] for name in table.hidden if name in given}
         arguments |= table.thresholds.set_by(arguments, limits, compared=bool(number & _COMPARED))
         if table.limit:
-            own = arguments.get(table.limit)
-            if own is None and number & _ALL_ROWS:
-                own = _UNLIMITED
-            arguments[table.limit] = _fewest(own, given.get(_MOST_ROWS))
+            own = given.get(table.limit)
+            default = _UNLIMITED if number & _ALL_ROWS else None
+            arguments[table.limit] = _fewest(default if own is None else own, given.get(_MOST_ROWS))
         with errors_from(table.name):
             for row in table.rows_for(self._source, arguments):
                 yield row + hidden
