@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sqlite3
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("here", deadline=None)
@@ -12,3 +14,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 # A shell starts background jobs with SIGINT ignored. Programs that tests start and interrupt would inherit
 # that, and would never end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def no_callback_tracebacks():
+    sqlite3.enable_callback_tracebacks(False)  # Datasette switches them on when it is imported

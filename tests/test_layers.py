@@ -90,9 +90,9 @@ INSIDE = {
     ],
     "sql": [
         {"sources", "sql_values", "source_arguments"},
-        {"parameters", "thresholds"},
-        {"scalars", "table_functions"},
-        {"document_changes", "virtual_tables"},
+        {"parameters", "thresholds", "arguments"},
+        {"scalars", "table_functions", "grouping"},
+        {"document_changes", "document_texts", "virtual_tables"},
         {"editable_table", "fingerprint_list"},
         {"register"},
         {"file_session"},
@@ -104,6 +104,7 @@ INSIDE = {
         {"scan_summary"},
         {
             *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
+            "index_command",
             *("info_command", "report_command", "scan_command", "search_command", "sql_command"),
         },
         {"command_list"},
@@ -123,7 +124,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

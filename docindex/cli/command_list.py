@@ -32,6 +32,7 @@ COMMANDS = {
     "pairs": CommandEntry("search_command", "List the pairs of documents that share the most text."),
     "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),
     "add": CommandEntry("add_command", "Add text files to the index as documents."),
+    "index": CommandEntry("index_command", "Index a table in the database of an app."),
     "remove": CommandEntry("add_command", "Remove documents from the index, but not their files."),
     "boilerplate": CommandEntry("add_command", "Manage boilerplate: text that comparisons ignore."),
     "sql": CommandEntry("sql_command", "Run an SQL statement with docindex's functions and tables."),

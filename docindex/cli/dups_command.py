@@ -24,6 +24,7 @@ from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_pr
 from docindex.cli.typed_paths import display_path, typed_path
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
+from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 
@@ -37,8 +38,10 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
     type=click.Choice(list(_KINDS)),
     help="Show only groups of this kind. May be repeated.",
 )
-@share_option("--min-resemblance", 0.8, "Minimum resemblance of near copies.")
-@share_option("--min-containment", 0.8, "Minimum share of a contained text that the other text contains.")
+@share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies.")
+@share_option(
+    "--min-containment", SAME_WORK, "Minimum share of a contained text that the other text contains."
+)
 @common_option
 @click.option(
     "--reference",

@@ -15,6 +15,7 @@ from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import one_line, percent, several, size
 from docindex.opening import open as open_index
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.report.page import (
     ReportContents,
     ReportFile,
@@ -40,7 +41,7 @@ _COUNTED_PAIRS = 100_000
 )
 @click.option("--under", "folder", metavar="DIR", help="Include only documents in this folder.")
 @click.option("--title", default="Copies and similar texts", show_default=True, help="The title of the page.")
-@share_option("--min-resemblance", 0.5, "Minimum resemblance of a pair.")
+@share_option("--min-resemblance", PAIR_RESEMBLANCE, "Minimum resemblance of a pair.")
 @common_option
 @click.option(
     "--limit",

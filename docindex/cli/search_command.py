@@ -22,6 +22,7 @@ from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import percent
 from docindex.errors import TextNotKept
+from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
@@ -37,9 +38,6 @@ _MATCH_FIELDS = (
     *("containment_error", "reverse_containment_error", "resemblance_error"),
 )
 
-_DEFAULT_RESEMBLANCE = 0.5
-"""The minimum resemblance of a pair if no minimum is given."""
-
 
 @click.command("search", cls=Command)
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
@@ -47,7 +45,7 @@ _DEFAULT_RESEMBLANCE = 0.5
     "--limit",
     type=click.IntRange(1),
     metavar="N",
-    default=20,
+    default=MATCHES,
     show_default=True,
     help="Maximum number of documents.",
 )
@@ -132,7 +130,7 @@ def search_command(
 
 @click.command("similar", cls=Command)
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
-@share_option("--min-resemblance", 0.8, "Minimum resemblance of a document.")
+@share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of a document.")
 @encoding_option
 @verbose_option("Say so if the encoding was guessed.")
 @index_option
@@ -171,7 +169,7 @@ def similar_command(
 @share_option(
     "--min-resemblance",
     None,
-    f"Minimum resemblance of a pair ({_DEFAULT_RESEMBLANCE} if no minimum is given).",
+    f"Minimum resemblance of a pair ({PAIR_RESEMBLANCE} if no minimum is given).",
 )
 @share_option("--min-containment", None, "Minimum share of one document that the other contains.")
 @common_option
@@ -211,8 +209,6 @@ def pairs_command(
         raise click.UsageError(
             "--min-resemblance and --min-containment cannot be used together; give only one of them"
         )
-    if min_resemblance is None and min_containment is None:
-        min_resemblance = _DEFAULT_RESEMBLANCE
     roots = [] if folder is None else [typed_path(folder)]
     where = None if folder is None else under_roots([typed_key(folder)])
     with open_existing(index_path) as index, progress("comparing"):
@@ -225,7 +221,10 @@ def pairs_command(
         )
         remark_on_ignored(found.set_aside, ignore_above)
         some = itertools.islice(found, limit + 1)
-        records = [{"a": pair.a, "b": pair.b, **dataclasses.asdict(pair)} for pair in some]
+        records = [
+            {"a": pair.a, "b": pair.b, "a_id": pair.a_id, "b_id": pair.b_id, **dataclasses.asdict(pair)}
+            for pair in some
+        ]
     if len(records) > limit:
         records.pop()
         remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")

@@ -24,6 +24,7 @@ from docindex.folders.plan import CopyGroup, KeepPolicy, KeepRule, Plan, check_k
 from docindex.folders.scanner import Scan, check_index
 from docindex.folders.walk import FailedFile, FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index
+from docindex.query.defaults import SAME_WORK
 
 FindingKind = Literal["exact"] | LikenessKind
 """Exact: files with the same bytes. `LikenessKind` explains the other kinds."""
@@ -68,8 +69,8 @@ def find(
     keep: KeepRule = "shortest-path",
     reference: Iterable[Root] = (),
     isolate: bool = False,
-    min_resemblance: float = 0.8,
-    min_containment: float = 0.8,
+    min_resemblance: float = SAME_WORK,
+    min_containment: float = SAME_WORK,
     ignore_above: int | None = 1000,
     scan: Scan | None = None,
     progress: FolderProgress = no_progress,

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
+from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
 from docindex.storage.file_rows import Tracked
 from docindex.storage.key_ranges import under_roots
@@ -53,8 +54,8 @@ class LikenessGroup:
 class LikenessLimits:
     """How alike files must be, and which files are compared."""
 
-    min_resemblance: float = 0.8
-    min_containment: float | None = 0.8
+    min_resemblance: float = SAME_WORK
+    min_containment: float | None = SAME_WORK
     """None to find no contained texts."""
     ignore_above: int | None = None
     """Ignore shingles that more than this many texts share; None for no limit. If a program wrote a

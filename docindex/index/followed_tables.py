@@ -23,7 +23,7 @@ class FollowedTables(KeyedDocuments):
         document. Triggers note which rows change, and the next question or change indexes these rows, whoever
         wrote them. Each text stays in the table, where it is read for exact numbers and passages.
 
-        `ValueError` if there is no such table or column, or if the table is followed already.
+        `ValueError` if there is no such table or column, or if the table is followed in another way already.
 
         >>> import docindex, sqlite3, tempfile, contextlib
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -20,15 +20,18 @@ from docindex.storage.values import can_be_stored
 _log = logging.getLogger("docindex")
 
 
-def index_pending(db: apsw.Connection, recipe: Recipe) -> None:
-    """Index all queued documents in batches."""
+def index_pending(db: apsw.Connection, recipe: Recipe) -> int:
+    """Index all queued documents in batches, and return their number."""
+    count = 0
     for some in pending.taken(db):
+        count += len(some)
         documents = [_direct(row) for row in some if row.source is None]
         for name in {row.source for row in some if row.source is not None}:
             keys = [row.key for row in some if row.source == name]
             documents += _of_source(db, name, keys, recipe)
         if documents:
             write_documents(db, documents, recipe, store_text=True)
+    return count
 
 
 def _direct(row: QueuedDocument) -> Incoming:

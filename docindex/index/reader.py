@@ -15,6 +15,7 @@ from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_c
 from docindex.index.hints import Hints
 from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.compare import Comparison, compare_texts, measure_texts
+from docindex.query.defaults import MATCHES, SAME_WORK
 from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
@@ -66,7 +67,7 @@ class IndexReader:
         min_reverse_containment: float = 0.0,
         min_resemblance: float = 0.0,
         min_shared: int = 0,
-        limit: int | None = 20,
+        limit: int | None = MATCHES,
         where: Where | None = None,
         rank: Rank = "likeness",
         ignore_above: int | None = None,
@@ -165,7 +166,7 @@ class IndexReader:
     def similar(
         self,
         query: str | Id,
-        min_resemblance: float = 0.8,
+        min_resemblance: float = SAME_WORK,
         *,
         limit: int | None = None,
         where: Where | None = None,
@@ -255,8 +256,9 @@ class IndexReader:
     ) -> Pairs:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
-        Give either `min_resemblance` or `min_containment`. A pair reaches `min_containment` if one document
-        contains at least this share of the other. `limit` is the largest number of pairs.
+        Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A
+        pair reaches `min_containment` if one document contains at least this share of the other. `limit` is
+        the largest number of pairs.
 
         Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
         pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
@@ -282,7 +284,7 @@ class IndexReader:
 
     def containments(
         self,
-        min_containment: float = 0.8,
+        min_containment: float = SAME_WORK,
         *,
         limit: int | None = None,
         where: Where | None = None,
@@ -308,7 +310,7 @@ class IndexReader:
 
     def clusters(
         self,
-        min_resemblance: float = 0.8,
+        min_resemblance: float = SAME_WORK,
         *,
         linkage: Linkage = "connected",
         where: Where | None = None,

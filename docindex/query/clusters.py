@@ -35,11 +35,15 @@ class Member:
     """A document in a cluster, and the reason why it belongs there."""
 
     key: str
+    id: int
+    """The id of the document."""
     why: Why
     """The reason. "first": it is the first member. "exact copy": it has the text of the member `like`.
     "same words": it has the same words as `like`, in the same order. "near": it resembles `like`."""
     like: str | None
     """The key of an earlier member that it is like; None for the first member."""
+    like_id: int | None
+    """The id of that member."""
     resemblance: float
     """The resemblance to that member; 1.0 for the first member."""
 
@@ -84,7 +88,7 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     The first member of each cluster has the most partners.
     """
     found = join_pairs(scope, threshold)
-    units = _Units(found, _keys_of_contents(scope, found))
+    units = _Units(found, _documents_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
     made = Clusters()
     made.set_aside = found.set_aside
@@ -97,24 +101,27 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     return made
 
 
+_Named = tuple[str, int]
+"""The key and the id of a document."""
+
 _Link = tuple[int, int | None, float]
 """A unit, the unit that it is like, and their resemblance."""
 
 
-def _keys_of_contents(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
-    """The keys of all contents that are in a pair, ascending."""
+def _documents_of_contents(scope: Scope, found: JoinedPairs) -> dict[int, list[_Named]]:
+    """The documents of all contents that are in a pair, by ascending keys."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]
     contents = np.sort(found.contents[ranges(found.starts[nodes], counts)])
     contents = contents[starts_of_runs(contents.astype(np.uint64))[:-1]]
-    keys: dict[int, list[str]] = {}
+    named: dict[int, list[_Named]] = {}
     for begin in range(0, len(contents), _LOOKED_UP):
         scope.check_cancelled()
-        for content, key, _ in scope.documents_of(contents[begin : begin + _LOOKED_UP]):
-            keys.setdefault(content, []).append(key)
-    for own in keys.values():
+        for content, key, number in scope.documents_of(contents[begin : begin + _LOOKED_UP]):
+            named.setdefault(content, []).append((key, number))
+    for own in named.values():
         own.sort()
-    return keys
+    return named
 
 
 class _Units:
@@ -123,16 +130,16 @@ class _Units:
     Units are numbered in the order of their first keys.
     """
 
-    def __init__(self, found: JoinedPairs, keys: dict[int, list[str]]) -> None:
+    def __init__(self, found: JoinedPairs, named: dict[int, list[_Named]]) -> None:
         nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
-        # For each unit, the keys of each of its contents, the content with the least key first.
-        by_node: dict[int, list[list[str]]] = {}
+        # For each unit, the documents of each of its contents, the content with the least key first.
+        by_node: dict[int, list[list[_Named]]] = {}
         for node in nodes.tolist():
             contents = found.contents[found.starts[node] : found.starts[node + 1]].tolist()
-            if own := sorted(keys[content] for content in contents if content in keys):
+            if own := sorted(named[content] for content in contents if content in named):
                 by_node[node] = own
         numbered = sorted(by_node, key=lambda node: by_node[node][0][0])
-        self._keys = [by_node[node] for node in numbered]
+        self._documents = [by_node[node] for node in numbered]
         unit_of = np.full(len(found.starts), -1)
         unit_of[np.array(numbered, np.int64)] = np.arange(len(numbered))
         a, b, resemblance = unit_of[found.a], unit_of[found.b], found.numbers().resemblance
@@ -141,7 +148,7 @@ class _Units:
 
     def _link(self, a: I64, b: I64, resemblance: F64) -> None:
         """Store both directions of all links, ordered by unit; the closest partner first, then by number."""
-        count = len(self._keys)
+        count = len(self._documents)
         own, other = np.concatenate([a, b]), np.concatenate([b, a])
         both = np.concatenate([resemblance, resemblance])
         self.starts = starts_of(np.bincount(own, minlength=count))
@@ -152,13 +159,13 @@ class _Units:
             order = part[np.lexsort((other[part], -both[part], own[part]))]
             places = slice(self.starts[first], self.starts[last])
             self.partners[places], self.resemblance[places] = other[order], both[order]
-        sizes = np.array([sum(map(len, keys)) for keys in self._keys], np.int64)
+        sizes = np.array([sum(map(len, documents)) for documents in self._documents], np.int64)
         partners = np.bincount(own, sizes[other], count) + sizes
         self.order: I64 = np.lexsort((np.arange(count), -partners))
         """All units, the one with the most partners first."""
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._documents)
 
     def partners_of(self, unit: int) -> Iterator[tuple[int, float]]:
         """The partners of a unit and their resemblances, the closest first."""
@@ -167,16 +174,20 @@ class _Units:
 
     def members(self, unit: int, like: int | None, resemblance: float) -> Iterator[Member]:
         """The members in a unit. The first is like the unit `like`; the others are like the first."""
-        first = self._keys[unit][0][0]
-        for keys in self._keys[unit]:
-            if keys[0] != first:
-                yield Member(keys[0], "same words", first, 1.0)
+        first = self._documents[unit][0][0]
+        for documents in self._documents[unit]:
+            if documents[0] != first:
+                yield _member(documents[0], "same words", first)
             elif like is None:
-                yield Member(first, "first", None, 1.0)
+                yield Member(*first, "first", None, None, 1.0)
             else:
-                yield Member(first, "near", self._keys[like][0][0], resemblance)
-            for key in keys[1:]:
-                yield Member(key, "exact copy", keys[0], 1.0)
+                yield _member(first, "near", self._documents[like][0][0], resemblance)
+            for document in documents[1:]:
+                yield _member(document, "exact copy", documents[0])
+
+
+def _member(document: _Named, why: Why, like: _Named, resemblance: float = 1.0) -> Member:
+    return Member(*document, why, *like, resemblance)
 
 
 def _stripes(starts: I64) -> Iterator[tuple[int, int]]:

@@ -18,6 +18,7 @@ import numpy as np
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
@@ -35,10 +36,17 @@ class Pair(Measures):
     """The key of the first document."""
     b: str
     """The key of the second document."""
+    a_id: int
+    """The id of the first document."""
+    b_id: int
+    """The id of the second document."""
 
     def __repr__(self) -> str:
         return f"Pair({self.a!r}, {self.b!r}{self._shown()})"
 
+
+_Named = tuple[str, int]
+"""The key and the id of a document."""
 
 _MEASURES = [field.name for field in dataclasses.fields(Measures)]
 # The names and types of the columns of `to_dicts` and `to_arrow`: the documents first.
@@ -172,32 +180,33 @@ class Pairs(Iterable[Pair]):
                 # The check of the first scope: it knows of every cancel since the iteration began.
                 check_cancelled = check_cancelled or scope.check_cancelled
                 check_cancelled()
-                keys = _keys_of_nodes(scope, found)
-            yield from self._batch(found, self._scores[begin:end], keys)
+                named = _documents_of_nodes(scope, found)
+            yield from self._batch(found, self._scores[begin:end], named)
             begin = end
 
-    def _batch(self, found: JoinedPairs, scores: F64, keys: dict[int, list[str]]) -> Iterator[Pair]:
-        """The pairs of documents of some pairs of nodes, given the keys of the nodes."""
+    def _batch(self, found: JoinedPairs, scores: F64, named: dict[int, list[_Named]]) -> Iterator[Pair]:
+        """The pairs of documents of some pairs of nodes, given the documents of the nodes."""
         rows, directed = _rows_of_measures(found), self._directed
         nodes = list(zip(found.a.tolist(), found.b.tolist(), strict=True))
         borders = [0, *(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(scores)]
         for first, last in itertools.pairwise(borders):
             partners = self._partners(nodes, range(first, last))
-            own: dict[str, list[int]] = {}
+            own: dict[_Named, list[int]] = {}
             for node in partners:
-                for key in keys[node]:
-                    own.setdefault(key, []).append(node)
-            for key in sorted(own):
+                for document in named[node]:
+                    own.setdefault(document, []).append(node)
+            for document in sorted(own):
                 others = [
                     (other, number, turned)
-                    for node in own[key]
+                    for node in own[document]
                     for partner, number, turned in partners[node]
-                    for other in keys[partner]
-                    if other > key or (directed and other != key)
+                    for other in named[partner]
+                    if other > document or (directed and other != document)
                 ]
                 others.sort()
-                for other, number, turned in others:
-                    yield Pair(*rows[turned][number], a=key, b=other)
+                key, id_ = document
+                for (other_key, other_id), number, turned in others:
+                    yield Pair(*rows[turned][number], a=key, b=other_key, a_id=id_, b_id=other_id)
 
     def _partners(self, nodes: list[tuple[int, int]], tied: range) -> dict[int, list[tuple[int, int, bool]]]:
         """The partners of each node in the pairs of one score.
@@ -245,6 +254,8 @@ def checked_threshold(
     min_resemblance: float | None, min_containment: float | None, method: Method, ignore_above: int | None
 ) -> Threshold:
     """The threshold that one of two parameters sets; `TypeError` or `ValueError` if it is out of range."""
+    if min_resemblance is None and min_containment is None:
+        min_resemblance = PAIR_RESEMBLANCE
     if min_resemblance is not None and min_containment is None:
         threshold = Threshold(
             measure="resemblance", least=min_resemblance, method=method, ignore_above=ignore_above
@@ -295,16 +306,16 @@ def _counts_of_nodes(scope: Scope, found: JoinedPairs) -> I64:
     return np.bincount(nodes, counts, len(found.starts)).astype(np.int64)
 
 
-def _keys_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[str]]:
-    """The keys of each node's documents, ascending."""
+def _documents_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[_Named]]:
+    """The documents of each node, by ascending keys."""
     contents, nodes = _contents_of_nodes(found)
     nodes_of: dict[int, list[int]] = {}
     for content, node in zip(contents.tolist(), nodes.tolist(), strict=True):
         nodes_of.setdefault(content, []).append(node)
-    keys: dict[int, list[str]] = {node: [] for node in nodes.tolist()}
-    for content, key, _ in scope.documents_of(np.sort(np.array(list(nodes_of), np.int64))):
+    named: dict[int, list[_Named]] = {node: [] for node in nodes.tolist()}
+    for content, key, number in scope.documents_of(np.sort(np.array(list(nodes_of), np.int64))):
         for node in nodes_of[content]:
-            keys[node].append(key)
-    for own in keys.values():
+            named[node].append((key, number))
+    for own in named.values():
         own.sort()
-    return keys
+    return named

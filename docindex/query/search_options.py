@@ -4,6 +4,7 @@ import dataclasses
 from typing import Literal, Self, TypedDict, get_args
 
 from docindex import argument_checks
+from docindex.query.defaults import MATCHES
 from docindex.query.measures import Measures
 from docindex.recipe import Recipe
 
@@ -39,7 +40,7 @@ class SearchOptions:
     min_reverse_containment: float = 0.0
     min_resemblance: float = 0.0
     min_shared: int = 0
-    limit: int | None = 20
+    limit: int | None = MATCHES
     rank: Rank = "likeness"
     ignore_above: int | None = None
     exact: bool = False

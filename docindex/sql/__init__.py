@@ -26,8 +26,11 @@ JSON array of objects; see "JSON" below. The functions `doc_put` and `doc_remove
 
 Texts, documents and NULL
 =========================
-A *query* is TEXT or INTEGER. TEXT is a text; an INTEGER is the id of a document. In `doc_similar`
-and `doc_near`, TEXT that is the key of a document means that document.
+A *query* is TEXT or INTEGER. TEXT is always a text; an INTEGER is the id of a document. The columns
+`id`, `a_id`, `b_id` ... of the tables are such ids, and `doc_key('ada.txt')` gives the id of the
+document with this key. A TEXT that is exactly the key of a document is an error, because it is
+nearly always a slip. If you mean the text, write `doc_literal('ada.txt')`; do so too where a column
+of your own may hold any text, as in `doc_simhash(doc_literal(note.body))`.
 
 A *symbol* is a byte of a letter, digit or picture in the form that docindex compares, without case
 and accents; ideographs and pictures are two. A *fingerprint* is the hash of a selected run of
@@ -88,6 +91,23 @@ doc_features(query) [schema]
 doc_canonical(query) [schema]
     The words of a text in the form that docindex compares: lower case, without accents or
     punctuation. The text of a document must be stored.
+doc_key(key) [schema]
+    The id of the document with this key. An error that names similar keys if there is no such
+    document.
+doc_literal(text)
+    The same text, as a BLOB that is a query: it means the text even if that is the key of a
+    document.
+doc_text(id) [schema]
+    The text of a document; NULL if the text is not stored. A lone surrogate, which SQLite cannot
+    pass on, is shown as U+FFFD.
+doc_snippet(id, query, open, close, ellipsis, symbols) [schema]
+    The stretch of a document that shares most with the query. What they share (the passages of
+    doc_passages, without boilerplate) stands between `open` and `close`; `ellipsis` stands where
+    text is left out. The stretch has about `symbols` symbols and ends between words. If they share
+    no passage, it is the beginning of the document. The last four arguments can be left out; they
+    are '[', ']', '…' and 160. NULL if a text is not stored.
+doc_highlight(id, query, open, close) [schema]
+    The whole text of a document, with the same marks.
 doc_filter(k, s, r, x)
     The probability that two texts of resemblance x share at least r of their k features, if each
     feature is made of s slots.
@@ -103,9 +123,19 @@ doc_put(key, text, meta) [schema]
     left out. Returns the id of the document. See "Changes".
 doc_remove(key) [schema]
     Removes a document. Returns 1, or 0 if there is no document with that key. See "Changes".
+doc_flush() [schema]
+    Indexes the documents that are queued. Returns how many they were. See "Changes".
 
     >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
     [('ou est le cafe', 1)]
+    >>> index.execute("select key, doc_snippet(id, ?, '<b>', '</b>') from doc_search(?1) limit 1",
+    ...               ["So it is a truth universally acknowledged!"])
+    [('a.txt', '<b>It is a truth universally acknowledged</b>, that a single man in possession of a')]
+    >>> index.execute("select round(doc_resemblance(doc_key('a.txt'), doc_key('b.txt')), 2)")
+    [(0.53,)]
+    >>> index.execute("select doc_resemblance('a.txt', 'b.txt')")    # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: doc_resemblance: 'a.txt' is the key of a document; write doc_key(...) for that ...
     >>> index.execute("select doc_distance(doc_simhash('one two'), doc_simhash('One, two!'))")
     [(0,)]
 
@@ -115,11 +145,22 @@ Aggregates
 doc_common(query)
     The shingles that all texts share, as a share of all their shingles. For two texts, this is
     their resemblance. NULL if there is no text. The texts of documents must be stored.
+doc_group(key, text, min_resemblance)
+    The groups of rows whose texts resemble each other, as a JSON array with one object for each row
+    in a group: cluster, key, why, like, resemblance, as in doc_clusters. `key` is whatever names
+    the row: INTEGER, REAL or TEXT, not necessarily unique. A pair has at least `min_resemblance`,
+    which can be left out and is 0.8. NULL if there is no text. No index is needed, and it adds no
+    document; if there is one, its recipe and its boilerplate are used.
 doc_sketch_union(sketch)
     The sketch of all texts together, made from their sketches. NULL if there is no sketch.
 
     >>> index.execute("select round(doc_common(id), 2) from docindex_document")
     [(0.53,)]
+    >>> index.execute('''
+    ...     with note (id, body) as (values (7, 'to be or not'), (8, 'something'), (9, 'To be, or not'))
+    ...     select value ->> 'cluster', value ->> 'key'
+    ...     from json_each((select doc_group(id, body) from note))''')
+    [(1, 7), (1, 9)]
 
 
 Table functions
@@ -153,12 +194,12 @@ boilerplate
     `shared` is how many different shingles, fingerprints, slots or samples both texts have.
 
 doc_search(query*, window=NULL, budget=NULL, min_containment=0, min_reverse_containment=0,
-           min_resemblance=0, min_shared=0, limit=NULL, where=NULL, rank='likeness',
+           min_resemblance=0, min_shared=0, limit=20, where=NULL, rank='likeness',
            ignore_above=NULL, exact=0, boilerplate=1)
     key, id, score, [measures]
 
-    The documents that share fingerprints with the query, best first. Unlike in Python, `limit` has
-    no default. See `Index.search`.
+    The documents that share fingerprints with the query, best first. See `Index.search`, and
+    "Thresholds" for when the default limit holds.
 
 doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, method='shingles',
             boilerplate=1)
@@ -186,20 +227,21 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
           method='shingles', boilerplate=1)
-    a, b, [measures]
+    a, b, a_id, b_id, [measures]
 
-    The pairs of documents that share text; `a` and `b` are their keys. Give `min_resemblance` or
+    The pairs of documents that share text; `a` and `b` are their keys, `a_id`
+    and `b_id` their ids. Give `min_resemblance` or
     `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)
-    a, b, [measures]
+    a, b, a_id, b_id, [measures]
 
     The pairs of documents in which b contains this share of a. See `Index.containments`.
 
 doc_clusters(min_resemblance=0.8, linkage='connected', where=NULL, ignore_above=NULL,
              method='shingles', boilerplate=1)
-    cluster, key, why, like, resemblance
+    cluster, key, id, why, like, like_id, resemblance
 
     The groups of similar documents, numbered from 1. `why` is the reason why the document is in
     the cluster: "first", "exact copy", "same words" or "near". `like` is the key of an earlier
@@ -215,15 +257,19 @@ doc_fingerprints(query*)
     counts characters; `line` and `column` begin at 1. `hash` is the same number as in
     `fingerprint_list`. The text of a document must be stored. See `docindex.fingerprints`.
 
-    >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar('a.txt', 0.5)")
+    >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar(doc_key('a.txt'), 0.5)")
     [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
     >>> sql = "select query_start, start, text from doc_passages(?, 1)"
     >>> index.execute(sql, ["They say: it is a truth, universally acknowledged, that a single MAN, too"])
     [(10, 0, 'it is a truth, universally acknowledged, that a single MAN')]
 
+    >>> index.execute('''
+    ...     select p.a, p.b, s.length
+    ...     from doc_pairs as p, doc_passages(p.a_id, p.b_id) as s where p.resemblance > 0.3''')
+    [('a.txt', 'b.txt', 62)]
+
 Tables can be joined in any order, and arguments can come from other tables: `from note,
-doc_search(note.body) as s`. With `limit 5`, `doc_search` looks for five documents only, if the
-statement has `order by score desc` or no order, and no other conditions.
+doc_search(note.body) as s`.
 
 
 Thresholds
@@ -240,9 +286,10 @@ A condition on a result column is the threshold of the question. The rules, firs
    These numbers are containment, reverse_containment, resemblance, shared, distance and length.
 4. Without such a comparison, the default is the threshold.
 
-    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt')")
+    >>> index.execute("select key, round(resemblance, 2) from doc_similar(doc_key('a.txt'))")
     [('a.txt', 1.0)]
-    >>> index.execute("select key, round(resemblance, 2) from doc_similar('a.txt') where resemblance > 0.3")
+    >>> sql = "select key, round(resemblance, 2) from doc_similar(doc_key('a.txt')) where resemblance > 0.3"
+    >>> index.execute(sql)
     [('a.txt', 1.0), ('b.txt', 0.53)]
 
 These conditions set these parameters:
@@ -255,6 +302,15 @@ These conditions set these parameters:
                         containment, reverse_containment >= ...     min_containment
     doc_containments    containment >= ...                          min_containment
     doc_clusters        resemblance >= ...                          min_resemblance
+
+The same holds for the limit of `doc_search`, which is 20 by default. An argument is the limit; in
+SQL, -1 means no limit. Without it, `limit 50` of the statement is the limit. If the statement has
+conditions on the result, another order than `order by score desc`, or an offset, it gets all
+documents and selects from them itself. Otherwise the default holds, as in a statement that only
+counts the rows, and for each row of another table.
+
+    >>> index.execute('select count(*) from doc_search(?) where "limit" = -1', [opening])
+    [(2,)]
 
 In `doc_clusters` another threshold makes other clusters. So only the second and the fourth rule
 hold there, and `resemblance < 0.9` selects from the clusters of the default.
@@ -282,15 +338,19 @@ fingerprint_list
     apsw.
 
 doc_index
-    key, text, meta, id
+    key, id, text, meta, added_at
 
     The documents of the main database. You can insert, update and delete them. The columns to set
-    are `key`, `text` and the optional `meta`, which is JSON; the index chooses `id`. `text` is
-    NULL if the text is not stored. It shows a lone surrogate, which SQLite cannot pass on, as
-    U+FFFD; an update with `text = text` keeps the surrogate. `insert or replace` and the other
-    conflict clauses work as usual; `returning` and upsert do not work. Only on apsw, and only if no
-    index was given to `register`. See "Changes".
+    are `key`, `text` and the optional `meta`, which is JSON; the index sets `id` and `added_at`,
+    the time when the document got its present text, as "2026-11-19T11:14:17.123456Z" in UTC;
+    compare `datetime(added_at)` with other times of SQLite. `text` is NULL if the text is not
+    stored. It shows a lone surrogate, which SQLite cannot pass on, as U+FFFD; an update with `text
+    = text` keeps the surrogate. `insert or replace` and the other conflict clauses work as usual;
+    `returning` and upsert do not work. Only on apsw, and only if no index was given to `register`.
+    See "Changes".
 
+    >>> index.execute("select key from doc_index where datetime(added_at) > datetime('now', '-1 hour')")
+    [('a.txt',), ('b.txt',)]
     >>> index.execute("select count(*) > 0 from fingerprint_list where document = 1")
     [(1,)]
     >>> index.execute("select key, text = ? as is_opening from doc_index where id = 1", [opening])
@@ -308,8 +368,32 @@ rolled back. A change waits for another writer, up to the busy timeout of the co
 is the first statement after `begin`. If the transaction has already read from the file, the change
 does not wait: it fails at once, like any change in SQLite.
 
-Triggers can keep an index up to date with a table of an app in the same file. A connection without
-docindex can read that table, but cannot change it.
+Inside a transaction, `doc_put` and inserts into `doc_index` only queue documents, because a batch is
+indexed ten times as fast. Whatever asks or changes the index next indexes the queue first, in any
+process. Only a statement that reads the tables `docindex_document` and the like by itself does not:
+call `doc_flush()` before it.
+
+An index can follow a table of an app in the same file, and read the texts there instead of keeping
+copies of them: `index.follow` in Python, `docindex index` on the command line, or on apsw a virtual
+table. Its triggers only queue the changed rows, so every program can change the table. A hidden
+column with the name of the virtual table takes commands: 'rebuild' indexes all rows again, and
+'integrity-check' is an error if the index is damaged or misses rows.
+
+    >>> import apsw
+    >>> app = apsw.Connection(":memory:")
+    >>> docindex.register(app)
+    >>> _ = app.execute('''
+    ...     create table note (id integer primary key, body text);
+    ...     create virtual table note_index using doc_index(content='note', key='id', text='body');
+    ...     insert into note (body) values ('to be or not to be'), ('something else')
+    ... ''')
+    >>> app.execute("select key, text from note_index").fetchall()
+    [('1', 'to be or not to be'), ('2', 'something else')]
+    >>> _ = app.execute("insert into note_index (note_index) values ('integrity-check')")
+
+Other arguments are `meta`, a column with JSON, and `prefix`, which comes before each key. Triggers of
+your own can also call `doc_put`. Then a connection without docindex can read the table, but cannot
+change it.
 
     >>> import sqlite3, tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -335,6 +419,8 @@ docindex can read that table, but cannot change it.
     >>> notes.rollback()                                      # the documents are back, too
     >>> with notes:
     ...     _ = notes.execute("update note set body = 'something new' where id = 2")
+    >>> notes.execute("select doc_flush()").fetchall()
+    [(2,)]
     >>> notes.execute("select id, key, doc_canonical(id) from docindex_document").fetchall()
     [(1, 'note/1', 'to be or not to be'), (2, 'note/2', 'something new')]
     >>> notes.close()
@@ -441,7 +527,9 @@ Errors
 ======
 An error message names the function, the value that was found and the value that was expected.
 Python's sqlite3 hides this message: it only says "user-defined function raised exception". So the
-message goes to the log `docindex`, and `doc_error()` returns it.
+message goes to the log `docindex`, and `doc_error()` returns it until the next error. In Datasette,
+all connections to a database share the message, because each request may get another one. If the
+host interrupts a statement inside a function, sqlite3 says the same instead of "interrupted".
 
     select doc_simhash(1.5)     sqlite3.OperationalError: user-defined function raised exception
     select doc_error()          doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL

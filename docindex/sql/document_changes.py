@@ -17,7 +17,7 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
-from docindex.sql.sql_values import Value, schema_name, type_name
+from docindex.sql.sql_values import Value, as_text, schema_name
 from docindex.storage import content_writer, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
@@ -31,7 +31,11 @@ class DocumentChanges:
 
     def all(self) -> Functions:
         """The functions."""
-        return {"doc_put": (self.put, (2, 3, 4)), "doc_remove": (self.remove, (1, 2))}
+        return {
+            "doc_put": (self.put, (2, 3, 4)),
+            "doc_remove": (self.remove, (1, 2)),
+            "doc_flush": (self.flush, (0, 1)),
+        }
 
     def put(self, key: Value, text: Value, meta: Value = None, schema: Value = None) -> Value:
         """Store a document, or replace the one with its key. Returns its id."""
@@ -49,6 +53,11 @@ class DocumentChanges:
         with self._changing(schema) as (db, place, _):
             place.transactions.index_waiting_now()
             return int(content_writer.remove_document(db, name, place.reader.recipe))
+
+    def flush(self, schema: Value = None) -> Value:
+        """Index the documents that are queued now. Returns their number."""
+        with self._changing(schema) as (_, place, _):
+            return place.transactions.index_waiting_now()
 
     @contextlib.contextmanager
     def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex, bool]]:
@@ -70,13 +79,6 @@ def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -
         path = place.transactions.path
         raise Refused(f"doc_index: a trigger in {path} refused {shown(document.key)}", path)
     return number
-
-
-def as_text(column: str, value: Value) -> str:
-    """A value as a text; `TypeError` for a value of another type."""
-    if not isinstance(value, str):
-        raise TypeError(f"{column} must be TEXT, not {type_name(value)}")
-    return value
 
 
 def meta_from_json(value: Value) -> Any:

@@ -1,4 +1,4 @@
-"""The virtual table `doc_index` of apsw: insert, update and delete documents with SQL (key, text, meta, id).
+"""The virtual table `doc_index` of apsw: insert, update and delete documents with SQL.
 
 A change is part of the transaction of the connection: a rollback undoes it. So triggers of the host's own
 tables can keep the index up to date.
@@ -18,17 +18,17 @@ from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex, NotAnIndex, TextNotKept
 from docindex.index.items import incoming
 from docindex.query.resolve import Id
-from docindex.sql.document_changes import as_text, meta_from_json, put_document
+from docindex.sql.document_changes import meta_from_json, put_document
 from docindex.sql.source_arguments import followed_table
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
-from docindex.sql.sql_values import Value, as_integer, errors_from, writable
+from docindex.sql.sql_values import Value, as_integer, as_text, as_time, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
 from docindex.storage import app_tables, check, content_writer, contents, migrations, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
-_COLUMNS = ("key", "text", "meta", "id")
-_KEY, _TEXT, _META, _ID = range(4)
+_COLUMNS = ("key", "id", "text", "meta", "added_at")
+_KEY, _ID, _TEXT, _META, _ADDED_AT = range(5)
 _IDENTIFY = {"key", "id"}
 
 _BATCH = 1000  # the number of documents that are read at a time
@@ -122,8 +122,8 @@ class DocIndexTable:
 
     def UpdateInsertRow(self, rowid: int | None, fields: tuple[Value, ...]) -> int:
         """Add a document, and return its id. Only `insert or replace` replaces a document with its key."""
-        if rowid is not None or fields[_ID] is not None:
-            raise ValueError("doc_index: the index chooses ids; leave out id and rowid")
+        if rowid is not None or fields[_ID] is not None or fields[_ADDED_AT] is not None:
+            raise ValueError("doc_index: the index sets id, rowid and added_at; leave them out")
         place = self.located
         with errors_from("doc_index"):
             key, text = as_text("key", fields[_KEY]), as_text("text", fields[_TEXT])
@@ -155,8 +155,8 @@ class DocIndexTable:
     def UpdateChangeRow(self, row: int, newrowid: int, fields: tuple[Any, ...]) -> None:
         """Change the key, the text or the meta of a document."""
         place = self.located
-        if newrowid != row or fields[_ID] is not apsw.no_change:
-            raise ValueError("doc_index: only key, text and meta can be changed, not id or rowid")
+        if newrowid != row or not fields[_ID] is fields[_ADDED_AT] is apsw.no_change:
+            raise ValueError("doc_index: only key, text and meta can be changed, not id, rowid or added_at")
         with place.transactions.reading() as db:
             (before,) = listed_as(db, row)
             with errors_from("doc_index"):
@@ -284,6 +284,8 @@ class _Cursor:
             return self._row.key
         if number == _META:
             return contents.to_json(self._row.meta)
+        if number == _ADDED_AT:
+            return as_time(self._row.added_at)
         if number != _TEXT:
             return self._row.id
         try:

@@ -68,6 +68,11 @@ def _condition(value: Any) -> HarmlessCondition:
     return HarmlessCondition(value)
 
 
+def _limit(value: Any) -> Any:
+    # SQL has no other way to ask for all rows: NULL means the default.
+    return None if isinstance(value, int) and value < 0 else value
+
+
 def _distance(value: Any) -> Any:
     argument_checks.whole_number("max_distance", value, least=0, most=63)
     return value
@@ -75,6 +80,7 @@ def _distance(value: Any) -> Any:
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
     "boilerplate": _boilerplate,
+    "limit": _limit,
     "max_distance": _distance,
     "where": _condition,
 }

@@ -7,8 +7,8 @@ the connection.
 import functools
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import apsw
 
@@ -16,15 +16,18 @@ from docindex import argument_checks
 from docindex.checkpoints import stopped_by
 from docindex.index.reader import IndexReader
 from docindex.sql.document_changes import DocumentChanges
+from docindex.sql.document_texts import DocumentTexts
 from docindex.sql.editable_table import DocIndexModule
 from docindex.sql.fingerprint_list import FingerprintList
-from docindex.sql.scalars import Functions, Scalars, SharedByAll, SketchUnion
+from docindex.sql.grouping import SimilarRows
+from docindex.sql.scalars import Aggregate, Aggregates, Scalars, SharedByAll, SketchUnion
 from docindex.sql.sources import ConnectionDatabases, GivenIndex, IndexSource
 from docindex.sql.sql_values import Value, errors_from
 from docindex.sql.table_functions import TABLES, TableFunction
 from docindex.sql.virtual_tables import TableModule
 from docindex.storage.hosts import ApswHost, Sqlite3Host
 
+_Registered = TypeVar("_Registered")
 _log = logging.getLogger("docindex")
 
 # These functions put their own names into their errors. They are often called for every row, and a wrapper
@@ -64,7 +67,7 @@ def register(
             )
         register_on(connection, index)
     elif isinstance(connection, sqlite3.Connection):
-        _register_sqlite3(connection, index, Sqlite3Host(connection, limit_s))
+        register_on_sqlite3(connection, index, limit_s=limit_s)
     else:
         kind = type(connection).__name__
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
@@ -75,16 +78,18 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
     databases = ConnectionDatabases(ApswHost(connection))
     source: IndexSource = databases if index is None else GivenIndex(index)
     scalars = Scalars(source)
+    asking = scalars.all() | DocumentTexts(source).all()
     flags = apsw.SQLITE_INNOCUOUS
-    for name, function, count in _each(scalars.all()):
+    for name, function, count in _each(asking):
         connection.create_scalar_function(
             name, _with_name(name, function), count, deterministic=True, flags=flags
         )
     for name, function, count in _each(DocumentChanges(source).all()):
         # Not innocuous: a view in a file from others must not change documents.
         connection.create_scalar_function(name, _with_name(name, function), count)
-    for name, aggregate in _aggregates(scalars).items():
-        connection.create_aggregate_function(name, functools.partial(_steps, name, aggregate), 1, flags=flags)
+    for name, aggregate, count in _each(_aggregates(source, scalars)):
+        steps = functools.partial(_steps, name, aggregate)
+        connection.create_aggregate_function(name, steps, count, flags=flags)
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_scalar_function(name, _with_name(name, _json(table, source)), -1, flags=flags)
@@ -100,33 +105,59 @@ def register_on(connection: apsw.Connection, index: IndexReader | None = None) -
         )
 
 
-def _register_sqlite3(connection: sqlite3.Connection, index: IndexReader | None, host: Sqlite3Host) -> None:
+class LastError:
+    """The message of the last error of some connections of sqlite3, for `select doc_error()`."""
+
+    def __init__(self) -> None:
+        self.message: str | None = None
+
+
+def register_on_sqlite3(
+    connection: sqlite3.Connection,
+    index: IndexReader | None = None,
+    *,
+    limit_s: float | None = None,
+    last_error: LastError | None = None,
+) -> None:
+    """Register the functions on a connection of sqlite3.
+
+    A program whose requests use one of many connections, nobody knows which, gives them one `last_error`.
+    """
+    host = Sqlite3Host(connection, limit_s)
     source: IndexSource = ConnectionDatabases(host) if index is None else GivenIndex(index)
     scalars = Scalars(source)
-    errors = _ErrorLog(host)
-    for name, function, count in _each(scalars.all()):
+    errors = _ErrorLog(host, last_error or LastError())
+    for name, function, count in _each(scalars.all() | DocumentTexts(source).all()):
         quick = name in _NAME_THEMSELVES
         wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
         connection.create_function(name, count, wrapped, deterministic=True)
     for name, function, count in _each(DocumentChanges(source).all()):
         connection.create_function(name, count, errors.watch(_with_name(name, function)))
-    for name, aggregate in _aggregates(scalars).items():
-        connection.create_aggregate(name, 1, functools.partial(_ErrorLog.Aggregate, errors, name, aggregate))  # type: ignore[arg-type]
+    for name, aggregate, count in _each(_aggregates(source, scalars)):
+        # "Any", because the types of sqlite3 require attributes of a class, which the wrappers cannot have.
+        made: Any = functools.partial(_ErrorLog.Aggregate, errors, name, aggregate)
+        connection.create_aggregate(name, count, made)
     for table in TABLES:
         name = f"{table.name}_json"
         connection.create_function(name, -1, errors.watch(_with_name(name, _json(table, source))))
     connection.create_function("doc_error", 0, errors.last)
 
 
-def _each(functions: Functions) -> Iterator[tuple[str, Callable[..., Value], int]]:
+def _each(
+    functions: Mapping[str, tuple[Callable[..., _Registered], tuple[int, ...]]],
+) -> Iterator[tuple[str, Callable[..., _Registered], int]]:
     """Each function once for each number of arguments that it takes."""
     for name, (function, counts) in functions.items():
         for count in counts:
             yield name, function, count
 
 
-def _aggregates(scalars: Scalars) -> dict[str, Callable[[], SketchUnion | SharedByAll]]:
-    return {"doc_sketch_union": SketchUnion, "doc_common": lambda: SharedByAll(scalars)}
+def _aggregates(source: IndexSource, scalars: Scalars) -> Aggregates:
+    return {
+        "doc_sketch_union": (SketchUnion, (1,)),
+        "doc_common": (lambda: SharedByAll(scalars), (1,)),
+        "doc_group": (lambda: SimilarRows(source), (2, 3)),
+    }
 
 
 def _with_name(name: str, function: Callable[..., Value]) -> Callable[..., Value]:
@@ -146,30 +177,34 @@ def _json(table: TableFunction, source: IndexSource) -> Callable[..., Value]:
     return lambda *values: table.as_json(source, *values)
 
 
-def _steps(name: str, aggregate: Callable[[], SketchUnion | SharedByAll]) -> tuple[Any, Any, Any]:
+def _steps(name: str, aggregate: Callable[[], Aggregate]) -> tuple[Any, Any, Any]:
     """The aggregate as apsw expects it: a state, a function for each step, and a function for the end."""
 
-    def step(state: SketchUnion | SharedByAll, value: Value) -> None:
+    def step(state: Aggregate, *values: Value) -> None:
         with errors_from(name):
-            state.step(value)
+            state.step(*values)
 
-    return aggregate(), step, lambda state: state.finalize()
+    def finalize(state: Aggregate) -> Value:
+        with errors_from(name):
+            return state.finalize()
+
+    return aggregate(), step, finalize
 
 
 class _ErrorLog:
-    """Keeps the error messages of functions on one connection of sqlite3.
+    """Keeps the error messages of functions on a connection of sqlite3.
 
     If a function raises an error, sqlite3 only says "user-defined function raised exception". So the message
     goes to the log "docindex", and `select doc_error()` returns it.
     """
 
-    def __init__(self, host: Sqlite3Host) -> None:
+    def __init__(self, host: Sqlite3Host, last_error: LastError) -> None:
         self._clock = host if host.has_limit else None
-        self._last: str | None = None
+        self._last = last_error
 
     def last(self) -> str | None:
-        """The message of the last error on this connection, or NULL."""
-        return self._last
+        """The message of the last error, or NULL if there was no error."""
+        return self._last.message
 
     def watch(
         self,
@@ -180,7 +215,6 @@ class _ErrorLog:
 
         @functools.wraps(function)
         def call(*values: Value) -> Value:
-            self._last = None
             try:
                 if self._clock is None:
                     return function(*values)
@@ -207,20 +241,18 @@ class _ErrorLog:
         return call
 
     def _remember(self, error: Exception) -> None:
-        self._last = str(error)
+        self._last.message = str(error)
         _log.error("%s", error)
 
     class Aggregate:
         """An aggregate whose errors are remembered."""
 
-        def __init__(
-            self, errors: "_ErrorLog", name: str, aggregate: Callable[[], SketchUnion | SharedByAll]
-        ) -> None:
+        def __init__(self, errors: "_ErrorLog", name: str, aggregate: Callable[[], Aggregate]) -> None:
             self._state = aggregate()
             self._deadline: float | None = None
             # All values together have the time limit of one question, whatever functions give the values.
             self.step = errors.watch(_with_name(name, self._state.step), self._go_on)
-            self.finalize = self._state.finalize
+            self.finalize = errors.watch(_with_name(name, self._state.finalize), self._go_on)
 
         def _go_on(self, clock: Sqlite3Host) -> None:
             if self._deadline is None:

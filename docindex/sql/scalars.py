@@ -6,19 +6,22 @@ never know which kind of connection calls them.
 
 import json
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
-from docindex.index.reader import open_scope
+from docindex.index.reader import IndexReader, open_scope
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
+from docindex.query.compare import measure_texts
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, words_hash
 from docindex.sketching.sketcher import sketch_batches
+from docindex.sql.arguments import asked, asked_in
 from docindex.sql.sources import IndexSource, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
 from docindex.storage.values import signed
@@ -26,6 +29,22 @@ from docindex.version import __version__
 
 Functions = dict[str, tuple[Callable[..., Value], tuple[int, ...]]]
 """SQL functions by name, each with the numbers of arguments that it takes."""
+
+
+class Aggregate(Protocol):
+    """The state of an aggregate for one group of rows."""
+
+    @property
+    def step(self) -> Callable[..., None]:
+        """Adds a row."""
+
+    @property
+    def finalize(self) -> Callable[[], Value]:
+        """Gives the result."""
+
+
+Aggregates = dict[str, tuple[Callable[[], Aggregate], tuple[int, ...]]]
+"""Aggregates by name, each with the numbers of arguments that it takes."""
 
 _MASK = (1 << 64) - 1
 _MOST = 4096  # no sketch has more features or slots
@@ -68,45 +87,36 @@ class Scalars:
 
     def simhash(self, what: Value, schema: Value = None) -> Value:
         """The simhash of a text or a document: 64 bits, read as a signed integer."""
-        return None if what is None else signed(self._slots_and_simhash(what, schema)[1])
+        return None if what is None else signed(self._sketched(what, schema)[1])
 
     def sketch(self, what: Value, schema: Value = None) -> Value:
         """The min-hash slots of a text or a document, 4 bytes each, little-endian."""
-        return None if what is None else self._slots_and_simhash(what, schema)[0].astype("<u4").tobytes()
+        return None if what is None else self._sketched(what, schema)[0].astype("<u4").tobytes()
 
     def features(self, what: Value, schema: Value = None) -> Value:
         """The features of a text or a document: a JSON array of 64-bit numbers, read as signed integers."""
         if what is None:
             return None
-        k, s, _ = self._recipe(schema_name(schema)).features
-        slots = self._slots_and_simhash(what, schema)[0]
+        slots, _, recipe = self._sketched(what, schema)
+        k, s, _ = recipe.features
         return json.dumps(features(slots.reshape(1, -1), k, s)[0].view(np.int64).tolist())
 
     def canonical(self, what: Value, schema: Value = None) -> Value:
         """The words of a text or a document in the form that docindex compares."""
         if what is None:
             return None
-        query, name = text_or_id(what), schema_name(schema)
-        if isinstance(query, Text):
-            return symbol_reader(self._recipe(name).reading).canonical(query)
-        reader = self._source.reader(name)  # once, because finding the index takes longer than a short text
-        return symbol_reader(reader.recipe.reading).canonical(full_text(reader, query))
-
-    def text(self, what: Value, schema: Value) -> str:
-        """The text itself, or the text of a document."""
-        query = text_or_id(what)
-        if isinstance(query, Text):
-            return query
-        return full_text(self._source.reader(schema_name(schema)), query)
+        # Find the index once, because that takes longer than a short text.
+        reader, recipe, (query,) = self._asked(schema, what)
+        text = query if isinstance(query, Text) else full_text(_required(reader), query)
+        return symbol_reader(recipe.reading).canonical(text)
 
     def shingles(self, what: Value) -> tuple[U64, bytes]:
         """The shingles of a query, without boilerplate, and the hash of its words if it has no shingles."""
-        query = text_or_id(what)
-        reader = self._source.first()
-        if reader is None and isinstance(query, Text):
-            found = shingle_set(query, Recipe())
-            return found, b"" if len(found) else words_hash(query, Recipe())
-        with open_scope(reader or self._source.reader()) as scope:
+        reader, recipe, (query,) = self._asked(None, what)
+        if reader is None:
+            found = shingle_set(str(query), recipe)
+            return found, b"" if len(found) else words_hash(str(query), recipe)
+        with open_scope(reader) as scope:
             resolved = resolve(scope.db, query)
             found = scope.shingles_of(kept_text(scope.db, resolved))
             return found, b"" if len(found) else resolved.words_hash(scope)
@@ -115,37 +125,52 @@ class Scalars:
         """One of the measures of two texts or documents; None if one of them is NULL."""
         if a is None or b is None:
             return None
-        query_a, query_b = text_or_id(a), text_or_id(b)
-        place = schema_name(schema)
-        if place is None and isinstance(query_a, Text) and isinstance(query_b, Text):
-            reader = self._source.first()
-        else:
-            reader = self._source.reader(place)
-        if reader is None:
-            resemblance, containment, _ = shares(str(query_a), str(query_b))
-            known: dict[str, Value] = {
-                "resemblance": resemblance,
-                "containment": containment,
-                "basis": "shingles",
-            }
-            return known[name]
-        measure: Value = getattr(reader.measures(query_a, query_b), name)
-        return measure
+        reader = self._index_of(schema, a, b)
+        if reader is not None:
+            with open_scope(reader) as scope:
+                queries = [resolve(scope.db, query) for query in asked_in(scope, a, b)]
+                measure: Value = getattr(measure_texts(scope, *queries), name)
+            return measure
+        text_a, text_b = map(str, asked(None, a, b))
+        resemblance, containment, _ = shares(text_a, text_b)
+        known: dict[str, Value] = {
+            "resemblance": resemblance,
+            "containment": containment,
+            "basis": "shingles",
+        }
+        return known[name]
 
-    def _recipe(self, schema: str | None) -> Recipe:
-        """The recipe of the index; without an index, the default recipe."""
-        reader = self._source.first() if schema is None else self._source.reader(schema)
-        return Recipe() if reader is None else reader.recipe
+    def _index_of(self, schema: Value, *values: Value) -> IndexReader | None:
+        """The index of a question about some arguments; None for texts on a connection without an index."""
+        name = schema_name(schema)
+        if name is None and not any(isinstance(text_or_id(value), Id) for value in values):
+            return self._source.first()
+        return self._source.reader(name)
 
-    def _slots_and_simhash(self, what: Value, schema: Value) -> tuple[U32, int]:
-        """The slots and the simhash of a text or a document."""
-        query, name = text_or_id(what), schema_name(schema)
+    def _asked(self, schema: Value, *values: Value) -> tuple[IndexReader | None, Recipe, list[Text | Id]]:
+        """The index of a question with its recipe, and the texts and documents that its arguments mean.
+
+        Without an index, there are only texts, and the recipe is the default one.
+        """
+        reader = self._index_of(schema, *values)
+        recipe = Recipe() if reader is None else reader.recipe
+        return reader, recipe, asked(reader, *values)
+
+    def _sketched(self, what: Value, schema: Value) -> tuple[U32, int, Recipe]:
+        """The slots and the simhash of a text or a document, and the recipe with which they were made."""
+        reader, recipe, (query,) = self._asked(schema, what)
         if isinstance(query, Id):
-            with open_scope(self._source.reader(name), boilerplate=False) as scope:
+            with open_scope(_required(reader), boilerplate=False) as scope:
                 stored_sketch = resolve(scope.db, query).stored_sketch(scope)
-            return stored_sketch.slots, stored_sketch.simhash
-        (batch,) = sketch_batches([query], self._recipe(name))
-        return batch[0].slots, batch[0].simhash
+            return stored_sketch.slots, stored_sketch.simhash, recipe
+        (batch,) = sketch_batches([query], recipe)
+        return batch[0].slots, batch[0].simhash, recipe
+
+
+def _required(reader: IndexReader | None) -> IndexReader:
+    """The index of a question about a document: without an index, no id means a document."""
+    assert reader is not None
+    return reader
 
 
 def simhash_distance(x: Value, y: Value) -> Value:

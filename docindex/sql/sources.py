@@ -34,6 +34,9 @@ class IndexSource(Protocol):
     def first(self) -> IndexReader | None:
         """The first index, or None. Functions that take only texts need no index."""
 
+    def refuse_interrupted(self) -> None:
+        """Raise an error if the host has interrupted its connection, or a time limit has passed."""
+
 
 class GivenIndex:
     """The index that was given to `register`. It is used on any connection."""
@@ -53,6 +56,9 @@ class GivenIndex:
     def first(self) -> IndexReader:
         """The given index."""
         return self._index
+
+    def refuse_interrupted(self) -> None:
+        """Do nothing: nobody knows the connection."""
 
 
 class LocatedIndex(NamedTuple):
@@ -104,6 +110,11 @@ class ConnectionDatabases:
             schemas = host_connection.index_schemas(db)
             return self._in_schema(schemas[0]).reader if schemas else None
 
+    def refuse_interrupted(self) -> None:
+        """Raise an error if the host has interrupted its connection, or a time limit has passed."""
+        with self.host.undisturbed():
+            self.host.refuse_interrupted()
+
     def follow(self, schema: str, source: SourceRow) -> None:
         """Let the index in a database follow a table there. Makes the index if there is none."""
         with self.host.undisturbed(schema):
@@ -112,8 +123,7 @@ class ConnectionDatabases:
                 migrations.make_index(db, Recipe())
             place = self.located(schema)
             with place.transactions.writing() as writing:
-                if source not in app_tables.sources(writing):
-                    app_tables.follow(writing, source)
+                app_tables.follow(writing, source)
 
     def unfollow(self, schema: str, name: str) -> None:
         """Let the index in a database no longer follow a table, and remove its documents."""

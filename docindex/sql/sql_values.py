@@ -1,9 +1,10 @@
 """Check and convert the values that SQL passes to a function or a table.
 
-TEXT is a text; an INTEGER is the id of a document. Anything else is a `TypeError` that names the function and
-the type. Must never read an index.
+TEXT is a text, and so is the BLOB that `doc_literal` makes of it; an INTEGER is the id of a document.
+Anything else is a `TypeError` that names the function and the type. Must never read an index.
 """
 
+import datetime as dt
 import re
 
 from docindex.errors import TextNotKept
@@ -15,6 +16,9 @@ Value = None | int | float | str | bytes
 _TYPES = {int: "INTEGER", float: "REAL", str: "TEXT", bytes: "BLOB", type(None): "NULL"}
 
 
+# A BLOB, because SQLite passes it on as it is, through views, tables and every library.
+_LITERAL = b"docindex text\0"
+
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -25,6 +29,19 @@ def writable(text: str) -> str:
     True
     """
     return _SURROGATES.sub("\ufffd", text)
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def as_time(microseconds: int) -> str:
+    """A time since 1970 as text in UTC, which SQLite's date functions read. The text sorts as the time does.
+
+    >>> as_time(1_763_550_857_123_456)
+    '2025-11-19T11:14:17.123456Z'
+    """
+    time = _EPOCH + dt.timedelta(microseconds=microseconds)
+    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def type_name(value: Value) -> str:
@@ -53,13 +70,31 @@ class errors_from:  # noqa: N801 - it is used like a function; a class is entere
             raise type(error)(f"{self._name}: {error}") from error  # type: ignore[misc]
 
 
+def literal(value: Value) -> Value:
+    """TEXT as a value that means this text, even if it is also the key of a document.
+
+    >>> text_or_id(literal("ada.txt"))
+    Text('ada.txt')
+    """
+    return _LITERAL + as_text("text", value).encode()
+
+
 def text_or_id(value: Value) -> Text | Id:
     """TEXT as a text, an INTEGER as the id of a document; `TypeError` for any other value."""
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, int):
         return Id(value)
+    if isinstance(value, bytes) and value.startswith(_LITERAL):
+        return Text(value[len(_LITERAL) :].decode())
     raise TypeError(f"expected TEXT, or the INTEGER id of a document, not {type_name(value)}")
+
+
+def as_text(name: str, value: Value) -> str:
+    """A value as a text; `TypeError` for a value of another type."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be TEXT, not {type_name(value)}")
+    return value
 
 
 def schema_name(value: Value) -> str | None:

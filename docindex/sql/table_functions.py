@@ -14,10 +14,10 @@ from docindex.checkpoints import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
 from docindex.query.fingerprint_positions import SHIFT
-from docindex.query.resolve import Id
+from docindex.sql.arguments import asked
 from docindex.sql.parameters import options_in_json, python_arguments
 from docindex.sql.sources import IndexSource, full_text
-from docindex.sql.sql_values import Value, schema_name, text_or_id, writable
+from docindex.sql.sql_values import Value, schema_name, writable
 from docindex.sql.thresholds import ANY_SHARE, NO_THRESHOLDS, Bound, Thresholds
 
 Row = tuple[Any, ...]
@@ -43,11 +43,9 @@ class TableFunction:
     """The method or function of Python that answers the question."""
     order: tuple[tuple[str, bool], ...]
     """The columns that order the rows, with True for descending. No TEXT: databases sort it differently."""
-    defaults: Mapping[str, Value] = dataclasses.field(default_factory=dict)
-    """The parameters whose defaults are not those of Python."""
     thresholds: Thresholds = NO_THRESHOLDS
     limit: str | None = None
-    """The parameter that limits the number of rows."""
+    """The parameter that limits the number of rows. A negative number means all rows, as in SQL."""
     cost: float = 0.0
     """The cost of a call, in rows that SQLite reads."""
     cost_per_document: float = 0.0
@@ -98,32 +96,33 @@ MEASURES = (
 )
 """The columns of every table that shows how much two texts share, as in `docindex.Measures`."""
 _NUMBERS = MEASURES[:4]
+_PAIR = ("a", "b", "a_id", "b_id", *MEASURES)
+_MEMBER = ("key", "id", "why", "like", "like_id", "resemblance")
 
 _of_match = operator.attrgetter("key", "id", "score", *MEASURES)
 _of_similar = operator.attrgetter("key", "id", *MEASURES)
 _of_neighbour = operator.attrgetter("key", "id", "distance")
-_of_pair = operator.attrgetter("a", "b", *MEASURES)
-
-
-def _key_or_text(value: Value) -> str | Id:
-    """The document with a key or an id; a string that is not a key is a text."""
-    return value if isinstance(value, str) else text_or_id(value)
+_of_member = operator.attrgetter(*_MEMBER)
+_of_pair = operator.attrgetter(*_PAIR)
 
 
 def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_match, reader.search(text_or_id(query), **{"limit": None, **options}))
+    (what,) = asked(reader, query)
+    return map(_of_match, reader.search(what, **options))
 
 
 def _similar(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_similar, reader.similar(_key_or_text(query), **options))
+    (what,) = asked(reader, query)
+    return map(_of_similar, reader.similar(what, **options))
 
 
 def _near(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
-    return map(_of_neighbour, reader.near(_key_or_text(query), **options))
+    (what,) = asked(reader, query)
+    return map(_of_neighbour, reader.near(what, **options))
 
 
 def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
-    query_a, query_b = text_or_id(a), text_or_id(b)
+    query_a, query_b = asked(reader, a, b)
     text = full_text(reader, query_a)
     full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
     for p in reader.compare(query_a, query_b, **options).passages:
@@ -135,8 +134,6 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
 
 
 def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
-    if "min_containment" not in options:
-        options.setdefault("min_resemblance", 0.5)
     return map(_of_pair, reader.pairs(**options))
 
 
@@ -147,11 +144,12 @@ def _containments(reader: IndexReader, **options: Any) -> Iterable[Row]:
 def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
     for number, cluster in enumerate(reader.clusters(**options), 1):
         for member in cluster.members:
-            yield number, member.key, member.why, member.like, member.resemblance
+            yield number, *_of_member(member)
 
 
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
-    found = fingerprints(full_text(reader, text_or_id(query)), reader.recipe)
+    (what,) = asked(reader, query)
+    found = fingerprints(full_text(reader, what), reader.recipe)
     hashes = (found.hashes >> SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(
@@ -180,7 +178,6 @@ TABLES = (
         answer=_search,
         asks=IndexReader.search,
         order=(("score", True),),
-        defaults={"limit": None},
         thresholds=Thresholds(
             (
                 Bound("containment", "min_containment", 0.0),
@@ -236,7 +233,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_pairs",
-        columns=("a", "b", *MEASURES),
+        columns=_PAIR,
         parameters=("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_pairs,
@@ -257,7 +254,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_containments",
-        columns=("a", "b", *MEASURES),
+        columns=_PAIR,
         parameters=("min_containment", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_containments,
@@ -270,7 +267,7 @@ TABLES = (
     ),
     TableFunction(
         name="doc_clusters",
-        columns=("cluster", "key", "why", "like", "resemblance"),
+        columns=("cluster", *_MEMBER),
         parameters=("min_resemblance", "linkage", "where", "ignore_above", "method", "boilerplate"),
         required=0,
         answer=_clusters,

@@ -32,6 +32,11 @@ _COMPARING = (
 # plus signs, if the column has more limits); for the value of LIMIT, and for a value that nobody needs.
 _LEAST, _MOST, _MORE, _MOST_ROWS, _NOT_NEEDED = ">=", "<=", "+", "LIMIT", "-"
 
+# Bits of a plan's number: the statement compares one of the numbers; or it selects from the rows or sorts
+# them, so that a default limit would hide rows that the statement asks for.
+_COMPARED, _ALL_ROWS = 1, 2
+_UNLIMITED = -1
+
 # How expensive a call is rated, compared with its estimate. SQLite must answer `resemblance >= 0.3 or
 # shared > 9` part by part: otherwise it does not tell the table about the parts. So a call without any
 # condition is rated higher than its parts together: seven or more that compare numbers, and three others. If
@@ -165,7 +170,9 @@ class TableModule:
         info.orderByConsumed = self._is_ordered(info)
         taken = self._taken(info, conditions)
         # It does not matter whether the other value is known: if not, the threshold is the widest.
-        info.idxNum = int(any(self._compares(condition) for condition in conditions))
+        info.idxNum = _COMPARED * any(self._compares(condition) for condition in conditions)
+        if self._table.limit and _MOST_ROWS not in taken.names and self._selects_or_sorts(info, conditions):
+            info.idxNum |= _ALL_ROWS
         info.idxStr = taken.encoded()
         info.estimatedCost = self._cost(taken.names, conditions)
         info.estimatedRows = self._table.rows
@@ -190,6 +197,11 @@ class TableModule:
         if self._table.thresholds.bounds and not taken.names:
             _take_any(taken, conditions, info)
         return taken
+
+    def _selects_or_sorts(self, info: apsw.IndexInfo, conditions: list[Condition]) -> bool:
+        """Whether the statement chooses from the rows in another way than by their order."""
+        selects = any(not self._is_argument(condition) for condition in conditions)
+        return selects or (info.nOrderBy > 0 and not info.orderByConsumed)
 
     def _is_argument(self, condition: Condition) -> bool:
         return condition.operator == EQUAL and condition.column >= len(self._table.columns)
@@ -267,14 +279,15 @@ class TableModule:
             )
         if table.cost_per_document:
             self._documents = document_count(self._source.reader(schema_name(given.get("schema"))))
-        hidden = tuple(given.get(name) for name in table.hidden)
-        limits = _limits(given)
+        hidden, limits = tuple(map(given.get, table.hidden)), _limits(given)
         if any(None in values for values in limits.values()):
             return  # no number is at least NULL
         arguments = {name: given[name] for name in table.hidden if name in given}
-        arguments |= table.thresholds.set_by(arguments, limits, compared=bool(number))
+        arguments |= table.thresholds.set_by(arguments, limits, compared=bool(number & _COMPARED))
         if table.limit:
-            arguments[table.limit] = _fewest(arguments.get(table.limit), given.get(_MOST_ROWS))
+            own = given.get(table.limit)
+            default = _UNLIMITED if number & _ALL_ROWS else None
+            arguments[table.limit] = _fewest(default if own is None else own, given.get(_MOST_ROWS))
         with errors_from(table.name):
             for row in table.rows_for(self._source, arguments):
                 yield row + hidden
@@ -282,9 +295,10 @@ class TableModule:
 
 def _fewest(own: Value, most_rows: Value) -> Value:
     """The argument that limits the rows, given the caller's own one and the value of LIMIT."""
-    if not (isinstance(most_rows, int) and most_rows > 0):
+    if not isinstance(most_rows, int) or most_rows == 0 or not (own is None or isinstance(own, int)):
         return own
-    return min(own, most_rows) if isinstance(own, int) else own or most_rows
+    finite = [limit for limit in (own, most_rows) if limit is not None and limit >= 0]
+    return min(finite) if finite else _UNLIMITED
 
 
 def _limits(given: dict[str, Value]) -> dict[str, list[Value]]:

@@ -43,12 +43,15 @@ def source(db: apsw.Connection, name: str) -> SourceRow:
 
 
 def follow(db: apsw.Connection, row: SourceRow) -> None:
-    """Index a table from now on: make its triggers, and queue all its rows.
+    """Index a table from now on: make its triggers, and queue all its rows. Following it again does nothing.
 
-    `ValueError` if the table or one of the columns does not exist, or if the table is followed already.
+    `ValueError` if the table or one of the columns does not exist, or if it is followed in another way.
     """
-    if any(known.name == row.name for known in sources(db)):
-        raise ValueError(f"the table {row.name!r} is followed already; unfollow it first")
+    known = sources(db)
+    if row in known:
+        return
+    if any(other.name == row.name for other in known):
+        raise ValueError(f"the table {row.name!r} is followed already, in another way; unfollow it first")
     columns = [found[1] for found in rows(db, f"pragma main.table_info({quoted(row.name)})")]
     if not columns:
         raise ValueError(f"there is no table {row.name!r} in {db.filename}")

@@ -76,7 +76,7 @@ class Store:
         self._log = WriteAheadLog(path)
         self._process = os.getpid()
         self._refuse_upgraded: Callable[[apsw.Connection], bool] | None = None
-        self.index_pending: Callable[[apsw.Connection], None] | None = None
+        self.index_pending: Callable[[apsw.Connection], int] | None = None
         """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
         connect_writer = None if self._in_memory else weakly(self._connect_writer)
         self._lender = Lender(weakly(self._connect_reader), connect_writer, weakly(self._release))

@@ -29,6 +29,7 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
 from docindex.storage.user_sql import Where
+from docindex.storage.values import can_be_stored
 
 _NO_SAMPLE = np.empty(0, np.uint64)
 
@@ -47,6 +48,7 @@ _LIVING = (
     "select c.id from carray(?) as wanted cross join main.docindex_content as c on c.id = "
     "wanted.value limit 1"
 )
+_IS_KEY = "select 1 from main.docindex_document where key = ?"
 _SHARING = (
     "select f.content, count(*) from carray(?) as wanted "
     "cross join main.docindex_feature as f on f.value = wanted.value group by f.content order by f.content"
@@ -128,6 +130,8 @@ class Listed:
     key: str
     content: int
     meta: Any
+    added_at: int
+    """When the document got its present text: microseconds since 1970, UTC."""
 
 
 def listed(db: apsw.Connection, after: int, limit: int, source: str | None = None) -> list[Listed]:
@@ -151,7 +155,7 @@ def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Lis
         row = DOCUMENT.checked(found)
         if row is None:
             raise damaged_document(db, found[0], found[1])
-        listed.append(Listed(row.id, row.key, row.content, meta_of(db, row)))
+        listed.append(Listed(row.id, row.key, row.content, meta_of(db, row), row.added_at))
     return listed
 
 
@@ -159,6 +163,11 @@ def id_of(db: apsw.Connection, key: str) -> int | None:
     """The id of the document with a key, or None."""
     link = link_of(db, key)
     return None if link is None else link[0]
+
+
+def is_key(db: apsw.Connection, text: str) -> bool:
+    """Whether a text is the key of a document. Cheaper than `id_of`: a damaged row is not noticed."""
+    return can_be_stored(text) and bool(rows(db, _IS_KEY, (text,)))
 
 
 def having(db: apsw.Connection, texts: dict[str, bytes]) -> set[str]:

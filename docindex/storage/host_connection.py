@@ -125,7 +125,7 @@ class HostTransactions:
         with host.undisturbed() as db:
             self._process = os.getpid() if db.db_filename(schema) else None
             """The process that opened the file; None for a database in memory, which a fork copies."""
-        self.index_pending: Callable[[apsw.Connection], None] | None = None
+        self.index_pending: Callable[[apsw.Connection], int] | None = None
         """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
 
     @property
@@ -162,10 +162,9 @@ class HostTransactions:
             self.index_waiting_now()
             yield self.database
 
-    def index_waiting_now(self) -> None:
-        """Index what waits to be indexed, as a part of the change that is under way."""
-        if self.index_pending is not None:
-            self.index_pending(self.database)
+    def index_waiting_now(self) -> int:
+        """Index what waits to be indexed, as a part of the change that is under way. Returns how many."""
+        return 0 if self.index_pending is None else self.index_pending(self.database)
 
     def _index_waiting(self) -> None:
         """Index what waits to be indexed, as a change of its own."""

@@ -16,11 +16,16 @@ from typing import Any, Protocol, cast
 
 import apsw
 
-from docindex.errors import CANCELLED, Cancelled
+from docindex.errors import Cancelled
 from docindex.storage.rows import Bindings
 from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection
 from docindex.storage.sqlite_errors import translation
 from docindex.storage.values import quoted
+
+_INTERRUPTED = (
+    "the question was interrupted by interrupt() or by a progress handler; "
+    "Datasette sets one for sql_time_limit_ms"
+)
 
 
 class Host(Protocol):
@@ -117,7 +122,7 @@ class Sqlite3Host:
         """The error that says what happened to the file of a database."""
         self.refuse_late()
         if isinstance(error, apsw.InterruptError):  # a connection that is interrupted answers nothing
-            return Cancelled(CANCELLED, schema)
+            return Cancelled(_INTERRUPTED, schema)
         db = Sqlite3Connection(self.connection, self._unlimited, schema)
         timeout_s = db.pragma("busy_timeout") / 1000
         return translation(error, db.filename, timeout_s, no_room=False, trusted=True) or error

@@ -1,6 +1,7 @@
-"""Compare SQL functions with plain Python functions, and a search in SQL with `Index.search`."""
+"""Compare SQL with plain Python functions, with `Index.search`, and `doc_group` with a self-join."""
 
 import functools
+import itertools
 import random
 import sqlite3
 import statistics
@@ -17,6 +18,8 @@ from tests.bench.corpus import distinct_files
 ROWS = 100_000
 QUERIES = 100
 LIMIT = 20
+PARAGRAPHS = 1_400
+JOINED = 60  # a self-join of all paragraphs would take minutes
 MASK = (1 << 64) - 1
 
 PAIRS = {
@@ -45,6 +48,7 @@ def run(options):
             took = alternately(sides, 2 * options.rounds + 1)
             report(f"{name}, {ROWS:,} rows on {kind}", took, 1000, "ms", 1.5)
         connection.close()
+    groups(options)
     searches(options)
 
 
@@ -70,6 +74,28 @@ def filled(kind):
     connection.execute("create table pair (a, b, x, y)")
     connection.executemany("insert into pair values (?, ?, ?, ?)", rows)
     return connection
+
+
+def groups(options):
+    """Find similar paragraphs: all of them with doc_group, and a few of them with a self-join."""
+    texts = (file.read_bytes().decode("utf-8", "replace") for file in distinct_files(options.folders, 4))
+    long = (part for text in texts for part in text.split("\n\n") if 300 < len(part) < 3000)
+    rows = list(enumerate(itertools.islice(long, PARAGRAPHS)))
+    statements = [
+        "select doc_group(id, body) from note",
+        "select count(*) from note as a, note as b where a.id < b.id and b.id < "
+        f"{JOINED} and doc_resemblance(a.body, b.body) >= 0.8",
+    ]
+    for library in (apsw, sqlite3):
+        connection = library.Connection(":memory:")
+        docindex.register(connection)
+        connection.execute("create table note (id integer primary key, body)")
+        connection.executemany("insert into note values (?, ?)", rows)
+        sides = [functools.partial(done, connection, sql) for sql in statements]
+        took = alternately(sides, 2 * options.rounds + 1)
+        name = f"doc_group of {len(rows):,} / join of {JOINED}, {library.__name__}"
+        report(name, took, 1000, "ms", 1.0)
+        connection.close()
 
 
 def searches(options):

@@ -1,11 +1,13 @@
 """Test every command three times: the text for people, the output for programs, and one error."""
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,9 @@ CASES = {
                "no/page.html cannot be written: the folder .*/no does not exist; create it first"),
     "add": ([], [DRAFT], r"added: 1 document\n$", has(added=1),
             ["picture"], 3, "picture is not text; name a text file"),
+    "index": ([], ["app.db", "note", "--text", "body"], r"indexed: 2 documents\n$",
+              has(table="note", documents=2),
+              ["app.db", "note", "--text", "nothing"], 2, "has no column 'nothing'; it has 'id', 'body'"),
     "remove": ([ADD, ["add", "--key", "x", FINAL]], [DRAFT, "x"], r"removed: 2 documents\n$",
                has(removed=2, missing=[]), [], 2, "Missing argument 'KEY...'"),
     "boilerplate add": ([], ["--name", "rules", FINAL], r"added: rules\n$", has(added="rules"),
@@ -99,6 +104,10 @@ def folder(tmp_path, monkeypatch):
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")
+    with contextlib.closing(sqlite3.connect(tmp_path / "app.db")) as app:
+        app.execute("create table note (id integer primary key, body text)")
+        app.execute("insert into note (body) values ('the first note'), ('another one')")
+        app.commit()
     (tmp_path / "picture").write_bytes(b"\x89PNG\r\n\x1a\n\0")
     monkeypatch.chdir(tmp_path)
     return tmp_path

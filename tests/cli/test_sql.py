@@ -165,7 +165,7 @@ def test_each_error_is_one_sentence(tmp_path, path, capsys):
 def test_the_shell_has_the_functions(path):
     done = subprocess.run(
         [sys.executable, "-m", "docindex", "shell", path],
-        input="select key from doc_near('a.txt', 0);\nselect doc_version();\n.exit\n",
+        input="select key from doc_near(doc_key('a.txt'), 0);\nselect doc_version();\n.exit\n",
         capture_output=True,
         text=True,
         check=True,

@@ -146,7 +146,7 @@ def test_pairs_become_dictionaries_and_csv(index):
     pairs = index.pairs(min_resemblance=0.1)
     rows = pairs.to_dicts()
     assert [docindex.Pair(**row) for row in rows] == list(pairs)
-    assert list(rows[0])[:3] == ["a", "b", "containment"]
+    assert list(rows[0])[:3] == ["a", "b", "a_id"]
     assert json.loads(json.dumps(rows)) == rows
     lines = io.StringIO()
     writer = csv.DictWriter(lines, rows[0])

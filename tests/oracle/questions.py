@@ -12,17 +12,24 @@ import apsw
 import docindex
 from docindex import Key, Text
 from docindex.cli import main
+from docindex.sql.sql_values import literal
 from tests.oracle import corpora, definitions
 from tests.oracle.tally import LONG_WORDS, MEASURES, SHORT_WORDS, WORDS
 
 ALL = (*MEASURES, "shared")
 COLUMNS = (*ALL, "basis", *(f"{measure}_error" for measure in MEASURES))
+PAIR = ("a", "b", "a_id", "b_id")
 THRESHOLDS = [0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.976, 0.99, 1.0]
 
 
 def row_of(found):
     """The measures of a result of Python as a dictionary."""
     return {name: getattr(found, name) for name in COLUMNS}
+
+
+def pair_of(pair):
+    """The keys and ids of a pair as a dictionary."""
+    return {name: getattr(pair, name) for name in PAIR}
 
 
 def numbers(row):
@@ -132,7 +139,9 @@ class Asker:
 
     def in_sql(self, query):
         """A query as an argument of SQL."""
-        return self.ids[query] if isinstance(query, Key) else str(query)
+        if isinstance(query, Key):
+            return self.ids[query]
+        return literal(str(query)) if query in self.truth.texts else str(query)
 
     def known(self, query, text):
         """Whether the text of a query can be read."""
@@ -236,9 +245,9 @@ class Asker:
             question = (self.corpus.seed, self.corpus.recipe_name, "pairs", asked)
             expected = [(a, b, row) for (a, b), row in near.items() if self.score(row, measure) >= least]
             expected.sort(key=lambda pair: (-self.score(pair[2], measure), pair[:2]))
-            found = [{"a": pair.a, "b": pair.b, **row_of(pair)} for pair in self.index.pairs(**asked)]
+            found = [{**pair_of(pair), **row_of(pair)} for pair in self.index.pairs(**asked)]
             self.listed("pairs", found, expected, near, question, truth.known_among(keys, self.kept))
-            columns = ("a", "b", *COLUMNS)
+            columns = (*PAIR, *COLUMNS)
             for surface, rows in self.tables("doc_pairs", columns, asked):
                 self.tally.same(surface, rows, found, question)
             for surface, rows in self.as_json("doc_pairs", [], asked):
@@ -300,11 +309,9 @@ class Asker:
         question = (self.corpus.seed, self.corpus.recipe_name, "containments", {"least": least, **options})
         expected = [(a, b, row) for (a, b), row in both.items() if row.containment >= least]
         expected.sort(key=lambda pair: (-pair[2].containment, pair[:2]))
-        found = [
-            {"a": pair.a, "b": pair.b, **row_of(pair)} for pair in self.index.containments(least, **options)
-        ]
+        found = [{**pair_of(pair), **row_of(pair)} for pair in self.index.containments(least, **options)]
         self.listed("containments", found, expected, both, question, known)
-        columns = ("a", "b", *COLUMNS)
+        columns = (*PAIR, *COLUMNS)
         asked = {"min_containment": least, **options}
         for surface, rows in self.tables("doc_containments", columns, asked):
             self.tally.same(surface, rows, found, question)
@@ -388,14 +395,13 @@ class Asker:
             self.measured("similar, each", row, truths[key], question, texts, is_exact=key in exact)
         argument = self.in_sql(query)
         columns = ("key", "id", *COLUMNS)
-        if isinstance(argument, int) or argument not in self.truth.texts:
-            for surface, rows in self.tables("doc_similar", columns, {"query": argument, **options}):
-                self.tally.same(surface, rows, found, question)
-            for surface, rows in self.as_json("doc_similar", [argument], options):
-                self.tally.same(surface, rows, found, question)
-            given = {"query": argument} | ({} if where is None else {"where": where})
-            for surface, rows in self.tables("doc_similar", columns, given, [("resemblance >=", least)]):
-                self.tally.same(f"{surface} where", rows, found, question)
+        for surface, rows in self.tables("doc_similar", columns, {"query": argument, **options}):
+            self.tally.same(surface, rows, found, question)
+        for surface, rows in self.as_json("doc_similar", [argument], options):
+            self.tally.same(surface, rows, found, question)
+        given = {"query": argument} | ({} if where is None else {"where": where})
+        for surface, rows in self.tables("doc_similar", columns, given, [("resemblance >=", least)]):
+            self.tally.same(f"{surface} where", rows, found, question)
         if where is None and isinstance(query, Text) and self.rng.random() < 0.3:
             rows = self.command(
                 *("similar", self.file(text), "--index", self.path, "--min-resemblance", repr(least))

@@ -123,6 +123,16 @@ def test_docindex_interrupts_one_call_that_takes_too_long(server):
     assert time.monotonic() - began < 5 * LIMIT_MS / 1000
 
 
+def test_doc_error_gives_the_message_after_a_request_whatever_connection_it_gets(server):
+    status, answer = query(server, "select doc_simhash(1.5)")
+    assert (status, answer["error"]) == (400, "user-defined function raised exception")
+    message = "doc_simhash: expected TEXT, or the INTEGER id of a document, not REAL"
+    for _ in range(8):
+        assert query(server, "select 1, doc_version()")[0] == 200
+        assert query(server, "select doc_error() as e") == (200, [{"e": message}])
+    assert query(server, "select doc_error() as e", "large")[1] != [{"e": message}]
+
+
 def test_only_those_who_may_run_sql_see_the_page(server):
     assert fetched(f"{server}/essays/-/docindex")[0] == 200
     assert fetched(f"{server}/closed/-/docindex")[0] == 403

@@ -55,7 +55,7 @@ def check_reasons(index, cluster, least, linkage):
     seen = {}
     for member in cluster.members:
         if not seen:
-            assert member == Member(member.key, "first", None, 1.0)
+            assert member == Member(member.key, member.id, "first", None, None, 1.0)
         else:
             assert member.like in seen
             assert member.resemblance == near[min(member.key, member.like), max(member.key, member.like)]
@@ -106,8 +106,21 @@ def test_clusters_do_not_depend_on_the_order_in_which_documents_were_added(linka
                 index.add("gone", rng.choice(items)[1] + " and more")
                 index.add_many(items[cut:], workers=1)
                 index.remove("gone")
-                found.append(index.clusters(0.4, linkage=linkage, method=method))
+                clusters = index.clusters(0.4, linkage=linkage, method=method)
+                found.append([[(m.key, m.why, m.like, m.resemblance) for m in c.members] for c in clusters])
         assert found[0] == found[1] == found[2]
+
+
+def test_members_and_pairs_come_with_the_ids_of_their_documents():
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add("gone", "a text")
+        index.remove("gone")
+        index.add_many([(f"{number:02}", text) for number, text in enumerate(corpus(random.Random(3), 25))])
+        for member in (member for cluster in index.clusters(0.4) for member in cluster.members):
+            assert member.id == index[member.key].id
+            assert member.like_id == (index[member.like].id if member.like else None)
+        for pair in (*index.pairs(min_resemblance=0.2), *index.containments(0.2)):
+            assert (pair.a_id, pair.b_id) == (index[pair.a].id, index[pair.b].id)
 
 
 def test_a_connected_cluster_grows_from_its_closest_members():
@@ -136,9 +149,9 @@ def test_ten_thousand_copies_of_a_text_are_one_cluster():
             (cluster,) = index.clusters(0.8, linkage=linkage)
             assert len(cluster) == 10_001
             assert cluster.texts == 2
-            assert cluster.members[0] == Member("00000", "first", None, 1.0)
-            assert cluster.members[1] == Member("00001", "exact copy", "00000", 1.0)
-            assert cluster.members[-1] == Member("other", "same words", "00000", 1.0)
+            assert cluster.members[0] == Member("00000", 1, "first", None, None, 1.0)
+            assert cluster.members[1] == Member("00001", 2, "exact copy", "00000", 1, 1.0)
+            assert cluster.members[-1] == Member("other", 10_001, "same words", "00000", 1, 1.0)
 
 
 def test_an_empty_index_has_no_clusters():

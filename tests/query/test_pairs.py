@@ -569,7 +569,6 @@ def test_features_find_the_pairs_that_pass_the_filter():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({}, "either min_resemblance or min_containment"),
         ({"min_resemblance": 0.5, "min_containment": 0.5}, "either min_resemblance or min_containment"),
         ({"min_resemblance": 0}, "min_resemblance must be"),
         ({"min_resemblance": float("nan")}, "min_resemblance must be"),

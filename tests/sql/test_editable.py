@@ -1,7 +1,9 @@
 """`doc_index`: add, change and remove documents with SQL, in the transaction of the connection."""
 
 import random
+import re
 import sqlite3
+import time
 
 import apsw
 import pytest
@@ -117,6 +119,29 @@ def test_a_key_belongs_to_one_document(place):
     assert documents(db)[0] == ("a", "x", None)
 
 
+def test_added_at_is_the_time_of_the_present_text_in_a_form_that_sqlite_reads(place):
+    db, _ = place
+
+    def seconds():
+        ((text, value),) = db.execute(
+            "select added_at, unixepoch(added_at, 'subsec') from doc_index where key = 'a'"
+        )
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", text)
+        return value
+
+    before = time.time()
+    db.execute("insert into doc_index (key, text) values ('a', 'one text')")
+    first = seconds()
+    assert before - 0.002 <= first <= time.time() + 0.002
+    db.execute("""update doc_index set meta = '1' where key = 'a'""")
+    assert seconds() == first
+    time.sleep(0.002)
+    db.execute("update doc_index set text = 'another' where key = 'a'")
+    assert seconds() > first
+    with pytest.raises(ValueError, match="only key, text and meta can be changed"):
+        db.execute("update doc_index set added_at = '2026-11-19' where key = 'a'")
+
+
 @pytest.mark.parametrize(
     ("sql", "error", "message"),
     [
@@ -125,11 +150,15 @@ def test_a_key_belongs_to_one_document(place):
         ("insert into doc_index (key, text) values ('x', x'00')", TypeError, "text must be TEXT, not BLOB"),
         ("insert into doc_index (key, text, meta) values ('x', 'x', 'x')", ValueError, "meta must be JSON"),
         ("insert into doc_index (key, text, meta) values ('x', 'x', 1)", TypeError, "meta must be TEXT"),
-        ("insert into doc_index (key, text, id) values ('x', 'x', 9)", ValueError, "the index chooses ids"),
+        (
+            "insert into doc_index (key, text, id) values ('x', 'x', 9)",
+            ValueError,
+            "the index sets id, rowid and added_at",
+        ),
         (
             "insert into doc_index (rowid, key, text) values (9, 'x', 'x')",
             ValueError,
-            "the index chooses ids",
+            "the index sets id, rowid and added_at",
         ),
         ("insert into doc_index (key, text) values ('a' || char(0), 'x')", ValueError, "without NUL"),
         ("update doc_index set id = 9", ValueError, "only key, text and meta"),

@@ -31,20 +31,20 @@ TABLE_COLUMNS = {
         "a b min_length boilerplate schema",
     ),
     "doc_pairs": (
-        f"a b {MEASURES}",
+        f"a b a_id b_id {MEASURES}",
         "min_resemblance min_containment where ignore_above method boilerplate schema",
     ),
     "doc_containments": (
-        f"a b {MEASURES}",
+        f"a b a_id b_id {MEASURES}",
         "min_containment where ignore_above method boilerplate schema",
     ),
     "doc_clusters": (
-        "cluster key why like resemblance",
+        "cluster key id why like like_id resemblance",
         "min_resemblance linkage where ignore_above method boilerplate schema",
     ),
     "doc_fingerprints": ("hash position offset line column", "query schema"),
     "fingerprint_list": ("document position hash", "schema"),
-    "doc_index": ("key text meta id", ""),
+    "doc_index": ("key id text meta added_at", ""),
 }
 SCALARS = {
     "doc_resemblance": "(a, b) [schema]",
@@ -56,12 +56,19 @@ SCALARS = {
     "doc_sketch_resemblance": "(x, y)",
     "doc_features": "(query) [schema]",
     "doc_canonical": "(query) [schema]",
+    "doc_key": "(key) [schema]",
+    "doc_literal": "(text)",
+    "doc_text": "(id) [schema]",
+    "doc_snippet": "(id, query, open, close, ellipsis, symbols) [schema]",
+    "doc_highlight": "(id, query, open, close) [schema]",
     "doc_filter": "(k, s, r, x)",
     "doc_density": "(window)",
     "doc_version": "()",
     "doc_put": "(key, text, meta) [schema]",
     "doc_remove": "(key) [schema]",
+    "doc_flush": "() [schema]",
     "doc_common": "(query)",
+    "doc_group": "(key, text, min_resemblance)",
     "doc_sketch_union": "(sketch)",
 }
 FUNCTIONS = "select distinct name, narg from pragma_function_list where name like 'doc\\_%' escape '\\'"
@@ -131,7 +138,7 @@ def test_the_reference_has_the_parameters_of_every_table_function_with_their_def
             else:
                 name, _, value = written.partition("=")
                 assert name == parameter
-                default = table.defaults.get(name, signature(table)[name].default)
+                default = signature(table)[name].default
                 assert (None if value == "NULL" else ast.literal_eval(value)) == default
 
 
@@ -145,6 +152,9 @@ def test_the_reference_has_every_function_with_its_arguments(db):
         count = len(re.findall(r"\w+", call.partition(")")[0]))
         expected |= {(name, count)} | ({(name, count + 1)} if "schema" in call else set())
     expected.add(("doc_put", 2))  # without meta
+    expected |= {("doc_snippet", count) for count in range(2, 6)}
+    expected.add(("doc_group", 2))
+    expected |= {("doc_highlight", count) for count in (2, 3)}
     assert set(db.execute(FUNCTIONS)) == expected
     connection = sqlite3.connect(":memory:")
     docindex.register(connection)

@@ -241,7 +241,7 @@ def test_functions_can_be_used_in_the_schema_of_an_untrusted_file(path):
     with opened("apsw", path) as db:
         db.execute(
             "create view seen as "
-            "select d.key, doc_canonical(id) c from docindex_document d, doc_near('a', 0) using (id)"
+            "select d.key, doc_canonical(id) c from docindex_document d, doc_near(doc_key('a'), 0) using (id)"
         )
         db.execute("pragma trusted_schema = off")
         assert db.execute("select key from seen").fetchall() == [("a",)]
@@ -294,7 +294,7 @@ def test_an_index_given_to_register_answers_on_any_connection(kind):
         assert one(connection, "select doc_resemblance(body, 1) from post") == 1.0
         index.add("b", "one two three four five six seven eight")
         assert "given to register" in failure(connection, "select doc_canonical(1, 'main')")
-        assert json.loads(one(connection, "select doc_near_json('b')"))[0]["key"] == "b"
+        assert json.loads(one(connection, "select doc_near_json(doc_key('b'))"))[0]["key"] == "b"
         connection.close()
 
 
@@ -363,7 +363,7 @@ def test_threads_ask_at_the_same_time_each_on_its_own_connection(path, kind):
         for _ in range(50):
             if one(db, "select doc_canonical(2)") != "to be or not to be":
                 wrong.append("text")
-            if json.loads(one(db, "select doc_near_json('a')"))[0]["key"] != "a":
+            if json.loads(one(db, "select doc_near_json(doc_key('a'))"))[0]["key"] != "a":
                 wrong.append("near")
         db.close()
 
@@ -378,7 +378,7 @@ def test_threads_ask_at_the_same_time_each_on_its_own_connection(path, kind):
 def test_execute_has_the_functions_and_still_cannot_write(path):
     for options in ({}, {"readonly": True}):
         with docindex.open(path, **options) as index:
-            assert index.execute("select key from doc_near('a', 0)") == [("a",)]
+            assert index.execute("select key from doc_near(doc_key('a'), 0)") == [("a",)]
             assert index.execute("select text from doc_index where key = 'b'") == [("to be or not to be",)]
             for sql in [
                 "insert into doc_index (key, text) values ('x', 'x')",

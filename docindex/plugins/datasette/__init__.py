@@ -10,6 +10,7 @@ import itertools
 import json
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,10 +18,14 @@ import datasette
 from datasette.utils import tilde_decode
 from datasette.utils.asgi import NotFound, Request, Response
 
-from docindex.sql.register import register
+from docindex.sql.register import LastError, register_on_sqlite3
 
 _MAX_CHARACTERS = 200_000
 _MAX_MATCHES = 20
+
+# Datasette answers each request on one of several connections, and the next request on another one. So that
+# doc_error() gives the message of the request before, all connections to a database share it.
+_last_errors: weakref.WeakKeyDictionary[Any, dict[str, LastError]] = weakref.WeakKeyDictionary()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,9 +46,10 @@ class PageFindings:
 
 
 @datasette.hookimpl
-def prepare_connection(conn: sqlite3.Connection, datasette: Any) -> None:
+def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) -> None:
     """Add docindex's SQL functions to a new connection to a database."""
-    register(conn, limit_s=_limit_s(datasette))
+    last_error = _last_errors.setdefault(datasette, {}).setdefault(database, LastError())
+    register_on_sqlite3(conn, limit_s=_limit_s(datasette), last_error=last_error)
 
 
 @datasette.hookimpl
