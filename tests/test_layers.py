@@ -25,6 +25,7 @@ ORDER = [
     {"__init__"},
     {"plugins"},
     {"cli"},
+    {"_pyinstaller"},
     {"__main__"},
 ]
 # The same for the modules and packages inside a package, which is named with dots.
@@ -53,7 +54,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights"},
+        {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches"},
