@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
-    {"argument_checks", "checkpoints", "errors", "version"},
+    {"argument_checks", "checkpoints", "embedding", "errors", "version"},
     {"kernels"},
     {"recipe"},
     {"frontends"},

@@ -59,13 +59,15 @@ def test_similar_notes_are_suggested_while_somebody_types_and_an_import_runs(ope
     type_note(window, OPENING)
     type_note(window, "a note about something else, which nobody wants to see here")
     path = export(tmp_path / "export.jsonl", 20 * BATCH)
-    ended = []
+    ended, failed = [], []
     window.writer.import_ended.connect(lambda: ended.append(True))
+    window.suggester.failed.connect(failed.append)
     assert do_until(lambda: window.writer.bring_in(path), window.writer.imported)
     window.show_note(None)
     QTest.keyClicks(window.editor, "They say: " + OPENING)
     assert wait_until(lambda: titles(window.similar) == [OPENING[:60]])
     assert wait_until(lambda: ended)
+    assert failed == []
     window.save()
     window.close()
     assert len(stored(tmp_path)) == 20 * BATCH + 3
@@ -180,6 +182,7 @@ def test_two_copies_of_the_app_use_one_file_at_once(open_app, tmp_path):
 def test_a_note_that_another_copy_removes_while_somebody_edits_it_is_not_lost(open_app, tmp_path):
     window, other = open_app(), open_app()
     type_note(window, OPENING)
+    assert wait_until(lambda: titles(other.notes) == [OPENING[:60]])
     other.show_note(window.draft.note)
     other.remove_note()
     assert wait_until(lambda: titles(other.notes) == [])

@@ -38,12 +38,13 @@ class Notebook:
         self.index = docindex.open(path)
         self._writing = self._connect()
         self._reading = self._connect()
-        with self.transaction() as db:
+        with self._writing as db:
             db.execute(SCHEMA).fetchall()
 
     def _connect(self):
         db = apsw.Connection(self.path)
         db.set_busy_timeout(BUSY_MS)
+        db.transaction_mode = "IMMEDIATE"  # it waits for its turn once, and never fails halfway
         docindex.register(db)
         return db
 
@@ -53,23 +54,11 @@ class Notebook:
         self._reading.close()
         self.index.close()
 
-    @contextlib.contextmanager
-    def transaction(self):
-        """A transaction of the writer. It may write from its start, so that it never fails halfway."""
-        db = self._writing
-        db.execute("begin immediate")
-        try:
-            yield db
-        except BaseException:
-            db.execute("rollback")
-            raise
-        db.execute("commit")
-
     # The writer's thread calls these.
 
     def save(self, note, body):
         """Change a note, or make a new one if `note` is None, and return its id."""
-        with self.transaction() as db:
+        with self._writing as db:
             if note is None:
                 ((note,),) = db.execute("insert into note (body) values (?) returning id", (body,))
             else:
@@ -80,12 +69,12 @@ class Notebook:
 
     def remove(self, note):
         """Remove a note."""
-        with self.transaction() as db:
+        with self._writing as db:
             db.execute("delete from note where id = ?", (note,))
 
     def add_batch(self, notes):
         """Add imported notes as (source, body). Those that are there already stay as they are."""
-        with self.transaction() as db:
+        with self._writing as db:
             db.executemany("insert or ignore into note (source, body) values (?, ?)", notes)
 
     def replace(self, old, new, keep):
@@ -93,7 +82,7 @@ class Notebook:
 
         Returns whether the change is kept.
         """
-        with contextlib.suppress(_Undone), self.transaction() as db:
+        with contextlib.suppress(_Undone), self._writing as db:
             db.execute("update note set body = replace(body, ?, ?) where instr(body, ?)", (old, new, old))
             if not keep(db.changes()):
                 raise _Undone
