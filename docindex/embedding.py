@@ -159,7 +159,7 @@ and the busy timeout of a connection say. ``pragma data_version`` on a connectio
 number when somebody else has changed the file; ask for it a few times a second, and show the list again.
 
 Threads are enough for an app: while one thread imports notes, another one answers. Both need Python's lock in
-turn; in the notes app of the tests, a question takes twice as long as without the import. `add_many` starts
+turn; in the notes app of the tests, a question then takes up to twice as long. `add_many` starts
 worker processes by itself if there is much text. They read no file, and a program needs no
 ``if __name__ == "__main__"`` for them.
 
@@ -194,5 +194,5 @@ Closing
 >>> folder.cleanup()
 
 ``python -m tests.apps.notes`` in the repository is an app for PySide6 that does all this. While it imports
-400 notes a second, its suggestions follow a key press after 8 ms.
+300 notes a second, its suggestions follow a key press after 10 ms.
 """

@@ -4,7 +4,9 @@ import logging
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import apsw
 import pytest
 
 import docindex
@@ -15,6 +17,7 @@ from tests.apps.packing import zipped
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
+sys.path.extend(sys.argv[3:])
 import docindex
 from docindex.sketching.workers import SketchWorkers
 assert docindex.__file__.startswith(sys.argv[1]), docindex.__file__
@@ -29,10 +32,10 @@ print("done")
 """
 
 
-def run(*arguments):
+def run(*arguments, python=sys.executable):
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [python, *map(str, arguments)],
         capture_output=True,
         text=True,
         env=environment,
@@ -43,6 +46,14 @@ def run(*arguments):
 
 def test_a_zip_file_holds_all_that_docindex_and_its_workers_need(tmp_path):
     done = run("-c", PROGRAM, zipped(tmp_path / "app.zip"), tmp_path / "index")
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_workers_find_packages_that_an_application_brings_along(tmp_path):
+    """The Python below a virtual environment has no numpy, so the application names the folder with it."""
+    packages = Path(apsw.__file__).parents[1]
+    archive = zipped(tmp_path / "app.zip")
+    done = run("-c", PROGRAM, archive, tmp_path / "index", packages, python=sys._base_executable)
     assert (done.stdout, done.stderr) == ("done\n", "")
 
 

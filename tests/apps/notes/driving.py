@@ -31,11 +31,17 @@ def run_app(seconds):
     loop.exec()
 
 
-def do_until(act, signal, seconds=60):
-    """Do something, and let the app run until a signal has come; False if it does not come in time."""
+def do_until(act, signal, seconds=60, *, wanted=lambda *_: True):
+    """Do something, and let the app run until a wanted signal has come; False if it does not come in time."""
     loop, came = QEventLoop(), []
     QTimer.singleShot(round(1000 * seconds), loop.quit)
-    connection = signal.connect(lambda *_: (came.append(True), loop.quit()))
+
+    def note(*values):
+        if wanted(*values):
+            came.append(values)
+            loop.quit()
+
+    connection = signal.connect(note)
     act()
     if not came:
         loop.exec()
