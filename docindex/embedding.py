@@ -12,10 +12,19 @@ Any number of threads can share an `Index`. A connection of apsw or sqlite3 belo
 In one process, use one SQLite library for a file: apsw, or Python's sqlite3, but not both. With apsw, an
 `Index` and your own connections can use one file at once.
 
+Your database can hold the index. Its tables begin with ``docindex_``; your tables, `user_version` and
+`application_id` stay as they are.
+
 >>> import apsw, docindex, tempfile
 >>> folder = tempfile.TemporaryDirectory()
 >>> path = f"{folder.name}/notes.db"
->>> index = docindex.open(path)
+>>> app = apsw.Connection(path)
+>>> app.execute("create table note (id integer primary key, body text not null)").fetchall()
+[]
+>>> app.execute("insert into note (body) values ('An older note, from before the index.')").fetchall()
+[]
+>>> app.close()
+>>> index = docindex.open(path, create=True)
 >>> def connect():
 ...     db = apsw.Connection(path)
 ...     db.set_busy_timeout(10_000)               # milliseconds to wait for another process that writes
@@ -32,18 +41,19 @@ both are there after a crash, or neither. After a rollback, both are as before. 
 `docindex.register` can read the table but not change it.
 
 >>> changes.execute('''
-...     create table if not exists note (id integer primary key, body text not null);
-...     create trigger if not exists note_added after insert on note begin
+...     create trigger note_added after insert on note begin
 ...         select doc_put('note/' || new.id, new.body);
 ...     end;
-...     create trigger if not exists note_changed after update of body on note begin
+...     create trigger note_changed after update of body on note begin
 ...         select doc_put('note/' || new.id, new.body);
 ...     end;
-...     create trigger if not exists note_removed after delete on note begin
+...     create trigger note_removed after delete on note begin
 ...         select doc_remove('note/' || old.id);
 ...     end;
 ... ''').fetchall()
 []
+>>> changes.execute("select doc_put('note/' || id, body) from note").fetchall()     # once, for older rows
+[(1,)]
 
 Begin a transaction that changes something with `begin immediate`. It waits for its turn once, at the start.
 A plain `begin` asks for the right to write at the first change. If the transaction has read before that, and
@@ -56,7 +66,7 @@ makes ``with connection:`` begin like this. On sqlite3, use ``isolation_level="I
 ...     changes.executemany("insert into note (body) values (?)", [(note,) for note in notes]).fetchall()
 []
 >>> [match.key for match in index.search("he says the hives must be closed before the first frost")]
-['note/1']
+['note/2']
 
 Undo is a rollback, as long as nobody else must write: other writers wait until the transaction ends. So ask
 the person within seconds, or keep the old row to undo the change later.
@@ -69,7 +79,7 @@ the person within seconds, or keep the old row to undo the change later.
 [(1,)]
 >>> changes.execute("rollback").fetchall()
 []
->>> index.text("note/1") == notes[0]
+>>> index.text("note/2") == notes[0]
 True
 
 An import commits some hundred rows at a time. So others can write in between, and closing the window waits
@@ -124,7 +134,7 @@ the answer to the thread of the window, with a signal of Qt or ``after_idle`` of
 >>> answered.wait(60)
 True
 >>> answers["the hives must be closed before the first frost"]
-['note/1']
+['note/2']
 >>> suggester.close()
 
 `Index.cancel` stops all work of other threads on this `Index`. So use one for questions, and another one, or
@@ -148,7 +158,7 @@ work, too:
 ...         index.cancel()
 ...         raise
 >>> [match.key for match in asyncio.run(search("the hives must be closed before the first frost"))]
-['note/1']
+['note/2']
 
 
 One process or several

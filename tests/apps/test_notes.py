@@ -179,6 +179,22 @@ def test_two_copies_of_the_app_use_one_file_at_once(open_app, tmp_path):
     assert sorted(stored(tmp_path).values()) == sorted(expected)
 
 
+def test_notes_that_an_older_app_wrote_without_an_index_are_suggested(open_app, tmp_path):
+    db = apsw.Connection(str(tmp_path / "notes.db"))
+    db.execute("""
+        create table note (id integer primary key, body text not null, source text unique);
+        pragma user_version = 1;
+    """).fetchall()
+    db.execute("insert into note (body) values (?)", (OPENING,)).fetchall()
+    db.close()
+    for _ in range(2):
+        window = open_app()
+        QTest.keyClicks(window.editor, "They say: " + OPENING)
+        assert wait_until(lambda window=window: OPENING[:60] in titles(window.similar))
+        window.close()
+    assert sorted(stored(tmp_path).values()) == ["They say: " + OPENING] * 2 + [OPENING]
+
+
 def test_a_note_that_another_copy_removes_while_somebody_edits_it_is_not_lost(open_app, tmp_path):
     window, other = open_app(), open_app()
     type_note(window, OPENING)

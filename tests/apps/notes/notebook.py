@@ -13,7 +13,8 @@ import apsw
 
 import docindex
 
-SCHEMA = """
+SCHEMA = 2  # kept in `user_version`. Files of schema 1 have no index
+UPGRADE = """
 create table if not exists note (id integer primary key, body text not null, source text unique);
 create trigger if not exists note_added after insert on note begin
     select doc_put('note/' || new.id, new.body);
@@ -24,6 +25,8 @@ end;
 create trigger if not exists note_removed after delete on note begin
     select doc_remove('note/' || old.id);
 end;
+select doc_put('note/' || id, body) from note;
+pragma user_version = 2;
 """
 BUSY_MS = 10_000  # how long a change waits for another copy of the app
 BATCH = 50  # notes in one transaction of an import: others can write in between, and closing is quick
@@ -35,11 +38,12 @@ class Notebook:
 
     def __init__(self, path):
         self.path = str(path)
-        self.index = docindex.open(path)
+        self.index = docindex.open(path, create=True)
         self._writing = self._connect()
         self._reading = self._connect()
         with self._writing as db:
-            db.execute(SCHEMA).fetchall()
+            if db.pragma("user_version") < SCHEMA:
+                db.execute(UPGRADE).fetchall()
 
     def _connect(self):
         db = apsw.Connection(self.path)
