@@ -87,6 +87,9 @@ _HOMES = {
     "docindex.storage.user_sql": ("Rows",),
 }
 
+# Packages and modules that the README recommends for `help`, also right after `import docindex`.
+_PAGES = ("embedding", "folders", "index", "sql")
+
 __all__ = [
     "Busy",
     "CancelToken",
@@ -146,7 +149,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from its module when it is used for the first time."""
+    """Import a public name from its module, or a page of help, when it is used for the first time."""
+    if name in _PAGES:
+        return importlib.import_module(f"docindex.{name}")
     for module, names in _HOMES.items():
         if name in names:
             member = getattr(importlib.import_module(module), name)
@@ -156,4 +161,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PAGES})

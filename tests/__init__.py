@@ -7,5 +7,6 @@ python -m tests.stress                      uses one file from many processes
 python -m tests.stress.log_growth 300       measures how long the write-ahead log gets
 python -m tests.stress.two_libraries 100    writes from two libraries in one process
 python -m tests.stress.forks 1000           writes from forked processes
+python -m tests.apps.notes --measure        times the suggestions of an app while it imports notes
 python -m tests.oracle 1000                 compares answers with definitions in plain Python
 """

@@ -1,6 +1,7 @@
 """Importing docindex is cheap, and every public name comes from the module that a type checker sees."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,13 @@ def test_importing_docindex_imports_no_package_that_costs_time():
 def test_a_public_name_is_imported_when_it_is_used():
     assert {"numpy", "apsw", "docindex.opening"} <= imported("import docindex; docindex.open")
     assert "docindex.storage" not in imported("from docindex import Recipe")
+
+
+def test_each_page_of_help_that_the_readme_names_can_be_read_after_importing_docindex_alone():
+    named = set(re.findall(r"`help\(docindex\.(\w+)\)`", (INIT.parents[1] / "README.md").read_text("utf-8")))
+    assert named == set(docindex._PAGES) <= set(dir(docindex))
+    for page in named:
+        assert f"docindex.{page}" in imported(f"import docindex; assert docindex.{page}.__doc__")
 
 
 def test_type_checkers_see_the_modules_that_names_come_from():

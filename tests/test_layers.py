@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "errors", "version"},
+    {"argument_checks", "cancel_tokens", "embedding", "errors", "version"},
     {"checkpoints"},
     {"kernels"},
     {"recipe"},
@@ -27,6 +27,7 @@ ORDER = [
     {"__init__"},
     {"plugins"},
     {"cli"},
+    {"_pyinstaller"},
     {"__main__"},
 ]
 # The same for the modules and packages inside a package, which is named with dots.
@@ -55,7 +56,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights"},
+        {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches"},

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import itertools
 import zlib
-from pathlib import Path
+from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,7 @@ def unicode_table() -> UnicodeTable:
     >>> chr(unicode_table().plane(0)[ord("É")])
     'e'
     """
-    packed = Path(__file__).with_name(_FILE).read_bytes().split(b"\n", 1)[1]
+    packed = (resources.files("docindex.reading") / _FILE).read_bytes().split(b"\n", 1)[1]
     differences = np.frombuffer(zlib.decompress(packed), "<i4")
     numbers = np.cumsum(differences, dtype=np.int32)
     pages, sequences, items = numbers[:3].tolist()

@@ -9,13 +9,13 @@ open the file of an index.
 import concurrent.futures
 import contextlib
 import dataclasses
+import logging
 import os
 import queue
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -24,6 +24,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batch
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, parts_of
+from docindex.sketching.worker_command import WorkerCommand, worker_command
 from docindex.sketching.worker_protocol import (
     READY_LINE,
     receive_parts,
@@ -34,18 +35,10 @@ from docindex.sketching.worker_protocol import (
     send_texts,
 )
 
-# A worker loads docindex from the folder of this package. With the parent of that folder on the search path,
-# other modules there could hide modules of Python itself.
-_COMMAND = """
-import sys
-from importlib import util
-spec = util.spec_from_file_location("docindex", sys.argv[1] + "/__init__.py")
-sys.modules["docindex"] = module = util.module_from_spec(spec)
-spec.loader.exec_module(module)
-from docindex.sketching.workers import serve
-serve()
-"""
+_log = logging.getLogger("docindex")
+
 _NO_START = "worker processes cannot be started with {!r} ({}); call add_many with workers=1"
+_ALONE = "no worker processes: %s; the work is done in this process"
 
 # A worker allocates arrays of the same sizes again and again. These settings make the C library of Linux keep
 # their memory instead of returning it to the system, which saves 5% of the time. Other systems ignore them.
@@ -86,27 +79,20 @@ class SketchedBatch:
 class SketchWorkers:
     """Sketches batches in worker processes or, if there are no workers, in this process.
 
-    There are no workers in a frozen application, or if fewer than two are asked for. If a worker does not
-    start, this is a `DocIndexError`. With `optional`, its batches are sketched in this process instead,
-    because the host may embed Python in a program that cannot be run as Python.
+    There are no workers if fewer than two are asked for, or if this process has no `worker_command`. If a
+    worker does not start, this is a `DocIndexError`. With `optional`, and in a frozen application, this
+    process sketches its batches instead. The logger ``"docindex"`` says why.
     """
 
     def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:
         self._recipe = recipe
         self._optional = optional
+        # Whoever asks for workers wants to know; automatic ones only save time.
+        self._level = logging.INFO if optional else logging.WARNING
         self._processes: list[subprocess.Popen[bytes]] = []
         self._ready: dict[int, bool] = {}
-        if workers > 1 and _can_be_run_again():
-            try:
-                for _ in range(workers):
-                    self._processes.append(_start(recipe))
-            except BaseException as error:
-                self._kill_all()
-                self._end_all()
-                if not isinstance(error, OSError):
-                    raise
-                if not optional:
-                    raise DocIndexError(_NO_START.format(sys.executable, error)) from error
+        if workers > 1:
+            self._start_all(workers)
         self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
         for process in self._processes:
             self._idle.put(process)
@@ -124,6 +110,25 @@ class SketchWorkers:
             self._kill_all()
         self._threads.shutdown(cancel_futures=True)
         self._end_all()
+
+    def _start_all(self, workers: int) -> None:
+        """Start all workers, or none."""
+        command = worker_command()
+        if not command.arguments:
+            _log.log(self._level, _ALONE, command.reason)
+            return
+        self._optional = self._optional or command.frozen
+        try:
+            for _ in range(workers):
+                self._processes.append(_start(self._recipe, command))
+        except BaseException as error:
+            self._kill_all()
+            self._end_all()
+            if not isinstance(error, OSError):
+                raise
+            if not self._optional:
+                raise DocIndexError(_NO_START.format(sys.executable, error)) from error
+            _log.log(self._level, _ALONE, error)
 
     def _kill_all(self) -> None:
         for process in self._processes:
@@ -162,7 +167,9 @@ class SketchWorkers:
         requests, replies = _pipes(process)
         try:
             if process.pid not in self._ready:
-                self._ready[process.pid] = replies.readline() == READY_LINE
+                self._ready[process.pid] = ready = replies.readline() == READY_LINE
+                if not ready and self._optional:
+                    _log.log(self._level, _ALONE, f"{sys.executable!r} did not start as one")
             if not self._ready[process.pid]:
                 if self._optional:
                     return SketchedBatch(sketch_batch(texts, self._recipe), [])
@@ -180,16 +187,9 @@ class SketchWorkers:
             self._idle.put(process)
 
 
-def _can_be_run_again() -> bool:
-    """Whether `sys.executable` is a Python that can be started. In a frozen application it is not."""
-    name = Path(sys.executable or "").name.lower()
-    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
-
-
-def _start(recipe: Recipe) -> "subprocess.Popen[bytes]":
-    """Start a worker that imports this same docindex, even if the working folder contains another (-P)."""
+def _start(recipe: Recipe, command: WorkerCommand) -> "subprocess.Popen[bytes]":
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _COMMAND, str(Path(__file__).parents[1])],
+        command.arguments,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         pipesize=_PIPE_BYTES,

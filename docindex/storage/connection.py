@@ -347,7 +347,9 @@ class Store:
             self._lender.release_all()
 
     def __del__(self) -> None:
-        if hasattr(self, "_lender"):  # else an error or an interrupt stopped `__init__`
+        # Without a lender, an error or an interrupt stopped `__init__`. At the end of a frozen application,
+        # Python has emptied this module before it drops the last objects, and the process closes the file.
+        if hasattr(self, "_lender") and handles is not None:
             handles.drop(self._lender.connections())
 
     def _release(self, connection: apsw.Connection, is_free: bool) -> None:

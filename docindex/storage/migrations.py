@@ -9,9 +9,11 @@ script is never edited.
 
 import contextlib
 import dataclasses
-import runpy
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +38,17 @@ _SCHEMA = "select schema from {}.docindex_recipe"
 class Migration:
     """The step from one schema to the next."""
 
-    script: Path
-    upgrade: Path | None
+    script: Traversable
+    upgrade: Traversable | None
     """A Python file with a function ``upgrade(db)``, or None."""
 
     def apply(self, db: apsw.Connection) -> None:
         """Run the step inside the caller's transaction."""
         db.execute(self.script.read_text("utf-8")).fetchall()
         if self.upgrade is not None:
-            runpy.run_path(str(self.upgrade))["upgrade"](db)
+            names: dict[str, Any] = {}
+            exec(compile(self.upgrade.read_text("utf-8"), self.upgrade.name, "exec"), names)
+            names["upgrade"](db)
 
 
 def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True, create: bool = False) -> Recipe:
@@ -313,10 +317,16 @@ def _mismatch(path: str, stored: Recipe, wanted: Recipe) -> str:
 
 @lru_cache(maxsize=1)
 def _migrations() -> Sequence[Migration]:
-    """All steps in order: from inside an installed package, or from the folder next to it in a checkout."""
-    package = Path(__file__).parents[1]
-    inside = package / "schema"
-    folder = inside if inside.is_dir() else package.parent / "schema"
-    scripts = sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))
-    upgrades = {path.stem: path for path in folder.glob("[0-9][0-9][0-9][0-9]_*.py")}
-    return [Migration(script, upgrades.get(script.stem)) for script in scripts]
+    """All steps in order: from inside an installed package, or from the folder next to it in a checkout.
+
+    The package may lie in a zip file.
+    """
+    inside = resources.files("docindex") / "schema"
+    folder = inside if inside.is_dir() else Path(__file__).parents[2] / "schema"
+    named = sorted((file.name, file) for file in folder.iterdir() if re.match(r"\d{4}_", file.name))
+    upgrades = {name: file for name, file in named if name.endswith(".py")}
+    return [
+        Migration(file, upgrades.get(name.removesuffix(".sql") + ".py"))
+        for name, file in named
+        if name.endswith(".sql")
+    ]

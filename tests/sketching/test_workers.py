@@ -57,7 +57,7 @@ def test_a_worker_that_dies_is_an_error_that_says_which_documents_are_kept(tmp_p
     started = []
     start = workers._start
     with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
-        patch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        patch.setattr(workers, "_start", lambda *how: started.append(start(*how)) or started[-1])
         with pytest.raises(
             DocIndexError, match=r"worker process ended with code -?\d+\. Committed documents are kept"
         ):
@@ -71,7 +71,7 @@ def test_no_worker_outlives_add_many(tmp_path):
     started = []
     start = workers._start
     with pytest.MonkeyPatch.context() as patch, docindex.open(tmp_path / "index") as index:
-        patch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+        patch.setattr(workers, "_start", lambda *how: started.append(start(*how)) or started[-1])
         index.add_many([("a", "text"), ("b", "another")], workers=2)
         with pytest.raises(ZeroDivisionError):
             index.add_many((("c", "third" * (1 // number)) for number in (1, 0)), workers=2)
@@ -84,11 +84,11 @@ def test_no_worker_outlives_the_failed_start_of_another(monkeypatch, error):
     started = []
     start = workers._start
 
-    def failing(recipe):
+    def failing(*how):
         if len(started) % 2:
             started.append(None)
             raise error
-        started.append(start(recipe))
+        started.append(start(*how))
         return started[-1]
 
     monkeypatch.setattr(workers, "_start", failing)
@@ -109,7 +109,7 @@ def test_workers_start_by_themselves_when_there_is_enough_text(tmp_path, monkeyp
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 500)
     started = []
     start = workers._start
-    monkeypatch.setattr(workers, "_start", lambda recipe: started.append(start(recipe)) or started[-1])
+    monkeypatch.setattr(workers, "_start", lambda *how: started.append(start(*how)) or started[-1])
     with docindex.open(tmp_path / "index") as index:
         index.add_many((str(number), f"some text {number} " * 20) for number in range(3))
         assert started == []

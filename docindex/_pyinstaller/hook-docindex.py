@@ -1,0 +1,20 @@
+"""What PyInstaller must collect for docindex, and does not find by itself.
+
+`docindex` imports its modules when their names are used; the statements that PyInstaller reads are there for
+type checkers only.
+"""
+
+from pathlib import Path
+
+import docindex
+
+_PACKAGE = Path(__file__).parents[1]
+_INSTALLED = _PACKAGE / "schema"
+_SCHEMA = _INSTALLED if _INSTALLED.is_dir() else _PACKAGE.parent / "schema"  # in a checkout
+
+datas = [
+    (str(_SCHEMA / "[0-9]*"), "docindex/schema"),
+    (str(_PACKAGE / "reading" / "*.table"), "docindex/reading"),
+    (str(_PACKAGE / "report" / "templates"), "docindex/report/templates"),
+]
+hiddenimports = [*docindex._HOMES, "docindex.sketching.workers"]  # noqa: SLF001 - the hook is part of docindex

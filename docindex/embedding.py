@@ -1,0 +1,208 @@
+r"""Embed docindex in an application: threads, connections, triggers, processes, freezing. A page of help.
+
+Which connection to use where
+=============================
+    for                                     use
+    questions                               one `Index` for all threads
+    documents that only the index holds     the same `Index`: `add`, `add_many`, in a thread for work
+    documents that are rows of your tables  triggers, and one connection of your own for all changes
+    SQL of your own that reads              `Index.execute`, or a connection with `docindex.register`
+
+Any number of threads can share an `Index`. A connection of apsw or sqlite3 belongs to one thread at a time.
+In one process, use one SQLite library for a file: apsw, or Python's sqlite3, but not both. With apsw, an
+`Index` and your own connections can use one file at once.
+
+Your database can hold the index. Its tables begin with ``docindex_``; your tables, `user_version` and
+`application_id` stay as they are.
+
+>>> import apsw, docindex, tempfile
+>>> folder = tempfile.TemporaryDirectory()
+>>> path = f"{folder.name}/notes.db"
+>>> app = apsw.Connection(path)
+>>> app.execute("create table note (id integer primary key, body text not null)").fetchall()
+[]
+>>> app.execute("insert into note (body) values ('An older note, from before the index.')").fetchall()
+[]
+>>> app.close()
+>>> index = docindex.open(path, create=True)
+>>> def connect():
+...     db = apsw.Connection(path)
+...     db.set_busy_timeout(10_000)               # milliseconds to wait for another process that writes
+...     db.transaction_mode = "IMMEDIATE"         # see below
+...     docindex.register(db)
+...     return db
+>>> changes = connect()
+
+
+Your own tables, and triggers
+=============================
+Triggers keep the index up to date with a table in the same file. A row and its document are one transaction:
+both are there after a crash, or neither. After a rollback, both are as before. A connection without
+`docindex.register` can read the table but not change it.
+
+>>> changes.execute('''
+...     create trigger note_added after insert on note begin
+...         select doc_put('note/' || new.id, new.body);
+...     end;
+...     create trigger note_changed after update of body on note begin
+...         select doc_put('note/' || new.id, new.body);
+...     end;
+...     create trigger note_removed after delete on note begin
+...         select doc_remove('note/' || old.id);
+...     end;
+... ''').fetchall()
+[]
+>>> changes.execute("select doc_put('note/' || id, body) from note").fetchall()     # once, for older rows
+[(1,)]
+
+Begin a transaction that changes something with `begin immediate`. It waits for its turn once, at the start.
+A plain `begin` asks for the right to write at the first change. If the transaction has read before that, and
+another process has written since, the change fails at once, whatever the timeout. On apsw, `transaction_mode`
+makes ``with connection:`` begin like this. On sqlite3, use ``isolation_level="IMMEDIATE"``.
+
+>>> with changes:
+...     notes = ["Remember the bees: the hives must be closed before the first frost of the year.",
+...              "The car needs new tyres."]
+...     changes.executemany("insert into note (body) values (?)", [(note,) for note in notes]).fetchall()
+[]
+>>> [match.key for match in index.search("he says the hives must be closed before the first frost")]
+['note/2']
+
+Undo is a rollback, as long as nobody else must write: other writers wait until the transaction ends. So ask
+the person within seconds, or keep the old row to undo the change later.
+
+>>> changes.execute("begin immediate").fetchall()
+[]
+>>> changes.execute("update note set body = replace(body, 'frost', 'snow')").fetchall()
+[]
+>>> changes.execute("select count(*) from note where body like '%snow%'").fetchall()    # "Change 1 note?"
+[(1,)]
+>>> changes.execute("rollback").fetchall()
+[]
+>>> index.text("note/2") == notes[0]
+True
+
+An import commits some hundred rows at a time. So others can write in between, and closing the window waits
+for one commit. Give each row a unique name of its source, and use ``insert or ignore``: then a repeated
+import continues where the last one ended.
+
+
+A window, and a thread for questions
+====================================
+Questions never wait for a writer, but take milliseconds, and in a large index more. So a window hands them to
+a thread. A key press replaces the question that waits, and cancels the one that runs. So the newest text is
+asked at once, and no timer has to wait for a pause. This is the whole of it without a window; `found` hands
+the answer to the thread of the window, with a signal of Qt or ``after_idle`` of Tk.
+
+>>> import threading
+>>> class Suggester:
+...     def __init__(self, index, found):
+...         self.index, self.found = index, found
+...         self.changed, self.wanted, self.closed = threading.Condition(), None, False
+...         self.thread = threading.Thread(target=self.work)
+...         self.thread.start()
+...     def ask(self, text):                      # at each key press
+...         with self.changed:
+...             self.wanted = text
+...             self.changed.notify()
+...         self.index.cancel()
+...     def close(self):
+...         with self.changed:
+...             self.closed = True
+...             self.changed.notify()
+...         self.index.cancel()
+...         self.thread.join()
+...     def work(self):
+...         while True:
+...             with self.changed:
+...                 self.changed.wait_for(lambda: self.closed or self.wanted is not None)
+...                 if self.closed:
+...                     return
+...                 text, self.wanted = self.wanted, None
+...             try:
+...                 self.found(text, self.index.search(docindex.Text(text), limit=5))
+...             except docindex.Cancelled:        # there is a newer text
+...                 pass
+>>> answers, answered = {}, threading.Event()
+>>> def found(text, matches):
+...     answers[text] = [match.key for match in matches]
+...     if text.endswith("frost"):
+...         answered.set()
+>>> suggester = Suggester(index, found)
+>>> for typed in ("the hives must be", "the hives must be closed before the first frost"):
+...     suggester.ask(typed)
+>>> answered.wait(60)
+True
+>>> answers["the hives must be closed before the first frost"]
+['note/2']
+>>> suggester.close()
+
+`Index.cancel` stops all work of other threads on this `Index`. So use one for questions, and another one, or
+your own connection, for changes: several can have the same file open.
+
+Changes may wait for another process. Hand them to one thread, in the order in which they were made. When the
+window is closed, stop the questions, save what was typed, let that thread finish its queue, and close the
+connections and the index last.
+
+
+asyncio
+=======
+Run questions in threads, with ``asyncio.to_thread``. Cancelling a task does not end its thread, so cancel the
+work, too:
+
+>>> import asyncio
+>>> async def search(text):
+...     try:
+...         return await asyncio.to_thread(index.search, docindex.Text(text))
+...     except asyncio.CancelledError:
+...         index.cancel()
+...         raise
+>>> [match.key for match in asyncio.run(search("the hives must be closed before the first frost"))]
+['note/2']
+
+
+One process or several
+======================
+Any number of processes can open one file: two copies of an app, or an app and the command `docindex`. Each
+opens it itself. Readers never wait; writers wait for each other, as long as `timeout_s` of `docindex.open`
+and the busy timeout of a connection say. ``pragma data_version`` on a connection of yours gives another
+number when somebody else has changed the file; ask for it a few times a second, and show the list again.
+
+Threads are enough for an app: while one thread imports notes, another one answers. Both need Python's lock in
+turn; in the notes app of the tests, a question then takes up to twice as long. `add_many` starts
+worker processes by itself if there is much text. They read no file, and a program needs no
+``if __name__ == "__main__"`` for them.
+
+Start your own processes with the "spawn" method. A forked process cannot use a file that was open at the
+fork: `docindex.Forked`. Functions on texts need no file:
+
+>>> import concurrent.futures, multiprocessing
+>>> spawn = multiprocessing.get_context("spawn")
+>>> with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+...     pool.submit(docindex.resemblance, "to be or not to be", "To be, or not to be!").result()
+1.0
+
+
+Frozen, or in a zip file
+========================
+PyInstaller collects what docindex needs without any option: the package contains a hook. The hook also makes
+the application its own worker process, before its first line runs. Other programs that freeze applications
+must copy the data files of the package, above all the folder `schema`; `add_many` then works in one process.
+
+docindex can be imported from a zip file, also with workers. apsw and numpy cannot, because they contain
+compiled code.
+
+If no worker can be started, the work is done in the process itself, and the logger ``"docindex"`` says why.
+It also warns of questions that keep the write-ahead log from being emptied, so let it write to the log of
+your application.
+
+
+Closing
+=======
+>>> changes.close()
+>>> index.close()
+>>> folder.cleanup()
+
+``python -m tests.apps.notes`` in the repository is an app for PySide6 that does all this. While it imports
+300 notes a second, its suggestions follow a key press after 10 ms.
+"""
