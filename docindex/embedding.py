@@ -99,18 +99,20 @@ the answer to the thread of the window, with a signal of Qt or ``after_idle`` of
 ...     def __init__(self, index, found):
 ...         self.index, self.found = index, found
 ...         self.changed, self.wanted, self.closed = threading.Condition(), None, False
+...         self.newer = threading.Event()
 ...         self.thread = threading.Thread(target=self.work)
 ...         self.thread.start()
 ...     def ask(self, text):                      # at each key press
 ...         with self.changed:
-...             self.wanted = text
+...             self.newer.set()                  # stops the question that runs
+...             self.newer = threading.Event()
+...             self.wanted = text, self.newer
 ...             self.changed.notify()
-...         self.index.cancel()
 ...     def close(self):
 ...         with self.changed:
 ...             self.closed = True
+...             self.newer.set()
 ...             self.changed.notify()
-...         self.index.cancel()
 ...         self.thread.join()
 ...     def work(self):
 ...         while True:
@@ -118,9 +120,11 @@ the answer to the thread of the window, with a signal of Qt or ``after_idle`` of
 ...                 self.changed.wait_for(lambda: self.closed or self.wanted is not None)
 ...                 if self.closed:
 ...                     return
-...                 text, self.wanted = self.wanted, None
+...                 (text, newer), self.wanted = self.wanted, None
 ...             try:
-...                 self.found(text, self.index.search(docindex.Text(text), limit=5))
+...                 with docindex.cancelling(newer):
+...                     matches = self.index.search(docindex.Text(text), limit=5)
+...                 self.found(text, matches)
 ...             except docindex.Cancelled:        # there is a newer text
 ...                 pass
 >>> answers, answered = {}, threading.Event()
@@ -137,8 +141,8 @@ True
 ['note/2']
 >>> suggester.close()
 
-`Index.cancel` stops all work of other threads on this `Index`. So use one for questions, and another one, or
-your own connection, for changes: several can have the same file open.
+`docindex.cancelling` stops only the work in its block. `Index.cancel` stops the work of all other threads on
+an `Index`, such as an import; that is for the end of a program.
 
 Changes may wait for another process. Hand them to one thread, in the order in which they were made. When the
 window is closed, stop the questions, save what was typed, let that thread finish its queue, and close the
@@ -148,15 +152,15 @@ connections and the index last.
 asyncio
 =======
 Run questions in threads, with ``asyncio.to_thread``. Cancelling a task does not end its thread, so cancel the
-work, too:
+work, too. A block of `docindex.cancelling` holds for the threads that `to_thread` starts in it.
 
 >>> import asyncio
 >>> async def search(text):
-...     try:
-...         return await asyncio.to_thread(index.search, docindex.Text(text))
-...     except asyncio.CancelledError:
-...         index.cancel()
-...         raise
+...     with docindex.cancelling() as token:
+...         try:
+...             return await asyncio.to_thread(index.search, docindex.Text(text))
+...         finally:
+...             token.cancel()
 >>> [match.key for match in asyncio.run(search("the hives must be closed before the first frost"))]
 ['note/2']
 

@@ -20,6 +20,7 @@ class Suggester(QObject):
         self._notebook = notebook
         self._changed = threading.Condition()
         self._wanted = None
+        self._newer = threading.Event()  # set when a newer question takes the place of the last one
         self._stopped = False
         self._thread = threading.Thread(target=self._work, name="suggestions")
         self._thread.start()
@@ -27,16 +28,17 @@ class Suggester(QObject):
     def ask(self, text, note):
         """Ask about a text, instead of the text before."""
         with self._changed:
-            self._wanted = (text, note)
+            self._newer.set()
+            self._newer = threading.Event()
+            self._wanted = (text, note, self._newer)
             self._changed.notify()
-        self._notebook.index.cancel()
 
     def stop(self):
         """Stop the running question, and end the thread."""
         with self._changed:
             self._stopped = True
+            self._newer.set()
             self._changed.notify()
-        self._notebook.index.cancel()
         self._thread.join()
 
     def _work(self):
@@ -45,10 +47,12 @@ class Suggester(QObject):
                 self._changed.wait_for(lambda: self._wanted or self._stopped)
                 if self._stopped:
                     return
-                text, note = self._wanted
+                text, note, newer = self._wanted
                 self._wanted = None
             try:
-                self.found.emit(text, self._notebook.suggestions(text, note))
+                with docindex.cancelling(newer):
+                    found = self._notebook.suggestions(text, note)
+                self.found.emit(text, found)
             except docindex.Cancelled:
                 continue  # there is a newer text, or the window is closed
             except docindex.DocIndexError as error:
