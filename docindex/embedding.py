@@ -5,7 +5,7 @@ Which connection to use where
     for                                     use
     questions                               one `Index` for all threads
     documents that only the index holds     the same `Index`: `add`, `add_many`, in a thread for work
-    documents that are rows of your tables  triggers, and one connection of your own for all changes
+    documents that are rows of your tables  `Index.follow`, and one connection of your own for all changes
     SQL of your own that reads              `Index.execute`, or a connection with `docindex.register`
 
 Any number of threads can share an `Index`. A connection of apsw or sqlite3 belongs to one thread at a time.
@@ -28,42 +28,47 @@ Your database can hold the index. Its tables begin with ``docindex_``; your tabl
 >>> def connect():
 ...     db = apsw.Connection(path)
 ...     db.set_busy_timeout(10_000)               # milliseconds to wait for another process that writes
-...     db.transaction_mode = "IMMEDIATE"         # see below
-...     docindex.register(db)
 ...     return db
 >>> changes = connect()
 
 
-Your own tables, and triggers
-=============================
-Triggers keep the index up to date with a table in the same file. A row and its document are one transaction:
-both are there after a crash, or neither. After a rollback, both are as before. A connection without
-`docindex.register` can read the table but not change it.
+Your own tables
+===============
+The index can follow a table in the same file. Each row is a document, and the index reads the texts in the
+table instead of keeping copies of them. Triggers note which rows change, in the same transaction: after a
+rollback or a crash, table and index agree. The triggers use no function, so every program can change the
+table. The next question or change of the index indexes what they noted.
 
->>> changes.execute('''
-...     create trigger note_added after insert on note begin
-...         select doc_put('note/' || new.id, new.body);
-...     end;
-...     create trigger note_changed after update of body on note begin
-...         select doc_put('note/' || new.id, new.body);
-...     end;
-...     create trigger note_removed after delete on note begin
-...         select doc_remove('note/' || old.id);
-...     end;
-... ''').fetchall()
-[]
->>> changes.execute("select doc_put('note/' || id, body) from note").fetchall()     # once, for older rows
-[(1,)]
+>>> index.follow("note", key="id", text="body", prefix="note/")
+>>> list(index)
+['note/1']
+
+After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
+wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`.
+
+Triggers of your own can choose what becomes a document: they call `doc_put` and `doc_remove`, which
+`docindex.register` adds to a connection. `help(docindex.sql)` has an example.
 
 Begin a transaction that changes something with `begin immediate`. It waits for its turn once, at the start.
 A plain `begin` asks for the right to write at the first change. If the transaction has read before that, and
-another process has written since, the change fails at once, whatever the timeout. On apsw, `transaction_mode`
-makes ``with connection:`` begin like this. On sqlite3, use ``isolation_level="IMMEDIATE"``.
+another process has written since, the change fails at once, whatever the timeout. On sqlite3, use
+``isolation_level="IMMEDIATE"``. On apsw, do not use ``with connection:`` for changes: while it waits for its
+turn, it holds Python's lock, so the thread that has the turn cannot go on.
 
->>> with changes:
+>>> import contextlib
+>>> @contextlib.contextmanager
+... def change():
+...     changes.execute("begin immediate")
+...     try:
+...         yield changes
+...         changes.execute("commit")
+...     finally:
+...         if changes.in_transaction:
+...             changes.execute("rollback")
+>>> with change() as db:
 ...     notes = ["Remember the bees: the hives must be closed before the first frost of the year.",
 ...              "The car needs new tyres."]
-...     changes.executemany("insert into note (body) values (?)", [(note,) for note in notes]).fetchall()
+...     db.executemany("insert into note (body) values (?)", [(note,) for note in notes]).fetchall()
 []
 >>> [match.key for match in index.search("he says the hives must be closed before the first frost")]
 ['note/2']

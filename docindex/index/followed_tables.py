@@ -48,6 +48,14 @@ class FollowedTables(KeyedDocuments):
             keys = app_tables.unfollow(db, plain_text("a table", table))
             remove_all(db, keys, self.recipe)
 
+    def flush(self) -> None:
+        """Index now what triggers and SQL functions have queued, so that the next question need not.
+
+        That question would wait for other writers, too. So call this after a batch of changes.
+        """
+        with self._store.writing():
+            pass  # it begins with the queue
+
     def rebuild(self, table: str) -> None:
         """Index again those rows of a followed table that changed without its triggers.
 

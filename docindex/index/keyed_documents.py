@@ -5,10 +5,10 @@ Must never contain SQL.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from docindex.argument_checks import shown
+from docindex.argument_checks import many, shown
 from docindex.errors import UnknownKey
 from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
@@ -98,10 +98,21 @@ class KeyedDocuments(IndexReader):
 
     def remove(self, key: str | Id) -> None:
         """Remove a document."""
+        self.remove_many([key])
+
+    def remove_many(self, keys: Iterable[str | Id]) -> int:
+        """Remove documents in one transaction, and return their number.
+
+        If one of the keys is unknown, nothing is removed.
+        """
+        count = 0
         with self._store.writing() as db:
-            known = _known_key(db, key)
-            if known is None or not content_writer.remove_document(db, known, self.recipe):
-                raise unknown(db, key)
+            for key in many("keys", keys):
+                known = _known_key(db, key)
+                if known is None or not content_writer.remove_document(db, known, self.recipe):
+                    raise unknown(db, key)
+                count += 1
+        return count
 
     def rename(self, old: str | Id, new: str) -> None:
         """Give a document another key. Its id, text and meta stay the same.

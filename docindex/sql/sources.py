@@ -89,8 +89,7 @@ class ConnectionDatabases:
         `host_connection.Change` says what that means.
         """
         with self.host.undisturbed(schema or "main") as db, change_of_its_own(db) as change:
-            names = host_connection.all_schemas(db) if schema is None else [schema]
-            for name in names:
+            for name in self._names(db) if schema is None else [schema]:
                 # Nothing is read before: a transaction that has read does not wait for another writer.
                 if host_connection.lock_tables(db, name) and (place := self._if_index(db, name)):
                     change.locked.append(name)
@@ -130,6 +129,12 @@ class ConnectionDatabases:
         place = self.located(schema)
         with place.transactions.writing() as db:
             remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
+
+    def _names(self, db: apsw.Connection) -> Iterator[str]:
+        """The names of all databases. The main one is most often right, and asking is a statement."""
+        if "main" in self._known:
+            yield "main"
+        yield from host_connection.all_schemas(db)
 
     def _if_index(self, db: apsw.Connection, schema: str) -> LocatedIndex | None:
         if known := self._unchanged(schema):

@@ -72,7 +72,7 @@ def change_of_its_own(db: apsw.Connection) -> Iterator[Change]:
         db.execute(f"savepoint {_SAVEPOINT}")
     except apsw.BusyError:  # SQLite refuses savepoints inside a statement that writes
         with part_of_a_statement(db, change.locked):
-            yield dataclasses.replace(change, is_alone=False)
+            yield Change(is_alone=False, locked=change.locked)
         return
     try:
         yield change

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import apsw
 
 from docindex.storage.content_writer import Incoming
-from docindex.storage.rows import PREFIX, counter, rows, stream
+from docindex.storage.rows import PREFIX, checked_counter, rows, stream
 
 _SOME = (
     "select key, source as source_or_null, id as id_or_null, text as text_or_null, meta "
@@ -57,9 +57,10 @@ def queue(db: apsw.Connection, document: Incoming) -> int | None:
 
 
 def _next_id(db: apsw.Connection) -> int:
-    if not rows(db, _NEXT_ID):
+    found = rows(db, _NEXT_ID)
+    if not found:
         db.execute(_FIRST_ID)
-    return counter(db, "document")
+    return checked_counter(db, "document", found[0][0] if found else 1)
 
 
 def known_id(db: apsw.Connection, key: str) -> int | None:

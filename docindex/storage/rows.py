@@ -151,8 +151,11 @@ OUR_TABLES = f"select name from main.sqlite_schema where type = 'table' and name
 def counter(db: apsw.Connection, table: str) -> int:
     """The largest id that a table has ever used; 0 if it has not used any."""
     found = value(db, "select seq from main.sqlite_sequence where name = ?", (PREFIX + table,))
-    if found is None:
-        return 0
+    return 0 if found is None else checked_counter(db, table, found)
+
+
+def checked_counter(db: apsw.Connection, table: str, found: Any) -> int:
+    """An id that the counter of a table gave; `CorruptIndex` if it is impossible."""
     if not (isinstance(found, int) and 0 <= found < _MOST_IDS.get(table, 1 << 42)):
         raise CorruptIndex(
             f"the counter of the table {PREFIX}{table} is {found!r}, which is impossible; index again",

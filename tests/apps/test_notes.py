@@ -41,7 +41,7 @@ def stored(folder):
     db = apsw.Connection(str(folder / "notes.db"))
     found = {f"note/{note}": body for note, body in db.execute("select id, body from note")}
     db.close()
-    with docindex.open(folder / "notes.db", readonly=True) as index:
+    with docindex.open(folder / "notes.db") as index:
         assert index.check() == []
         assert {key: index.text(key) for key in index} == found
     return found
@@ -168,11 +168,14 @@ def test_two_copies_of_the_app_use_one_file_at_once(open_app, tmp_path):
         text=True,
     )
     with other:
-        assert other.stdout.readline() == "saved\n"
-        window.writer.bring_in(first)
-        QTest.keyClicks(window.editor, "They say: " + OPENING)
-        assert wait_until(lambda: titles(window.similar) == [OPENING[:60]])
-        assert wait_until(lambda: ended and other.poll() is not None)
+        try:
+            assert other.stdout.readline() == "saved\n"
+            window.writer.bring_in(first)
+            QTest.keyClicks(window.editor, "They say: " + OPENING)
+            assert wait_until(lambda: titles(window.similar) == [OPENING[:60]])
+            assert wait_until(lambda: ended and other.poll() is not None)
+        finally:
+            other.kill()  # does nothing after its end
     assert (other.returncode, failed) == (0, [])
     window.close()
     expected = [OPENING, "They say: " + OPENING, *notes(10 * BATCH), *notes(10 * BATCH, seed=2)]

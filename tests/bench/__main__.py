@@ -6,7 +6,7 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, quality, query, sql
+from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql
 
 BENCHES = {
     "build": build.run,
@@ -15,6 +15,7 @@ BENCHES = {
     "memory": memory.run,
     "minhash": minhash.run,
     "near": near.run,
+    "notes": notes.run,
     "quality": quality.run,
     "query": query.run,
     "sql": sql.run,

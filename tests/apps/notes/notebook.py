@@ -1,7 +1,7 @@
 """The notes in one file, and the index of them in the same file.
 
-All changes go through one connection, which one thread uses: the writer. Triggers keep the index up to date,
-so a note and its entry in the index are one transaction. Questions go to the index, in another thread.
+All changes go through one connection, which one thread uses: the writer. The index follows the table of
+notes, and reads their texts there. Questions go to the index, in another thread.
 """
 
 import contextlib
@@ -16,16 +16,6 @@ import docindex
 SCHEMA = 2  # kept in `user_version`. Files of schema 1 have no index
 UPGRADE = """
 create table if not exists note (id integer primary key, body text not null, source text unique);
-create trigger if not exists note_added after insert on note begin
-    select doc_put('note/' || new.id, new.body);
-end;
-create trigger if not exists note_changed after update of body on note begin
-    select doc_put('note/' || new.id, new.body);
-end;
-create trigger if not exists note_removed after delete on note begin
-    select doc_remove('note/' || old.id);
-end;
-select doc_put('note/' || id, body) from note;
 pragma user_version = 2;
 """
 BUSY_MS = 10_000  # how long a change waits for another copy of the app
@@ -41,16 +31,29 @@ class Notebook:
         self.index = docindex.open(path, create=True)
         self._writing = self._connect()
         self._reading = self._connect()
-        with self._writing as db:
+        with self._change() as db:
             if db.pragma("user_version") < SCHEMA:
                 db.execute(UPGRADE).fetchall()
+        self.index.follow("note", key="id", text="body", prefix="note/")
 
     def _connect(self):
         db = apsw.Connection(self.path)
         db.set_busy_timeout(BUSY_MS)
-        db.transaction_mode = "IMMEDIATE"  # it waits for its turn once, and never fails halfway
-        docindex.register(db)
         return db
+
+    @contextlib.contextmanager
+    def _change(self):
+        """A transaction. It waits for its turn once, and never fails halfway.
+
+        ``with connection:`` of apsw would stop all threads of the app while it waits.
+        """
+        self._writing.execute("begin immediate")
+        try:
+            yield self._writing
+            self._writing.execute("commit")
+        finally:
+            if self._writing.in_transaction:
+                self._writing.execute("rollback")
 
     def close(self):
         """Close the file. No thread may use the notebook any more."""
@@ -62,7 +65,7 @@ class Notebook:
 
     def save(self, note, body):
         """Change a note, or make a new one if `note` is None, and return its id."""
-        with self._writing as db:
+        with self._change() as db:
             if note is None:
                 ((note,),) = db.execute("insert into note (body) values (?) returning id", (body,))
             else:
@@ -73,20 +76,21 @@ class Notebook:
 
     def remove(self, note):
         """Remove a note."""
-        with self._writing as db:
+        with self._change() as db:
             db.execute("delete from note where id = ?", (note,))
 
     def add_batch(self, notes):
         """Add imported notes as (source, body). Those that are there already stay as they are."""
-        with self._writing as db:
+        with self._change() as db:
             db.executemany("insert or ignore into note (source, body) values (?, ?)", notes)
+        self.index.flush()  # now, so that no question has to do it
 
     def replace(self, old, new, keep):
         """Replace a text in all notes, call ``keep(count)``, and undo all of it unless that returns true.
 
         Returns whether the change is kept.
         """
-        with contextlib.suppress(_Undone), self._writing as db:
+        with contextlib.suppress(_Undone), self._change() as db:
             db.execute("update note set body = replace(body, ?, ?) where instr(body, ?)", (old, new, old))
             if not keep(db.changes()):
                 raise _Undone
