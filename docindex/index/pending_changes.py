@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
+from docindex.errors import OutOfDate
 from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
@@ -28,7 +29,10 @@ def index_pending(db: apsw.Connection, recipe: Recipe) -> int:
         documents = [_direct(row) for row in some if row.source is None]
         for name in {row.source for row in some if row.source is not None}:
             keys = [row.key for row in some if row.source == name]
-            documents += _of_source(db, name, keys, recipe)
+            try:
+                documents += _of_source(db, name, keys, recipe)
+            except (OutOfDate, KeyError) as error:  # it must not stop all questions; check() names it, too
+                _log.warning("Changed rows of the table %s are not indexed: %s", name, error)
         if documents:
             write_documents(db, documents, recipe, store_text=True)
     return count

@@ -93,21 +93,26 @@ def queue_all(db: apsw.Connection, row: SourceRow) -> None:
 
 
 def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """The text and the meta of those of some documents whose rows exist, by key. A NULL is no text."""
+    """The text and the meta of those of some documents whose rows exist, by key. A NULL is no text.
+
+    `OutOfDate` if the app has dropped or renamed the table or a column.
+    """
     names = [key.removeprefix(row.prefix) for key in keys]
     column, text, meta = (quoted(name) for name in (row.key_column, row.text_column, row.meta_column or ""))
-    found = (
-        rows(
-            db,
-            # Expressions, because a value in a table of an app may have any type.
-            f"select wanted.value, cast(n.{text} as blob), {f'+n.{meta}' if row.meta_column else 'null'} "
-            f"from carray(?) as wanted cross join main.{quoted(row.name)} as n "
-            f"on n.{column} = wanted.value where n.{text} is not null",
-            (bound_array(db, tuple(names)),),
-        )
-        if names
-        else []
+    statement = (
+        # Expressions, because a value in a table of an app may have any type.
+        f"select wanted.value, cast(n.{text} as blob), {f'+n.{meta}' if row.meta_column else 'null'} "
+        f"from carray(?) as wanted cross join main.{quoted(row.name)} as n "
+        f"on n.{column} = wanted.value where n.{text} is not null"
     )
+    try:
+        found = rows(db, statement, (bound_array(db, tuple(names)),)) if names else []
+    except apsw.SQLError as error:
+        raise OutOfDate(
+            f"the table {row.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
+            "follow the table under its new name",
+            db.filename,
+        ) from error
     return {row.prefix + name: (data.decode("utf-8", "replace"), meta) for name, data, meta in found}
 
 

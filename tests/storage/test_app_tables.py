@@ -248,6 +248,21 @@ def test_rows_with_odd_values_are_documents_or_left_out(app):
         assert index.check() == []
 
 
+@pytest.mark.parametrize("change_", ["alter table note rename to renamed", "drop table note"])
+def test_a_table_that_is_gone_is_named_and_stops_no_other_question(change_, app, caplog):
+    with docindex.open(app) as index:
+        index.add("mine", "a text of my own, which is not in any table of the app")
+        change(app, "delete from note where id = 3", "update note set hidden = 2", change_)
+        assert index.text("mine")
+        with pytest.raises(docindex.OutOfDate, match=r"cannot be read .*no such table.*; unfollow it"):
+            index.text("5")
+        assert any("no such table" in finding for finding in index.check())
+        index.unfollow('my "notes"')
+        assert list(index) == ["mine"]
+        assert index.check() == []
+    assert "are not indexed" in caplog.text
+
+
 def test_a_virtual_table_follows_a_table_until_it_is_dropped(tmp_path):
     db = apsw.Connection(str(tmp_path / "app.db"))
     docindex.register(db)
