@@ -45,7 +45,8 @@ def _direct(row: QueuedDocument) -> Incoming:
 def _of_source(db: apsw.Connection, name: str, keys: list[str], recipe: Recipe) -> Iterator[Incoming]:
     """The documents that rows of a table are now. Removes those whose rows are gone."""
     found = app_tables.read(db, app_tables.source(db, name), keys)
-    remove_all(db, (key for key in keys if key not in found), recipe)
+    gone = [key for key in keys if key not in found]
+    remove_all(db, app_tables.own_keys(db, name, gone), recipe)
     for key, (text, meta) in found.items():
         if not can_be_stored(key):
             _log.warning("A row of the table %s is not indexed: its key has NUL characters.", name)

@@ -78,6 +78,17 @@ def unfollow(db: apsw.Connection, name: str) -> list[str]:
     return keys
 
 
+def own_keys(db: apsw.Connection, name: str, keys: Sequence[str]) -> list[str]:
+    """Those of some keys whose documents are rows of a table."""
+    return [key for (key,) in rows(db, _AMONG, (bound_array(db, tuple(keys)), name))] if keys else []
+
+
+_AMONG = (
+    "select d.key from carray(?) as wanted cross join main.docindex_document as d on d.key = wanted.value "
+    "join main.docindex_sourced as s on s.document = d.id where s.source = ?"
+)
+
+
 def queue_all(db: apsw.Connection, row: SourceRow) -> None:
     """Queue all rows of a table, and all its documents: those without a row are removed."""
     table, key = quoted(row.name), quoted(row.key_column)

@@ -337,6 +337,7 @@ def _put_documents(
     stored = {columns[1]: columns for columns in found}
     next_id = counter(db, "document") + 1
     added, before, after, replaced = [], [], [], []
+    own: dict[int, int] = {}  # the contents of known documents that are no rows of a table, by id
     for document in incoming:
         content = contents_of[document.hash]
         columns = stored.get(document.key)
@@ -346,6 +347,8 @@ def _put_documents(
             added.append(DOCUMENT.with_sum(row))
             continue
         row = DOCUMENT.made(columns)
+        if document.source is None:
+            own[row.id] = row.content
         if row.content != content:
             replaced.append(row.content)
             row = row._replace(added_at=now)
@@ -363,7 +366,20 @@ def _put_documents(
     )
     new, old = _document_tallies(added + after), _document_tallies(before)
     tallies.note(db, {name: new[name].without(old[name]) for name in new})
-    return replaced
+    return replaced + _take_from_sources(db, own)
+
+
+def _take_from_sources(db: apsw.Connection, contents_of: dict[int, int]) -> list[int]:
+    """Note that documents, given by id, are no rows of a table any longer. Returns those contents."""
+    taken = [number for (number,) in rows_for(db, _AMONG_SOURCED, np.array(sorted(contents_of), np.int64))]
+    db.executemany("delete from main.docindex_sourced where document = ?", [(number,) for number in taken])
+    return [contents_of[number] for number in taken]
+
+
+_AMONG_SOURCED = (
+    "select s.document from carray(?) as wanted "
+    "cross join main.docindex_sourced as s on s.document = wanted.value"
+)
 
 
 _PUT_SOURCED = (

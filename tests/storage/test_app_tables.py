@@ -248,6 +248,20 @@ def test_rows_with_odd_values_are_documents_or_left_out(app):
         assert index.check() == []
 
 
+def test_a_row_removes_no_document_that_somebody_added_under_its_key(app):
+    with docindex.open(app) as index:
+        index.add("100", "a text of my own, which is not in any table of the app")
+        change(app, "insert into note (id, body) values (100, null)", "delete from note where id = 100")
+        assert index.text("100").startswith("a text of my own")
+        index.add("4", "another text of my own, in the place of a row")
+        index.add("9", text_of(9), store_text=False)
+        assert index.text("9") is None
+        change(app, "delete from note where id in (4, 9)")
+        assert index.text("4").startswith("another text")
+        assert "9" in index
+        assert index.check() == []
+
+
 @pytest.mark.parametrize("change_", ["alter table note rename to renamed", "drop table note"])
 def test_a_table_that_is_gone_is_named_and_stops_no_other_question(change_, app, caplog):
     with docindex.open(app) as index:
