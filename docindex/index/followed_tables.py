@@ -36,16 +36,20 @@ class FollowedTables(KeyedDocuments):
         ...         list(index), index.text("1")
         (['1'], 'The Analytical Engine')
         """
-        columns = [checked_key(name, "a name of a table or column") for name in (table, key, text)]
-        extra = None if meta is None else checked_key(meta, "the name of a column")
-        row = SourceRow(columns[0], columns[1], columns[2], extra, checked_key(prefix, "a prefix"))
+        row = SourceRow(
+            checked_key(table, "table"),
+            checked_key(key, "key"),
+            checked_key(text, "text"),
+            None if meta is None else checked_key(meta, "meta"),
+            checked_key(prefix, "prefix"),
+        )
         with self._store.writing() as db:
             app_tables.follow(db, row)
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
         with self._store.writing() as db:
-            keys = app_tables.unfollow(db, plain_text("a table", table))
+            keys = app_tables.unfollow(db, plain_text("table", table))
             remove_all(db, keys, self.recipe)
 
     def flush(self) -> None:
@@ -63,4 +67,4 @@ class FollowedTables(KeyedDocuments):
         they are dropped.
         """
         with self._store.writing() as db:
-            app_tables.queue_all(db, app_tables.source(db, plain_text("a table", table)))
+            app_tables.queue_all(db, app_tables.source(db, plain_text("table", table)))

@@ -225,7 +225,12 @@ class Index(FollowedTables):
         ...     index.add_from(notes, "select id, body from note"), index.text("1")
         (1, 'The Analytical Engine')
         """
-        return self.add_many(map(item_of_row, connection.execute(sql, bindings)))
+        if not isinstance(connection, (apsw.Connection, sqlite3.Connection)):
+            raise TypeError(
+                f"connection must be one of apsw or sqlite3, not {argument_checks.shown(connection)}"
+            )
+        statement = argument_checks.plain_text("sql", sql)
+        return self.add_many(map(item_of_row, connection.execute(statement, bindings)))
 
     def check(self) -> list[str]:
         """All damage in the file, one sentence each; an empty list if the file is healthy.

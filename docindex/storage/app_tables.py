@@ -52,6 +52,8 @@ def follow(db: apsw.Connection, row: SourceRow) -> None:
         return
     if any(other.name == row.name for other in known):
         raise ValueError(f"the table {row.name!r} is followed already, in another way; unfollow it first")
+    if row.name.lower().startswith((PREFIX, "sqlite_")):
+        raise ValueError(f"the table {row.name!r} belongs to docindex or SQLite; follow a table of your own")
     columns = [found[1] for found in rows(db, f"pragma main.table_info({quoted(row.name)})")]
     if not columns:
         raise ValueError(f"there is no table {row.name!r} in {db.filename}")
@@ -178,8 +180,10 @@ def _triggers(row: SourceRow) -> list[str]:
     prefix, source_ = (text.replace("'", "''") for text in (row.prefix, row.name))
     return [
         f"create trigger main.{_trigger(row.name, event)} after {what} on {table} begin "
+        # Not `insert or replace`: an upsert, and `update or fail`, replace that clause by their own.
         + " ".join(
-            "insert or replace into docindex_pending (key, source) "
+            f"delete from docindex_pending where key = '{prefix}' || {which}.{key}; "
+            "insert into docindex_pending (key, source) "
             f"select '{prefix}' || {which}.{key}, '{source_}' where {which}.{key} is not null;"
             for which in rows_of_event
         )

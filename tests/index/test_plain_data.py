@@ -163,7 +163,7 @@ def test_pairs_become_an_arrow_table_with_the_same_values(index, monkeypatch):
         assert [(field.name, str(field.type)) for field in table.schema][:3] == [
             ("a", "string"),
             ("b", "string"),
-            ("containment", "double"),
+            ("a_id", "int64"),
         ]
 
 

@@ -130,14 +130,18 @@ VALUES = {
     "a failing number": Failing(),
 }
 
-# Methods that take no value, or whose values are functions and paths (which other tests cover).
-WITHOUT = {"backup", "cancel", "check", "close", "document_frequencies", "export", "optimize", "stats"}
+# Methods that take no value, or whose values are functions, paths, tables and SQL (which other tests cover).
+WITHOUT = {
+    *("add_from", "backup", "cancel", "check", "close", "document_frequencies", "export", "flush", "follow"),
+    *("optimize", "rebuild", "stats", "unfollow"),
+}
 REQUIRED = {
     "add": {"key": "new", "text": TEXT},
     "add_many": {"items": [("new", TEXT)]},
     "compare": {"a": TEXT, "b": "ada"},
     "measures": {"a": TEXT, "b": "ada"},
     "execute": {"sql": "select key from docindex_document where key = ?", "bindings": ["ada"]},
+    "remove_many": {"keys": ["ada"]},
     "load": {"lines": []},
     "near": {"query": TEXT},
     "near_many": {"queries": [TEXT]},

@@ -14,7 +14,7 @@ import json
 import random
 import re
 import resource
-import select
+import selectors
 import subprocess
 import sys
 import tempfile
@@ -450,7 +450,10 @@ class Reader:
             )
         self._process.stdin.write(json.dumps(str(path)).encode() + b"\n")
         self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], _SECONDS)
+        # Not `select.select`, which refuses descriptors from 1,024 on.
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            ready = selector.select(_SECONDS)
         line = self._process.stdout.readline() if ready else b""
         if line:
             return json.loads(line)

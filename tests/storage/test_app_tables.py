@@ -223,6 +223,12 @@ def test_unfollow_removes_the_documents_and_the_triggers_and_no_other(app):
         ({"key": "nothing"}, "no column 'nothing'; it has 'id', 'body'"),
         ({"meta": "nothing"}, "no column 'nothing'"),
         ({}, "is followed already"),
+        ({"table": "docindex_document"}, "belongs to docindex or SQLite"),
+        ({"table": 5}, "^table must be str"),
+        ({"key": "a\0b"}, "^key must be text without NUL"),
+        ({"text": None}, "^text must be str"),
+        ({"meta": b"x"}, "^meta must be str"),
+        ({"prefix": "\ud800"}, "^prefix must be text without NUL or lone surrogates"),
     ],
 )
 def test_a_table_that_cannot_be_followed_is_refused_with_the_reason(names, message, app):
@@ -230,7 +236,7 @@ def test_a_table_that_cannot_be_followed_is_refused_with_the_reason(names, messa
     with docindex.open(app) as index:
         if names:
             index.unfollow('my "notes"')
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((ValueError, TypeError), match=message):
             index.follow(given.pop("table"), **given)
 
 
@@ -246,6 +252,38 @@ def test_rows_with_odd_values_are_documents_or_left_out(app):
         found = {key: (index.text(key), index.meta(key)) for key in index if key > "900"}
         assert found == {"901": ("bytes \ufffd", "inf"), "902": ("12345", None), "903": ("text", {"a": [1]})}
         assert index.check() == []
+
+
+def test_every_clause_of_a_conflict_works_on_a_followed_table(app):
+    with docindex.open(app) as index:
+        index.flush()
+        change(
+            app,
+            "insert into note (id, body) values (1, 'x') on conflict (id) do update set body = 'upserted'",
+            "update or fail note set body = 'failed' where id = 2",
+            "update or abort note set body = 'aborted' where id = 2",
+            "update or rollback note set body = 'rolled' where id = 3",
+            "insert or fail into note (id, body) values (700, 'late')",
+            "update or fail note set body = 'later' where id = 700",
+            "insert or ignore into note (id, body) values (700, 'ignored')",
+        )
+        assert [index.text(key) for key in ("1", "2", "3", "700")] == [
+            "upserted",
+            "aborted",
+            "rolled",
+            "later",
+        ]
+        assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    "given", [{"connection": None}, {"sql": 5}, {"sql": "select 1"}, {"sql": "select null, 'a'"}]
+)
+def test_add_from_refuses_what_it_cannot_read(given):
+    with docindex.open(":memory:") as index, contextlib.closing(sqlite3.connect(":memory:")) as db:
+        with pytest.raises((TypeError, ValueError), match="must"):
+            index.add_from(**{"connection": db, "sql": "select 'a', 'b'"} | given)
+        assert len(index) == 0
 
 
 def test_a_row_removes_no_document_that_somebody_added_under_its_key(app):
