@@ -306,6 +306,10 @@ class _Cursor:
             by_key = id_of(db, value) if isinstance(value, str) else None
             number = by_key if name == "key" else as_integer(value)
             found = [] if number is None else listed_as(db, number)
+            source = self._table.source
+            if source is not None:
+                own = app_tables.own_keys(db, source, [document.key for document in found])
+                found = [document for document in found if document.key in own]
         yield from found
 
     def _all(self) -> Iterator[Listed]:

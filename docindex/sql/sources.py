@@ -127,7 +127,7 @@ class ConnectionDatabases:
     def unfollow(self, schema: str, name: str) -> None:
         """Let the index in a database no longer follow a table, and remove its documents."""
         place = self.located(schema)
-        with place.transactions.writing() as db:
+        with place.transactions.writing() as db, contextlib.suppress(KeyError):  # it was unfollowed before
             remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:

@@ -12,7 +12,7 @@ import apsw
 
 from docindex.errors import CorruptIndex, OutOfDate
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import PREFIX, rows
+from docindex.storage.rows import PREFIX, rows, value
 from docindex.storage.tables import SOURCE, SourceRow
 from docindex.storage.values import quoted
 
@@ -126,7 +126,8 @@ def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, 
             "follow the table under its new name",
             db.filename,
         ) from error
-    return {row.prefix + name: (data.decode("utf-8", "replace"), meta) for name, data, meta in found}
+    coding = str(value(db, "pragma main.encoding"))  # that of texts that are read as bytes
+    return {row.prefix + name: (data.decode(coding, "replace"), meta) for name, data, meta in found}
 
 
 def missing(db: apsw.Connection, row: SourceRow) -> int:
@@ -142,14 +143,13 @@ def missing(db: apsw.Connection, row: SourceRow) -> int:
     return found
 
 
-def external_texts(db: apsw.Connection, content: int, name: str) -> list[str]:
-    """The texts that the rows of a source have now whose documents have a content."""
-    try:
-        row = source(db, name)
-    except KeyError as error:
-        raise out_of_date(db, name) from error
-    keys = [key for (key,) in rows(db, _WITH_CONTENT, (content, name))]
-    return [text for text, _ in read(db, row, keys).values()]
+def external_texts(db: apsw.Connection, content: int) -> list[str]:
+    """The texts that those rows have now whose documents have a content, in all tables."""
+    found = []
+    for row in sources(db):
+        keys = [key for (key,) in rows(db, _WITH_CONTENT, (content, row.name))]
+        found += [text for text, _ in read(db, row, keys).values()]
+    return found
 
 
 def out_of_date(db: apsw.Connection, name: str) -> OutOfDate:

@@ -256,7 +256,7 @@ def texts_of(db: apsw.Connection, contents: I64) -> Iterator[str]:
 def _external_text(db: apsw.Connection, content: int, name: bytes, expected: Sequence[Any]) -> str:
     """The text of a content that only a table of the app has; `OutOfDate` if no row has it any longer."""
     source = name.decode("utf-8", "replace")
-    for text in app_tables.external_texts(db, content, source):
+    for text in app_tables.external_texts(db, content):
         if len(text) == expected[1] and text_hash(text) == expected[0]:
             return text
     raise app_tables.out_of_date(db, source)

@@ -6,7 +6,7 @@ while the others go on. Other kinds of fault are not looked for here: see `kill`
 
 import json
 import os
-import select
+import selectors
 from pathlib import Path
 
 from tests import fork_server
@@ -31,9 +31,15 @@ class Writer:
         self._process = fork_server.start(program.main, writer, *arguments)
         writer.close()
 
+    def _is_ready(self, timeout_s):
+        # Not `select.select`, which refuses descriptors from 1,024 on.
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._reader, selectors.EVENT_READ)
+            return bool(selector.select(timeout_s))
+
     def hear(self, timeout_s=0.0):
         """Read the lines that are there; waits for the first of them. Returns False at the end."""
-        while select.select([self._reader], [], [], timeout_s)[0]:
+        while self._is_ready(timeout_s):
             timeout_s = 0.0
             received = os.read(self._reader.fileno(), 65_536)
             if not received:

@@ -254,6 +254,33 @@ def test_rows_with_odd_values_are_documents_or_left_out(app):
         assert index.check() == []
 
 
+def test_two_tables_with_the_same_text_do_not_need_each_other(app):
+    change(
+        app, "create table task (id integer primary key, body)", "insert into task select id, body from note"
+    )
+    with docindex.open(app) as index:
+        index.follow("task", key="id", text="body", prefix="task ")
+        index.flush()
+        change(app, "delete from note where id = 1")
+        assert index.text("task 1") == text_of(1)
+        index.unfollow('my "notes"')
+        assert index.text("task 2") == text_of(2)
+        assert index.check() == []
+        assert len(index.pairs(min_resemblance=0.5)) > 0
+
+
+def test_a_table_in_utf_16_is_followed(tmp_path):
+    with contextlib.closing(sqlite3.connect(tmp_path / "app.db")) as db:
+        db.execute("pragma encoding = 'UTF-16'")
+        db.execute("create table note (id integer primary key, body text)")
+        db.execute("insert into note (body) values ('Größe 漢字 🫨')")
+        db.commit()
+    with docindex.open(tmp_path / "app.db", create=True) as index:
+        index.follow("note", key="id", text="body")
+        assert index.text("1") == "Größe 漢字 🫨"
+        assert index.check() == []
+
+
 def test_every_clause_of_a_conflict_works_on_a_followed_table(app):
     with docindex.open(app) as index:
         index.flush()
@@ -323,6 +350,10 @@ def test_a_virtual_table_follows_a_table_until_it_is_dropped(tmp_path):
     db.execute("create virtual table note_index using doc_index(content='note', key=id, text=\"body\")")
     assert db.execute("select key, text from note_index").fetchall() == [("1", text_of(1)), ("2", text_of(2))]
     db.execute("insert into note_index (note_index) values ('integrity-check')")
+    db.execute("insert into doc_index (key, text) values ('mine', 'a text of my own')")
+    assert db.execute("select key from note_index where key = 'mine'").fetchall() == []
+    assert db.execute("select key from note_index where key = '1'").fetchall() == [("1",)]
+    db.execute("delete from doc_index where key = 'mine'")
     for statement in ("delete from note_index", "insert into note_index (key, text) values ('a', 'b')"):
         with pytest.raises(ValueError, match="change that one"):
             db.execute(statement)
