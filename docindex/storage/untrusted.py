@@ -58,6 +58,8 @@ _PRAGMAS = {
         "cache_size",
         "foreign_keys",
         "foreign_key_check",
+        "encoding",
+        "table_info",
     ),
     *("freelist_count", "integrity_check", "journal_size_limit", "page_count", "page_size", "synchronous"),
     *("temp_store", "wal_checkpoint"),
