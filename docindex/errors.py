@@ -142,7 +142,7 @@ class UnknownKey(KeyError):
 
     @property
     def similar(self) -> str | None:
-        """The key of a document that is similar, and may have been meant; None if there is none nearby."""
+        """A similar key, which may have been meant; None if no document nearby has such a key."""
         # Not before somebody asks: programs try keys, and comparing takes fifteen times as long as that.
         from docindex.spelling import most_alike  # `docindex --help` imports errors, but need not compare
 

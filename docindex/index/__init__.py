@@ -51,7 +51,7 @@ Questions
 =========
 A question is about a document, given by its key, or about any other text. Where a value could be either, wrap
 it in `docindex.Key`, `docindex.Id` or `docindex.Text`. If you ask about a document, that document is one of
-the answers. If a string finds nothing because it is too short, or is like a key but is none, the logger
+the answers. If a string finds nothing because it is too short, or resembles a key, the logger
 ``"docindex"`` says so, once for each.
 
 >>> suspect = "He says: the engine weaves algebraical patterns just as the loom weaves."

@@ -180,7 +180,7 @@ def _known_key(db: Connection, key: object) -> str | None:
 
 
 def document_of(db: Connection, key: object) -> Document:
-    """The document with a key or an id; `UnknownKey` if there is none."""
+    """The document with a key or an id; `UnknownKey` if it is unknown."""
     known = _known_key(db, key) if isinstance(key, Id) else key
     if isinstance(known, str) and can_be_stored(plain := str.__str__(known)):
         document = contents.get(db, plain)

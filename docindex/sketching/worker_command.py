@@ -1,6 +1,6 @@
 """Choose the command that starts a worker process, in any kind of application.
 
-In: how this process was started. Out: a command for `subprocess`, or the reason why there is none. A worker
+In: how this process was started. Out: a command for `subprocess`, or why workers cannot start. A worker
 must import the same docindex as its host, wherever that lies: in a folder, in a zip file, or in a frozen
 application. Must never start an application a second time in the place of a worker.
 """

@@ -38,7 +38,7 @@ def asked_in(scope: Scope, *values: Value) -> list[Text | Id]:
 
 
 def document_with_key(reader: IndexReader, key: str) -> int:
-    """The id of the document with a key. `ValueError` that names similar keys if there is none."""
+    """The id of the document with a key. For an unknown key, a `ValueError` with a similar key."""
     with open_scope(reader, boilerplate=False) as scope:
         found = id_of(scope.db, key)
         if found is not None:

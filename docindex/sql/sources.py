@@ -115,7 +115,7 @@ class ConnectionDatabases:
             self.host.refuse_interrupted()
 
     def follow(self, schema: str, source: SourceRow) -> None:
-        """Let the index in a database follow a table there. Makes the index if there is none."""
+        """Let the index in a database follow a table there. Makes the index if it is missing."""
         with self.host.undisturbed(schema):
             db = self.host.database(schema)
             if not migrations.has_index(db):
