@@ -196,17 +196,25 @@ create table docindex_source (
 -- The documents that are rows of a source.
 create table docindex_sourced (
     document integer primary key,   -- id of the document
-    source text not null            -- name of the source
+    source text not null,           -- name of the source
+    value any not null              -- what the row has in `key_column`
 ) strict;
 
--- Documents that SQL has added, changed or removed, and that are not indexed yet. Whoever uses the index next, indexes
--- them first. The triggers on the tables of an app write here.
+-- The rows of sources that were added, changed or removed, and that are not indexed yet. The triggers on the tables of
+-- an app write here, and whoever uses the index next indexes the rows first.
+create table docindex_changed (
+    id integer primary key,
+    source text not null,           -- name of the source
+    value any not null,             -- what the row has, or had, in `key_column`
+    unique (source, value)
+) strict;
+
+-- Documents that SQL has added or replaced, and that are not indexed yet. Whoever uses the index next indexes them
+-- first.
 create table docindex_pending (
     key text primary key not null,
-    source text,                    -- the name of a source: the document is the row there, and is removed if there is
-                                    -- no such row; NULL if the text is here
-    id integer,                     -- the id that the document gets, or NULL
-    text text,
+    id integer not null,            -- the id that the document has or gets
+    text text not null,
     meta text                       -- JSON, or NULL
 ) strict, without rowid;
 

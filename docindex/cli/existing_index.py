@@ -1,6 +1,6 @@
 """Open an index that must exist already. A mistyped name must never make a new index."""
 
-from docindex.errors import SchemaTooOld, UnreadableFile
+from docindex.errors import OutOfDate, ReadOnly, SchemaTooOld, UnreadableFile
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 
@@ -17,6 +17,24 @@ def open_existing(path: str | None, *, readonly: bool = True) -> Index:
             raise
         return open_index(path)  # this upgrades it
     if readonly:
+        try:
+            len(index)
+        except OutOfDate as error:
+            index.close()
+            index_queue(path, error)
+            return open_index(path, readonly=True)
         return index
     index.close()
     return open_index(path)
+
+
+def index_queue(path: str | None, problem: OutOfDate) -> None:
+    """Index what an app's triggers have queued, so that a question can be answered from a read-only file.
+
+    Raises the problem if nobody may write to the file.
+    """
+    try:
+        with open_index(path) as index:
+            index.flush()
+    except ReadOnly as error:
+        raise problem from error

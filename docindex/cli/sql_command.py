@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from docindex.cli.existing_index import index_queue
 from docindex.cli.options import Command, form_options
 from docindex.cli.output import emit, show
 from docindex.cli.wording import one_line, several
+from docindex.errors import OutOfDate
 from docindex.sql.file_session import ask, opened
 from docindex.sql.register import register_on
 from docindex.storage.user_sql import Rows
@@ -38,7 +40,11 @@ def sql_command(file: str, statement: str, values: tuple[str, ...], write: bool,
       docindex sql essays.docindex "select * from doc_search(?)" \\
         "Shall I compare thee to a summer's day? Thou art more lovely and more temperate"
     """
-    found, changes = ask(file, statement, values, write=write)
+    try:
+        found, changes = ask(file, statement, values, write=write)
+    except OutOfDate as error:
+        index_queue(file, error)
+        found, changes = ask(file, statement, values, write=write)
     if write and not found and form is None:
         emit(f"{several(changes, 'row')} changed")
         return 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import content_writer, contents, segment_writer
+from docindex.storage import app_rows, content_writer, contents, segment_writer
 from docindex.storage.connection import Connection
 from docindex.storage.content_writer import Incoming
 
@@ -18,10 +18,12 @@ def write_documents(
     """Store documents within the caller's transaction, and add their fingerprints to the inverted index.
 
     Returns how many postings should still be merged, in further transactions.
+    `ValueError` for a document that is a row of a followed table, unless it comes from there.
 
     If a key occurs several times, its last document is stored. Texts that are new to the index are sketched
     here, unless their sketches are given.
     """
+    app_rows.refuse_rows(db, [document.key for document in documents if document.source is None])
     last: dict[str, Incoming] = {}
     for document in documents:
         earlier = last.get(document.key)

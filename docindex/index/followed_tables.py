@@ -8,7 +8,7 @@ from docindex.argument_checks import plain_text
 from docindex.index.items import checked_key
 from docindex.index.keyed_documents import KeyedDocuments
 from docindex.index.pending_changes import remove_all
-from docindex.storage import app_tables
+from docindex.storage import app_rows, app_tables
 from docindex.storage.tables import SourceRow
 
 
@@ -67,4 +67,4 @@ class FollowedTables(KeyedDocuments):
         they are dropped.
         """
         with self._store.writing() as db:
-            app_tables.queue_all(db, app_tables.source(db, plain_text("table", table)))
+            app_rows.queue_all(db, app_tables.source(db, plain_text("table", table)))

@@ -14,7 +14,7 @@ from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
 from docindex.query.resolve import Id
 from docindex.query.unknown_keys import unknown
-from docindex.storage import content_writer, contents, documents
+from docindex.storage import app_rows, content_writer, contents, documents
 from docindex.storage.connection import Connection, Store
 from docindex.storage.contents import Document
 from docindex.storage.values import can_be_stored
@@ -94,6 +94,7 @@ class KeyedDocuments(IndexReader):
         written = meta_to_json(key, meta)
         with self._store.writing() as db:
             document = document_of(db, key)
+            app_rows.refuse_rows(db, [document.key])
             content_writer.relabel(db, document.id, document.key, written)
 
     def remove(self, key: str | Id) -> None:
@@ -109,8 +110,10 @@ class KeyedDocuments(IndexReader):
         with self._store.writing() as db:
             for key in many("keys", keys):
                 known = _known_key(db, key)
-                if known is None or not content_writer.remove_document(db, known, self.recipe):
+                if known is None:
                     raise unknown(db, key)
+                app_rows.refuse_rows(db, [known])
+                content_writer.remove_document(db, known, self.recipe)
                 count += 1
         return count
 
@@ -124,8 +127,10 @@ class KeyedDocuments(IndexReader):
             known = _known_key(db, old)
             if known != new and contents.link_of(db, new) is not None:
                 raise _taken(new)
-            if known is None or not content_writer.rename(db, known, new):
+            if known is None:
                 raise unknown(db, old)
+            app_rows.refuse_rows(db, [known])
+            content_writer.rename(db, known, new)
 
     def rename_prefix(self, old: str, new: str) -> int:
         """Put `new` in the place of `old` in all keys that begin with `old`, and return how many these are.
@@ -149,6 +154,7 @@ class KeyedDocuments(IndexReader):
                 found += more
             if old == new:
                 return len(found)
+            app_rows.refuse_rows(db, [key for _, key in found])
             renamed = [(number, f"{new}{key[len(old) :]}") for number, key in found]
             moving = {key for _, key in found}
             for _, key in renamed:

@@ -1,59 +1,79 @@
-"""Index the documents that triggers and SQL functions have queued.
+"""Index what triggers and SQL functions have queued.
 
 Takes a connection inside a transaction that may write. Must never begin or end a transaction.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import apsw
 
-from docindex.errors import OutOfDate
 from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
-from docindex.storage import app_tables, content_writer, contents, pending
+from docindex.storage import app_rows, app_tables, content_writer, contents, pending
+from docindex.storage.app_rows import AppRow
 from docindex.storage.content_writer import Incoming
-from docindex.storage.pending import QueuedDocument
-from docindex.storage.values import can_be_stored
+from docindex.storage.tables import SourceRow
 
 _log = logging.getLogger("docindex")
 
 
-def index_pending(db: apsw.Connection, recipe: Recipe) -> int:
-    """Index all queued documents in batches, and return their number."""
-    count = 0
-    for some in pending.taken(db):
-        count += len(some)
-        documents = [_direct(row) for row in some if row.source is None]
-        for name in {row.source for row in some if row.source is not None}:
-            keys = [row.key for row in some if row.source == name]
-            try:
-                documents += _of_source(db, name, keys, recipe)
-            except (OutOfDate, KeyError) as error:  # it must not stop all questions; check() names it, too
-                _log.warning("Changed rows of the table %s are not indexed: %s", name, error)
-        if documents:
-            write_documents(db, documents, recipe, store_text=True)
-    return count
+def index_some(db: apsw.Connection, recipe: Recipe) -> int:
+    """Index as much of the queue as memory should hold. Returns how much that was: 0 for an empty queue."""
+    queued = pending.take(db)
+    if queued:
+        taken = app_rows.others(db, [row.key for row in queued], None)
+        _warn(taken, "rows of a followed table have these keys: %s")
+        documents = [
+            Incoming(row.key, row.text, row.meta, contents.text_hash(row.text), id=row.id)
+            for row in queued
+            if row.key not in taken
+        ]
+        _write(db, documents, recipe)
+        return len(queued)
+    name = app_rows.changed_source(db)
+    return 0 if name is None else _index_rows(db, name, recipe)
 
 
-def _direct(row: QueuedDocument) -> Incoming:
-    return Incoming(row.key, row.text or "", row.meta, contents.text_hash(row.text or ""), id=row.id)
+def _index_rows(db: apsw.Connection, name: str, recipe: Recipe) -> int:
+    """Make documents of changed rows of a table, and remove those whose rows are gone."""
+    source = next((row for row in app_tables.sources(db) if row.name == name), None)
+    if source is None or app_tables.is_gone(db, source):  # must not stop all questions; check() names it, too
+        _log.warning("Changed rows of the table %s are not indexed: the table or a column is gone.", name)
+        return app_rows.drop_changes(db, name)
+    changes = app_rows.take_changes(db, source)
+    if changes.without_key:
+        _log.warning(
+            "%d rows of the table %s are not indexed: their keys are not valid text.",
+            changes.without_key,
+            name,
+        )
+    _warn(changes.repeated, f"other rows of {name} have the same keys: %s")
+    remove_all(db, changes.gone, recipe)
+    taken = app_rows.others(db, [row.key for row in changes.rows], name)
+    _warn(taken, f"other documents have the keys of these rows of {name}: %s")
+    documents = [_document(source, row) for row in changes.rows if row.key not in taken]
+    _write(db, documents, recipe)
+    return changes.taken
 
 
-def _of_source(db: apsw.Connection, name: str, keys: list[str], recipe: Recipe) -> Iterator[Incoming]:
-    """The documents that rows of a table are now. Removes those whose rows are gone."""
-    found = app_tables.read(db, app_tables.source(db, name), keys)
-    gone = [key for key in keys if key not in found]
-    remove_all(db, app_tables.own_keys(db, name, gone), recipe)
-    for key, (text, meta) in found.items():
-        if not can_be_stored(key):
-            _log.warning("A row of the table %s is not indexed: its key has NUL characters.", name)
-            continue
-        document = incoming((key, text, meta_of_column(meta)))
-        document.source, document.parts = name, [(EXTERNAL, name.encode())]
-        yield document
+def _write(db: apsw.Connection, documents: list[Incoming], recipe: Recipe) -> None:
+    if documents:
+        write_documents(db, documents, recipe, store_text=True)
+
+
+def _warn(keys: set[str], reason: str) -> None:
+    if keys:
+        _log.warning("%d documents are not indexed; " + reason, len(keys), ", ".join(sorted(keys)[:5]))
+
+
+def _document(source: SourceRow, row: AppRow) -> Incoming:
+    document = incoming((row.key, row.text, meta_of_column(row.meta)))
+    document.source, document.value = source.name, row.value
+    document.parts = [(EXTERNAL, source.name.encode())]
+    return document
 
 
 def remove_all(db: apsw.Connection, keys: Iterable[str], recipe: Recipe) -> None:

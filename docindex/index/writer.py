@@ -27,7 +27,7 @@ from docindex.index.followed_tables import FollowedTables
 from docindex.index.hints import Hints
 from docindex.index.items import Item, from_line, incoming, item_of_row, to_line
 from docindex.index.keyed_documents import document_of
-from docindex.index.pending_changes import index_pending
+from docindex.index.pending_changes import index_some
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
@@ -71,7 +71,7 @@ class Index(FollowedTables):
     def __init__(self, store: Store, recipe: Recipe, add_functions: Callable[[Connection], None]) -> None:
         """`add_functions` registers docindex's SQL functions on a connection, for `execute`."""
         super().__init__(store, recipe)
-        store.index_pending = functools.partial(index_pending, recipe=recipe)
+        store.index_pending = functools.partial(index_some, recipe=recipe)
         self._hints = Hints(recipe)
         self._add_functions = add_functions
         self.files = FileRecords(store, recipe)

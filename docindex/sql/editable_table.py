@@ -23,7 +23,7 @@ from docindex.sql.source_arguments import followed_table
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, as_text, as_time, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import app_tables, check, content_writer, contents, migrations, pending
+from docindex.storage import app_rows, app_tables, check, content_writer, contents, migrations, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -167,6 +167,7 @@ class DocIndexTable:
         changed = fields[_TEXT] is not apsw.no_change and not self._is_shown(row, fields[_TEXT])
         document = _changed_document(before, key, fields)
         with place.transactions.writing() as db:
+            app_rows.refuse_rows(db, [before.key, key])
             if taken:
                 content_writer.remove_document(db, key, place.reader.recipe)
             content_writer.relabel(db, row, key, document.meta)
@@ -191,6 +192,7 @@ class DocIndexTable:
         place = self.located
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
+                app_rows.refuse_rows(db, [document.key])
                 content_writer.remove_document(db, document.key, place.reader.recipe)
 
     def _ignores_taken(self, key: str) -> bool:
@@ -227,7 +229,7 @@ class FollowedTable(DocIndexTable):
         command = fields[-1]
         if command == "rebuild":
             with self.located.transactions.writing() as db:
-                app_tables.queue_all(db, app_tables.source(db, self.source))
+                app_rows.queue_all(db, app_tables.source(db, self.source))
         elif command == "integrity-check":
             with self.located.transactions.reading() as db:
                 for finding in check.findings(db, self.located.reader.recipe, lambda: None):
@@ -308,8 +310,7 @@ class _Cursor:
             found = [] if number is None else listed_as(db, number)
             source = self._table.source
             if source is not None:
-                own = app_tables.own_keys(db, source, [document.key for document in found])
-                found = [document for document in found if document.key in own]
+                found = [document for document in found if app_rows.table_with(db, document.id) == source]
         yield from found
 
     def _all(self) -> Iterator[Listed]:

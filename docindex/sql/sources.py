@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import apsw
 
 from docindex.errors import NotAnIndex
-from docindex.index.pending_changes import index_pending, remove_all
+from docindex.index.pending_changes import index_some, remove_all
 from docindex.index.reader import IndexReader, open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
@@ -156,7 +156,7 @@ class ConnectionDatabases:
         transactions = HostTransactions(self.host, schema)
         db = transactions.database
         recipe = migrations.recipe_of(db, transactions.path)
-        transactions.index_pending = functools.partial(index_pending, recipe=recipe)
+        transactions.index_pending = functools.partial(index_some, recipe=recipe)
         reader = IndexReader(transactions, recipe)
         located = self._known[schema] = LocatedIndex(transactions, reader, migrations.version_of(db))
         return located

@@ -1,25 +1,22 @@
-"""Index the rows of an app's own table: its triggers, its rows, and the texts that only it has.
+"""Follow tables of an app: which they are, and their triggers.
 
-Each table that is followed is a source. Its triggers note in `docindex_pending` which rows were added,
+Each table that is followed is a source. Its triggers note in `docindex_changed` which rows were added,
 changed or removed; they use no function, so every program can write to the table. Must never change a row of
 the app.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
 
+from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex, OutOfDate
-from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import PREFIX, rows, value
+from docindex.storage import app_rows
+from docindex.storage.rows import PREFIX, rows
 from docindex.storage.tables import SOURCE, SourceRow
-from docindex.storage.values import quoted
+from docindex.storage.values import quoted, text_literal
 
-_WITH_CONTENT = (
-    "select d.key from main.docindex_document as d join main.docindex_sourced as s on s.document = d.id "
-    "where d.content = ? and s.source = ?"
-)
 _OF_SOURCE = (
     "select d.key from main.docindex_sourced as s "
     "cross join main.docindex_document as d on d.id = s.document where s.source = ?1"
@@ -54,7 +51,7 @@ def follow(db: apsw.Connection, row: SourceRow) -> None:
         raise ValueError(f"the table {row.name!r} is followed already, in another way; unfollow it first")
     if row.name.lower().startswith((PREFIX, "sqlite_")):
         raise ValueError(f"the table {row.name!r} belongs to docindex or SQLite; follow a table of your own")
-    columns = [found[1] for found in rows(db, f"pragma main.table_info({quoted(row.name)})")]
+    columns = _columns(db, row.name)
     if not columns:
         raise ValueError(f"there is no table {row.name!r} in {db.filename}")
     for column in (row.key_column, row.text_column, row.meta_column):
@@ -62,10 +59,32 @@ def follow(db: apsw.Connection, row: SourceRow) -> None:
             raise ValueError(
                 f"the table {row.name!r} has no column {column!r}; it has {', '.join(map(repr, columns))}"
             )
+    _refuse_unclear_keys(db, row, known)
     db.execute(SOURCE.insert, SOURCE.with_sum(row))
-    for statement in _triggers(row):
+    for statement in _triggers(db, row):
         db.execute(statement)
-    queue_all(db, row)
+    app_rows.queue_all(db, row)
+
+
+def _refuse_unclear_keys(db: apsw.Connection, row: SourceRow, known: Sequence[SourceRow]) -> None:
+    for other in known:
+        if other.prefix == row.prefix:
+            raise ValueError(
+                f"the documents of the table {other.name!r} have the prefix {row.prefix!r} too, so two "
+                f"rows could have one key; follow {row.name!r} with another prefix, such as '{row.name}/'"
+            )
+    twice = app_rows.repeated_key(db, row)
+    if twice is not None:
+        raise ValueError(
+            f"two rows of the table {row.name!r} have the key {shown(twice)}; name "
+            "a key column whose values are all different"
+        )
+    taken = app_rows.taken_key(db, row)
+    if taken is not None:
+        raise ValueError(
+            f"the index has a document {shown(taken)} already, as a row of {row.name!r} would be called; "
+            f"follow the table with another prefix, such as '{row.name}/'"
+        )
 
 
 def unfollow(db: apsw.Connection, name: str) -> list[str]:
@@ -74,82 +93,31 @@ def unfollow(db: apsw.Connection, name: str) -> list[str]:
     for event in _EVENTS:
         db.execute(f"drop trigger if exists main.{_trigger(name, event)}")
     keys = [key for (key,) in rows(db, _OF_SOURCE, (name,))]
-    db.execute("delete from main.docindex_pending where source = ?", (name,))
+    db.execute("delete from main.docindex_changed where source = ?", (name,))
     db.execute("delete from main.docindex_sourced where source = ?", (name,))
     db.execute("delete from main.docindex_source where name = ?", (name,))
     return keys
 
 
-def own_keys(db: apsw.Connection, name: str, keys: Sequence[str]) -> list[str]:
-    """Those of some keys whose documents are rows of a table."""
-    return [key for (key,) in rows(db, _AMONG, (bound_array(db, tuple(keys)), name))] if keys else []
-
-
-_AMONG = (
-    "select d.key from carray(?) as wanted cross join main.docindex_document as d on d.key = wanted.value "
-    "join main.docindex_sourced as s on s.document = d.id where s.source = ?"
-)
-
-
-def queue_all(db: apsw.Connection, row: SourceRow) -> None:
-    """Queue all rows of a table, and all its documents: those without a row are removed."""
-    table, key = quoted(row.name), quoted(row.key_column)
-    db.execute(
-        "insert or replace into main.docindex_pending (key, source) "
-        f"select ?1 || {key}, ?2 from main.{table} where {key} is not null",
-        (row.prefix, row.name),
-    )
-    db.execute(
-        f"insert or ignore into main.docindex_pending (key, source) select key, ?1 from ({_OF_SOURCE})",
-        (row.name,),
-    )
-
-
-def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """The text and the meta of those of some documents whose rows exist, by key. A NULL is no text.
-
-    `OutOfDate` if the app has dropped or renamed the table or a column.
-    """
-    names = [key.removeprefix(row.prefix) for key in keys]
-    column, text, meta = (quoted(name) for name in (row.key_column, row.text_column, row.meta_column or ""))
-    statement = (
-        # Expressions, because a value in a table of an app may have any type.
-        f"select wanted.value, cast(n.{text} as blob), {f'+n.{meta}' if row.meta_column else 'null'} "
-        f"from carray(?) as wanted cross join main.{quoted(row.name)} as n "
-        f"on n.{column} = wanted.value where n.{text} is not null"
-    )
-    try:
-        found = rows(db, statement, (bound_array(db, tuple(names)),)) if names else []
-    except apsw.SQLError as error:
-        raise OutOfDate(
-            f"the table {row.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
-            "follow the table under its new name",
-            db.filename,
-        ) from error
-    coding = str(value(db, "pragma main.encoding"))  # that of texts that are read as bytes
-    return {row.prefix + name: (data.decode(coding, "replace"), meta) for name, data, meta in found}
-
-
-def missing(db: apsw.Connection, row: SourceRow) -> int:
-    """The number of rows that should be documents, and are not."""
-    key = quoted(row.key_column)
-    found: int = rows(
-        db,
-        f"select count(*) from main.{quoted(row.name)} as n "
-        f"where n.{key} is not null and n.{quoted(row.text_column)} is not null "
-        f"and not exists (select 1 from main.docindex_document as d where d.key = ? || n.{key})",
-        (row.prefix,),
-    )[0][0]
-    return found
-
-
-def external_texts(db: apsw.Connection, content: int) -> list[str]:
+def external_texts(db: apsw.Connection, content: int) -> Iterator[str]:
     """The texts that those rows have now whose documents have a content, in all tables."""
-    found = []
     for row in sources(db):
-        keys = [key for (key,) in rows(db, _WITH_CONTENT, (content, row.name))]
-        found += [text for text, _ in read(db, row, keys).values()]
-    return found
+        yield from app_rows.texts(db, row, content)
+
+
+def is_gone(db: apsw.Connection, row: SourceRow) -> bool:
+    """Whether the app has dropped or renamed a table or one of its columns."""
+    return not {row.key_column, row.text_column, row.meta_column or row.key_column}.issubset(
+        _columns(db, row.name)
+    )
+
+
+def _columns(db: apsw.Connection, table: str) -> list[str]:
+    return [found[1] for found in _table_info(db, table)]
+
+
+def _table_info(db: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
+    return rows(db, f"pragma main.table_info({quoted(table)})")
 
 
 def out_of_date(db: apsw.Connection, name: str) -> OutOfDate:
@@ -161,32 +129,76 @@ def out_of_date(db: apsw.Connection, name: str) -> OutOfDate:
     )
 
 
-_EVENTS = ("insert", "update", "delete")
+_EVENTS = ("insert", "update", "delete", "before_insert", "before_update")
 
 
 def _trigger(table: str, event: str) -> str:
     return quoted(f"{PREFIX}{table}_{event}")
 
 
-def _triggers(row: SourceRow) -> list[str]:
+def _triggers(db: apsw.Connection, row: SourceRow) -> list[str]:
     """The statements that make the triggers of a table."""
-    key, table = quoted(row.key_column), quoted(row.name)
-    read = ", ".join(quoted(name) for name in (row.key_column, row.text_column, row.meta_column) if name)
+    table, key = quoted(row.name), quoted(row.key_column)
+    read = {row.key_column, row.text_column, row.meta_column or row.key_column}
+    new, old = _noting(row, f"new.{key}"), _noting(row, f"old.{key}")
     events = {
-        "insert": ("insert", ("new",)),
-        "update": (f"update of {read}", ("old", "new")),
-        "delete": ("delete", ("old",)),
+        "insert": ("after insert", new),
+        "update": (f"after update of {_listed(read)}", old + new),
+        "delete": ("after delete", old),
     }
-    prefix, source_ = (text.replace("'", "''") for text in (row.prefix, row.name))
-    return [
-        f"create trigger main.{_trigger(row.name, event)} after {what} on {table} begin "
-        # Not `insert or replace`: an upsert, and `update or fail`, replace that clause by their own.
-        + " ".join(
-            f"delete from docindex_pending where key = '{prefix}' || {which}.{key}; "
-            "insert into docindex_pending (key, source) "
-            f"select '{prefix}' || {which}.{key}, '{source_}' where {which}.{key} is not null;"
-            for which in rows_of_event
+    unique = _unique(db, row)
+    if unique:
+        events["before_insert"] = ("before insert", _noting_replaced(row, unique))
+        columns = {name for names in unique for name in names}
+        events["before_update"] = (
+            f"before update of {_listed(columns)}",
+            _noting_replaced(row, unique, f"and n.{key} is not old.{key}"),
         )
-        + " end"
-        for event, (what, rows_of_event) in events.items()
+    return [
+        f"create trigger main.{_trigger(row.name, event)} {when} on {table} begin {actions}end"
+        for event, (when, actions) in events.items()
     ]
+
+
+def _noting(row: SourceRow, value: str, rows_: str = "where true") -> str:
+    """The statement of a trigger that notes the rows which have or had a value in the key column."""
+    name = text_literal(row.name)
+    return (
+        # Not `insert or ignore`: a statement of the app, such as `update or fail`, puts its own clause there.
+        f"insert into docindex_changed (source, value) select distinct {name}, {value} {rows_} "
+        f"and {value} is not null and not exists "
+        f"(select 1 from docindex_changed where source = {name} and value = {value}); "
+    )
+
+
+def _noting_replaced(row: SourceRow, unique: list[tuple[str, ...]], further: str = "") -> str:
+    """The statements of a trigger that note the rows which a clause `or replace` is about to remove.
+
+    SQLite runs no other trigger for them.
+    """
+    statements = []
+    for names in unique:
+        same = " and ".join(f"n.{name} = new.{name}" for name in map(quoted, names))
+        rows_ = f"from {quoted(row.name)} as n where {same} {further}"
+        statements.append(_noting(row, f"n.{quoted(row.key_column)}", rows_))
+    return "".join(statements)
+
+
+def _unique(db: apsw.Connection, row: SourceRow) -> list[tuple[str, ...]]:
+    """The columns that together are different in each row, other than the key column alone."""
+    found = set()
+    for _, name, kind, _, _, part in _table_info(db, row.name):
+        if (
+            part and kind.upper() == "INTEGER" and name != row.key_column
+        ):  # perhaps the rowid, without an index
+            found.add((name,))
+    for _, index, is_unique, *_ in rows(db, f"pragma main.index_list({quoted(row.name)})"):
+        parts = [part[2:] for part in rows(db, f"pragma main.index_xinfo({quoted(index)})") if part[-1]]
+        is_key = [(name, collation) for name, _, collation, _ in parts] == [(row.key_column, "BINARY")]
+        if is_unique and not is_key and all(name is not None for name, *_ in parts):  # None: an expression
+            found.add(tuple(name for name, *_ in parts))
+    return sorted(found)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(quoted, sorted(names)))

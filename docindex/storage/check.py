@@ -16,7 +16,7 @@ from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import app_tables, contents, segments, tallies
+from docindex.storage import app_rows, app_tables, contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
@@ -266,7 +266,7 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for source in app_tables.sources(db):
-        missing = app_tables.missing(db, source)
+        missing = app_rows.missing(db, source)
         if missing:
             yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
     orphans = "select document from main.docindex_sourced except select id from main.docindex_document"

@@ -77,7 +77,7 @@ class Store:
         self._process = os.getpid()
         self._refuse_upgraded: Callable[[apsw.Connection], bool] | None = None
         self.index_pending: Callable[[apsw.Connection], int] | None = None
-        """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
+        """Indexes some of what waits to be indexed, before anything else happens; set by the owner."""
         connect_writer = None if self._in_memory else weakly(self._connect_writer)
         self._lender = Lender(weakly(self._connect_reader), connect_writer, weakly(self._release))
         if not self._in_memory:
@@ -193,14 +193,30 @@ class Store:
         if loan.is_nested and connection.in_transaction:
             raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
         with self.translated(), self._undone(connection, before):
-            if self._in_memory or self._log.has_room(connection, log_bytes):
-                connection.execute("begin immediate")
-            else:
-                with self._room(connection, log_bytes, deadline):
-                    connection.execute("begin immediate")
-            if self._is_waiting(connection) and self.index_pending is not None:
-                self.index_pending(connection)
+            self._begin_immediate(connection, log_bytes, deadline)
+            while self._index_some(connection):
+                connection.execute("commit")  # what is indexed stays, even if this change is cancelled
+                self.refuse_cancelled(before)
+                self._begin_immediate(connection, log_bytes, deadline)
         return connection
+
+    def _begin_immediate(self, connection: apsw.Connection, log_bytes: int, deadline: float) -> None:
+        if self._in_memory or self._log.has_room(connection, log_bytes):
+            connection.execute("begin immediate")
+        else:
+            with self._room(connection, log_bytes, deadline):
+                connection.execute("begin immediate")
+
+    def _index_some(self, connection: apsw.Connection) -> bool:
+        """Index a part of what waits to be indexed, in a transaction. Returns whether more is waiting.
+
+        If nothing more waits, the caller stays in this transaction, because another program might queue more
+        after each commit.
+        """
+        if not self._is_waiting(connection) or self.index_pending is None:
+            return False
+        self.index_pending(connection)
+        return self._is_waiting(connection)
 
     @contextlib.contextmanager
     def _room(self, connection: apsw.Connection, log_bytes: int, deadline: float) -> Iterator[None]:

@@ -52,6 +52,8 @@ class Incoming:
     """The id of the document if it is new; None for the next one."""
     source: str | None = None
     """The table of the app that has the text, to which `parts` then refer; None if the index has it."""
+    value: Any = None
+    """What the row of that table has in the key column."""
     keeps_meta: bool = False
     """Whether a document that exists keeps its meta."""
 
@@ -337,7 +339,6 @@ def _put_documents(
     stored = {columns[1]: columns for columns in found}
     next_id = counter(db, "document") + 1
     added, before, after, replaced = [], [], [], []
-    own: dict[int, int] = {}  # the contents of known documents that are no rows of a table, by id
     for document in incoming:
         content = contents_of[document.hash]
         columns = stored.get(document.key)
@@ -347,8 +348,6 @@ def _put_documents(
             added.append(DOCUMENT.with_sum(row))
             continue
         row = DOCUMENT.made(columns)
-        if document.source is None:
-            own[row.id] = row.content
         if row.content != content:
             replaced.append(row.content)
             row = row._replace(added_at=now)
@@ -358,7 +357,8 @@ def _put_documents(
             after.append(DOCUMENT.with_sum(row._replace(content=content, meta=meta)))
     db.executemany(DOCUMENT.insert, added)
     db.executemany(
-        _PUT_SOURCED, [(document.source, document.key) for document in incoming if document.source]
+        _PUT_SOURCED,
+        [(document.source, document.value, document.key) for document in incoming if document.source],
     )
     db.executemany(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
@@ -366,25 +366,12 @@ def _put_documents(
     )
     new, old = _document_tallies(added + after), _document_tallies(before)
     tallies.note(db, {name: new[name].without(old[name]) for name in new})
-    return replaced + _take_from_sources(db, own)
-
-
-def _take_from_sources(db: apsw.Connection, contents_of: dict[int, int]) -> list[int]:
-    """Note that documents, given by id, are no rows of a table any longer. Returns those contents."""
-    taken = [number for (number,) in rows_for(db, _AMONG_SOURCED, np.array(sorted(contents_of), np.int64))]
-    db.executemany("delete from main.docindex_sourced where document = ?", [(number,) for number in taken])
-    return [contents_of[number] for number in taken]
-
-
-_AMONG_SOURCED = (
-    "select s.document from carray(?) as wanted "
-    "cross join main.docindex_sourced as s on s.document = wanted.value"
-)
+    return replaced
 
 
 _PUT_SOURCED = (
-    "insert or replace into main.docindex_sourced (document, source) "
-    "select id, ? from main.docindex_document where key = ?"
+    "insert or replace into main.docindex_sourced (document, source, value) "
+    "select id, ?, ? from main.docindex_document where key = ?"
 )
 
 

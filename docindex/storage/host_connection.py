@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import apsw
 
@@ -23,7 +24,10 @@ from docindex.storage.values import quoted
 # No row has the id 0. A database with both tables is hardly anything else than an index.
 _LOCK = "delete from {0}.docindex_posting where id = 0 and keys = (select json from {0}.docindex_recipe)"
 _SAVEPOINT = "docindex_change"
-_IS_WAITING = "select 1 from main.docindex_pending limit 1"
+_IS_WAITING = (
+    "select 1 where exists (select 1 from main.docindex_pending) "
+    "or exists (select 1 from main.docindex_changed)"
+)
 
 
 def index_schemas(db: apsw.Connection) -> list[str]:
@@ -126,7 +130,7 @@ class HostTransactions:
             self._process = os.getpid() if db.db_filename(schema) else None
             """The process that opened the file; None for a database in memory, which a fork copies."""
         self.index_pending: Callable[[apsw.Connection], int] | None = None
-        """Indexes what waits to be indexed, before anything else is read or written; set by the owner."""
+        """Indexes some of what waits to be indexed, before anything else happens; set by the owner."""
 
     @property
     def path(self) -> str:
@@ -146,8 +150,8 @@ class HostTransactions:
         """The connection, on which every statement sees the same state."""
         with self._host.undisturbed(self.schema):
             db = self.database
-            if self.index_pending is not None and db.execute(_IS_WAITING).fetchall():
-                self._index_waiting()
+            while self.index_pending is not None and db.execute(_IS_WAITING).fetchall():
+                self._index_some(self.index_pending)
             # A statement that has not finished keeps SQLite at the same state, even outside a transaction.
             held = db.execute("select 1 from main.docindex_recipe")
             try:
@@ -164,16 +168,16 @@ class HostTransactions:
 
     def index_waiting_now(self) -> int:
         """Index what waits to be indexed, as a part of the change that is under way. Returns how many."""
-        return 0 if self.index_pending is None else self.index_pending(self.database)
+        return 0 if self.index_pending is None else sum(iter(partial(self.index_pending, self.database), 0))
 
-    def _index_waiting(self) -> None:
-        """Index what waits to be indexed, as a change of its own."""
+    def _index_some(self, index_pending: Callable[[apsw.Connection], int]) -> None:
+        """Index some of what waits to be indexed, as a change of its own."""
         with self._host.undisturbed(self.schema) as host:
             try:
                 with change_of_its_own(host) as change:
                     if lock_tables(host, self.schema):
                         change.locked.append(self.schema)
-                        self.index_waiting_now()
+                        index_pending(self.database)
             except (apsw.ReadOnlyError, apsw.AuthError) as error:
                 raise OutOfDate(
                     f"{self.path} has changes of an app that are not indexed yet, and this connection may "

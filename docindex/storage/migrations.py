@@ -197,7 +197,10 @@ def empty_index(version: int | None = None) -> apsw.Connection:
     return made
 
 
-_STATE = "select schema, exists (select 1 from main.docindex_pending) from main.docindex_recipe"
+_STATE = (
+    "select schema, exists (select 1 from main.docindex_pending) "
+    "or exists (select 1 from main.docindex_changed) from main.docindex_recipe"
+)
 
 
 def _version(db: apsw.Connection, path: str) -> int:

@@ -11,14 +11,12 @@ from typing import NamedTuple
 
 import apsw
 
+from docindex.storage import app_rows
 from docindex.storage.content_writer import Incoming
 from docindex.storage.rows import PREFIX, checked_counter, rows, stream
 
-_SOME = (
-    "select key, source as source_or_null, id as id_or_null, text as text_or_null, meta "
-    "from main.docindex_pending order by id is null, id, key"
-)
-_PUT = "insert or replace into main.docindex_pending (key, source, id, text, meta) values (?, null, ?, ?, ?)"
+_SOME = "select key, id, text, meta from main.docindex_pending order by id, key"
+_PUT = "insert or replace into main.docindex_pending (key, id, text, meta) values (?, ?, ?, ?)"
 _KNOWN = (
     "select (select id from main.docindex_pending where key = ?1) as queued_or_null, "
     "(select id from main.docindex_document where key = ?1) as stored_or_null, "
@@ -36,9 +34,8 @@ class QueuedDocument(NamedTuple):
     """A document of the queue."""
 
     key: str
-    source: str | None
-    id: int | None
-    text: str | None
+    id: int
+    text: str
     meta: str | None
 
 
@@ -48,6 +45,7 @@ def queue(db: apsw.Connection, document: Incoming) -> int | None:
     None if the host has triggers on the tables of the index. They may refuse a document, and a refused one
     must not wait in the queue.
     """
+    app_rows.refuse_rows(db, [document.key])
     queued, stored, has_rules = rows(db, _KNOWN, (document.key,))[0]
     if has_rules:
         return None
@@ -70,11 +68,11 @@ def known_id(db: apsw.Connection, key: str) -> int | None:
     return found
 
 
-def taken(db: apsw.Connection) -> Iterator[list[QueuedDocument]]:
-    """Take all documents out of the queue, in lists of a bounded size, in the order of their ids."""
-    while some := list(_bounded(db)):
-        db.executemany("delete from main.docindex_pending where key = ?", [(row.key,) for row in some])
-        yield some
+def take(db: apsw.Connection) -> list[QueuedDocument]:
+    """Take documents out of the queue in the order of their ids, as many as memory should hold."""
+    some = list(_bounded(db))
+    db.executemany("delete from main.docindex_pending where key = ?", [(row.key,) for row in some])
+    return some
 
 
 def _bounded(db: apsw.Connection) -> Iterator[QueuedDocument]:
@@ -82,6 +80,6 @@ def _bounded(db: apsw.Connection) -> Iterator[QueuedDocument]:
     for columns in itertools.islice(stream(db, _SOME), _ROWS):
         row = QueuedDocument(*columns)
         yield row
-        characters += len(row.text or "")
+        characters += len(row.text)
         if characters >= _CHARACTERS:
             return

@@ -25,6 +25,16 @@ def quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
+def text_literal(text: str) -> str:
+    """A text as a literal, for a statement that can have no bindings.
+
+    >>> text_literal("it's")
+    "'it''s'"
+    """
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'"
+
+
 def signed(bits: int) -> int:
     """The signed integer that SQLite stores for 64 bits."""
     return bits - (1 << 64) if bits >> 63 else bits

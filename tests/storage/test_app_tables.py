@@ -10,6 +10,8 @@ import apsw
 import pytest
 
 import docindex
+from docindex.index.document_writer import write_documents
+from docindex.storage import app_rows
 from tests.storage.texts import prose
 
 NOTES = 60
@@ -87,12 +89,12 @@ def test_every_answer_is_that_of_an_index_that_keeps_the_texts(app, tmp_path):
 
 def test_the_index_keeps_no_text_of_a_followed_table(app):
     with contextlib.closing(sqlite3.connect(app)) as db:
-        assert db.execute("select count(*) from docindex_pending").fetchone() == (NOTES,)
+        assert db.execute("select count(*) from docindex_changed").fetchone() == (NOTES,)
     with docindex.open(app) as index:
         assert len(index) == NOTES
     with contextlib.closing(sqlite3.connect(app)) as db:
         assert db.execute("select count(*), max(length(data)) from docindex_text").fetchone() == (NOTES, 10)
-        assert db.execute("select count(*) from docindex_pending").fetchone() == (0,)
+        assert db.execute("select count(*) from docindex_changed").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("library", ["apsw", "sqlite3"])
@@ -313,17 +315,169 @@ def test_add_from_refuses_what_it_cannot_read(given):
         assert len(index) == 0
 
 
-def test_a_row_removes_no_document_that_somebody_added_under_its_key(app):
+def test_a_row_removes_no_document_that_somebody_added_under_its_key(app, caplog):
     with docindex.open(app) as index:
         index.add("100", "a text of my own, which is not in any table of the app")
         change(app, "insert into note (id, body) values (100, null)", "delete from note where id = 100")
         assert index.text("100").startswith("a text of my own")
-        index.add("4", "another text of my own, in the place of a row")
-        index.add("9", text_of(9), store_text=False)
-        assert index.text("9") is None
-        change(app, "delete from note where id in (4, 9)")
-        assert index.text("4").startswith("another text")
-        assert "9" in index
+        change(app, "insert into note (id, body) values (100, 'a row')")
+        assert index.text("100").startswith("a text of my own")
+        assert 'other documents have the keys of these rows of my "notes": 100' in caplog.text
+        assert index.check() == [
+            "1 rows of the table 'my \"notes\"' are not in the index; rebuild its documents"
+        ]
+        index.remove("100")
+        index.rebuild('my "notes"')
+        assert index.text("100") == "a row"
+        assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    "change_document",
+    [
+        lambda index: index.add("4", "another text"),
+        lambda index: index.add_many([("new", "a text"), ("4", "another text")]),
+        lambda index: index.remove("4"),
+        lambda index: index.remove(docindex.Id(index["4"].id)),
+        lambda index: index.rename("4", "four"),
+        lambda index: index.rename_prefix("4", "four"),
+        lambda index: index.update("4", meta=None),
+    ],
+)
+def test_a_document_that_is_a_row_changes_only_with_its_row(change_document, app):
+    with docindex.open(app) as index:
+        before = list(index), index.text("4")
+        with pytest.raises(ValueError, match="'4' is a row of a table that the index follows"):
+            change_document(index)
+        assert (list(index), index.text("4")) == before
+        assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select doc_put('4', 'another text')",
+        "select doc_remove('4')",
+        "begin; select doc_put('4', 'another text')",
+        "insert into doc_index (key, text) values ('4', 'another text')",
+        "insert or replace into doc_index (key, text) values ('4', 'another text')",
+        "update doc_index set text = 'another text' where key = '4'",
+        "update or replace doc_index set key = '4' where key = 'mine'",
+        "delete from doc_index where key = '4'",
+    ],
+)
+def test_a_document_that_is_a_row_changes_only_with_its_row_in_sql(statement, app):
+    with contextlib.closing(apsw.Connection(str(app))) as db:
+        docindex.register(db)
+        db.execute("insert into doc_index (key, text) values ('mine', 'a text of my own')")
+        with pytest.raises((ValueError, apsw.ConstraintError)):
+            db.execute(statement).fetchall()
+    with docindex.open(app) as index:
+        assert index.text("4") == text_of(4)
+        assert index.text("mine") == "a text of my own"
+        assert index.check() == []
+
+
+def test_follow_refuses_rows_whose_keys_other_documents_have(app):
+    change(app, "create table task (id integer primary key, body)", "insert into task values (1, 'a task')")
+    with docindex.open(app) as index:
+        with pytest.raises(
+            ValueError, match="two rows could have one key; follow 'task' with another prefix"
+        ):
+            index.follow("task", key="id", text="body")
+        index.add("task/1", "a text of my own")
+        with pytest.raises(ValueError, match="the index has a document 'task/1' already"):
+            index.follow("task", key="id", text="body", prefix="task/")
+        change(app, "create table twice (name collate nocase, body)")
+        change(app, "insert into twice values ('x', 'one'), ('X', 'two'), (7, 'three'), ('7', 'four')")
+        with pytest.raises(
+            ValueError, match="two rows of the table 'twice' have the key '7'; name a key column whose"
+        ):
+            index.follow("twice", key="name", text="body", prefix="twice ")
+        index.follow("task", key="id", text="body", prefix="task ")
+        assert index.text("task 1") == "a task"
+        assert index.check() == []
+
+
+@pytest.mark.parametrize("declared", ["", "any", "real", "numeric", "blob", "text"])
+def test_each_type_of_key_is_followed(declared, tmp_path):
+    values = [1, 2.5, "two", b"\x01\xff", "a\0b", None, "1e3"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "app.db")) as db:
+        db.execute(f"create table page (k {declared} unique, body text)")
+        db.executemany("insert into page values (?, ?)", [(v, f"the text of {v!r}") for v in values])
+        db.execute("insert into page values (cast(x'ff61' as text), 'a key that is not UTF-8')")
+        db.commit()
+        keys = db.execute(
+            "select case typeof(k) when 'blob' then hex(k) else k || '' end, body from page "
+            "where k is not null and instr(cast(k as blob), x'00') = 0 and body not like '%UTF-8'"
+        ).fetchall()
+    with docindex.open(tmp_path / "app.db", create=True) as index:
+        index.follow("page", key="k", text="body")
+        assert {key: index.text(key) for key in index} == dict(keys)
+        assert len(keys) == 5
+        change(tmp_path / "app.db", "update page set body = 'new: ' || body")
+        assert {key: index.text(key) for key in index} == {key: f"new: {text}" for key, text in keys}
+        change(tmp_path / "app.db", "delete from page")
+        assert list(index) == []
+        assert index.check() == []
+
+
+@pytest.mark.parametrize("collation", ["nocase", "rtrim"])
+def test_a_key_that_is_written_in_another_way_is_another_document(collation, tmp_path):
+    path = tmp_path / "app.db"
+    change(path, f"create table page (k text collate {collation} primary key, body text)")
+    change(path, "insert into page values ('a', 'the text of a')")
+    other = {"nocase": "A", "rtrim": "a  "}[collation]
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="k", text="body")
+        assert list(index) == ["a"]
+        change(path, f"update page set k = '{other}'")
+        assert (list(index), index.text(other), index.check()) == ([other], "the text of a", [])
+        change(path, "insert or replace into page values ('a', 'a text after replace')")
+        assert (list(index), index.text("a"), index.check()) == (["a"], "a text after replace", [])
+
+
+def test_a_row_that_another_row_replaces_is_no_document(tmp_path):
+    path = tmp_path / "app.db"
+    change(
+        path, "create table page (id integer primary key, path text unique, a, b, body text, unique (a, b))"
+    )
+    change(path, *(f"insert into page values ({n}, 'path {n}', {n}, 1, '{text_of(n)}')" for n in range(1, 9)))
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="id", text="body")
+        assert len(index) == 8
+        change(path, f"insert or replace into page values (20, 'path 3', 4, 1, '{text_of(20)}')")
+        assert sorted(index, key=int) == ["1", "2", "5", "6", "7", "8", "20"]
+        change(path, "update or replace page set path = 'path 5' where id = 20")
+        change(path, "update or replace page set body = 'nobody is replaced' where id = 20")
+        assert sorted(index, key=int) == ["1", "2", "6", "7", "8", "20"]
+        assert index.check() == []
+        assert len(index.pairs(min_resemblance=0.1)) > 0
+
+
+def test_what_a_cancelled_question_has_indexed_stays(tmp_path, monkeypatch):
+    path = tmp_path / "app.db"
+    change(path, "create table page (id integer primary key, body text)")
+    change(path, *(f"insert into page values ({n}, '{text_of(n)}')" for n in range(1, 9)))
+    monkeypatch.setattr(app_rows, "_ROWS", 3)
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="id", text="body")
+        token = docindex.CancelToken()
+        sketched = []
+
+        def write(*given, **options):
+            sketched.append(given)
+            if len(sketched) == 2:
+                token.cancel()
+            return write_documents(*given, **options)
+
+        monkeypatch.setattr("docindex.index.pending_changes.write_documents", write)
+        with pytest.raises(docindex.Cancelled), docindex.cancelling(token):
+            index.search("anything at all")
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            waiting = db.execute("select count(*) from docindex_changed").fetchone()[0]
+        assert waiting in (2, 5)
+        assert len(index) == 8
         assert index.check() == []
 
 
