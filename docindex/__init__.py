@@ -33,6 +33,7 @@ from docindex.version import __version__
 
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelToken, cancelling
+    from docindex.index.followed_tables import Followed
     from docindex.index.texts import (
         Fingerprints,
         containment,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
     "docindex.cancel_tokens": ("CancelToken", "cancelling"),
+    "docindex.index.followed_tables": ("Followed",),
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
@@ -105,6 +107,7 @@ __all__ = [
     "FileError",
     "FileReplaced",
     "Fingerprints",
+    "Followed",
     "Forked",
     "Id",
     "Index",

@@ -4,12 +4,30 @@ Takes the names of tables and columns; the triggers and the queue are in `docind
 never contain SQL.
 """
 
+import dataclasses
+
 from docindex.argument_checks import plain_text
 from docindex.index.items import checked_key
 from docindex.index.keyed_documents import KeyedDocuments
 from docindex.index.pending_changes import remove_all
 from docindex.storage import app_rows, app_tables
 from docindex.storage.tables import SourceRow
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Followed:
+    """A table of an app whose rows are documents. An item of `Index.followed`."""
+
+    table: str
+    key: str
+    """The column whose value follows `prefix` in the key of a document."""
+    text: str
+    """The column with the texts."""
+    meta: str | None
+    """The column with the meta, if there is one."""
+    prefix: str
+    documents: int
+    """The number of rows that are documents."""
 
 
 class FollowedTables(KeyedDocuments):
@@ -23,7 +41,12 @@ class FollowedTables(KeyedDocuments):
         document. Triggers note which rows change, and the next question or change indexes these rows, whoever
         wrote them. Each text stays in the table, where it is read for exact numbers and passages.
 
-        `ValueError` if there is no such table or column, or if the table is followed in another way already.
+        A value in the column `key` that is a number or a text is written as such, and a BLOB in hexadecimal
+        digits. Only a change of the row changes its document: `add`, `update`, `rename` and `remove` refuse
+        it. To follow a table again does nothing.
+
+        `ValueError` if there is no such table or column, if the table is followed in another way already, or
+        if the key of a row would be that of another document.
 
         >>> import docindex, sqlite3, tempfile, contextlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -45,6 +68,17 @@ class FollowedTables(KeyedDocuments):
         )
         with self._store.writing() as db:
             app_tables.follow(db, row)
+
+    def followed(self) -> list[Followed]:
+        """The tables that the index follows, in the order of their names.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.followed()
+        []
+        """
+        with self._store.reading() as db:
+            return [Followed(*row, app_rows.count(db, row)) for row in app_tables.sources(db)]
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""

@@ -36,7 +36,8 @@ def source(db: apsw.Connection, name: str) -> SourceRow:
     for row in sources(db):
         if row.name == name:
             return row
-    raise KeyError(f"the index does not follow a table {name!r}; follow it first")
+    known = ", ".join(repr(row.name) for row in sources(db)) or "no table"
+    raise KeyError(f"the index does not follow a table {name!r}; it follows {known}")
 
 
 def follow(db: apsw.Connection, row: SourceRow) -> None:
@@ -47,8 +48,13 @@ def follow(db: apsw.Connection, row: SourceRow) -> None:
     known = sources(db)
     if row in known:
         return
-    if any(other.name == row.name for other in known):
-        raise ValueError(f"the table {row.name!r} is followed already, in another way; unfollow it first")
+    for other in known:
+        if other.name == row.name:
+            raise ValueError(
+                f"the table {row.name!r} is followed already, with the columns {other.key_column!r} and "
+                f"{other.text_column!r}, the meta {other.meta_column!r} and the prefix {other.prefix!r}; "
+                "unfollow it first"
+            )
     if row.name.lower().startswith((PREFIX, "sqlite_")):
         raise ValueError(f"the table {row.name!r} belongs to docindex or SQLite; follow a table of your own")
     columns = _columns(db, row.name)
