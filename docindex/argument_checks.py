@@ -40,6 +40,15 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."
 
 
+def kind_of_text(text: object) -> str:
+    """The type of a value that should be a text, and what to do.
+
+    >>> kind_of_text(b"ada"), kind_of_text(7)
+    ('bytes; decode them first', 'int')
+    """
+    return "bytes; decode them first" if isinstance(text, (bytes, bytearray)) else type(text).__name__
+
+
 def plain_text(name: str, text: object) -> str:
     """A text as a plain `str`: the methods of a subclass may say something else, or fail.
 

@@ -10,7 +10,8 @@ Which connection to use where
 
 Any number of threads can share an `Index`. A connection of apsw or sqlite3 belongs to one thread at a time.
 In one process, use one SQLite library for a file: apsw, or Python's sqlite3, but not both. With apsw, an
-`Index` and your own connections can use one file at once.
+`Index` and your own connections can use one file at once. With sqlite3, use `docindex.register` and SQL on
+your connections instead of an `Index`; ``help(docindex.sql)`` has an example.
 
 Your database can hold the index. Its tables begin with ``docindex_``; your tables, `user_version` and
 `application_id` stay as they are.
@@ -43,8 +44,18 @@ table. The next question or change of the index indexes what they noted.
 >>> list(index)
 ['note/1']
 
+The document of a row changes only with the row: `Index.add`, `rename` and the like refuse it. The key of the
+document is not the id of the row, so join on the key:
+
+>>> index.execute("select body, doc_index.id from note join doc_index on key = 'note/' || note.id")
+[('An older note, from before the index.', 1)]
+
 After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
 wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`.
+
+`Index.followed` lists the tables, `Index.unfollow` ends it, and `Index.rebuild` indexes all rows again, which
+mends an index whose triggers were dropped for a time. If you rename a table or a column, unfollow it, and
+follow the new name. The logger `docindex` says which rows are not indexed, and why.
 
 Triggers of your own can choose what becomes a document: they call `doc_put` and `doc_remove`, which
 `docindex.register` adds to a connection. `help(docindex.sql)` has an example.
@@ -94,7 +105,7 @@ import continues where the last one ended.
 
 A window, and a thread for questions
 ====================================
-Questions never wait for a writer, but take milliseconds, and in a large index more. So a window hands them to
+A question takes milliseconds, and in a large index more. So a window hands them to
 a thread. A key press replaces the question that waits, and cancels the one that runs. So the newest text is
 asked at once, and no timer has to wait for a pause. This is the whole of it without a window; `found` hands
 the answer to the thread of the window, with a signal of Qt or ``after_idle`` of Tk.
@@ -173,9 +184,10 @@ work, too. A block of `docindex.cancelling` holds for the threads that `to_threa
 One process or several
 ======================
 Any number of processes can open one file: two copies of an app, or an app and the command `docindex`. Each
-opens it itself. Readers never wait; writers wait for each other, as long as `timeout_s` of `docindex.open`
-and the busy timeout of a connection say. ``pragma data_version`` on a connection of yours gives another
-number when somebody else has changed the file; ask for it a few times a second, and show the list again.
+opens it itself. Writers wait for each other: an `Index` waits `timeout_s` seconds, a connection waits for its
+own busy timeout. A question waits only if changes of a followed table must be indexed first. ``pragma
+data_version`` on a connection of yours gives another number when somebody else has changed the file; ask for
+it a few times a second, and show the list again.
 
 Threads are enough for an app: while one thread imports notes, another one answers. Both need Python's lock in
 turn; in the notes app of the tests, a question then takes up to twice as long. `add_many` starts

@@ -86,9 +86,9 @@ def dups_command(
 
     Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
     text files it also finds the same words (such as another encoding), near copies, and texts that are
-    contained in others. Both shares count groups of five words (shingles), as in `docindex pairs`, without
-    those found in more than --ignore-common texts. Changes no file. To remove exact copies, save a plan with
-    --json and run `docindex act` on it.
+    contained in others. Resemblance and containment count groups of five words (shingles), as in `docindex
+    pairs`, without those found in more than --ignore-common texts. Changes no file. To remove exact copies,
+    save a plan with --json and run `docindex act` on it.
 
     \b
     Examples:

@@ -146,8 +146,8 @@ def similar_command(
     """Find the documents that resemble FILE as a whole.
 
     Resemblance is the number of different shared shingles (groups of five words) as a share of the different
-    shingles of the two texts together. It is exact, but "about 91%" is an estimate: the text of that document
-    is not kept. If FILE is -, the text is read from standard input.
+    shingles of the two texts together. A plain number is exact. "about 91%" is an estimate: the text of that
+    document is not kept. If FILE is -, the text is read from standard input.
 
     \b
     Example:

@@ -8,7 +8,7 @@ import json
 import math
 from typing import Any
 
-from docindex.argument_checks import plain_text, shown
+from docindex.argument_checks import kind_of_text, plain_text, shown
 from docindex.storage import contents
 from docindex.storage.content_writer import Incoming
 from docindex.storage.contents import Document
@@ -25,9 +25,7 @@ def incoming(item: Item) -> Incoming:
     key, text, meta = item if len(item) == 3 else (*item, ...)
     key = checked_key(key)
     if not isinstance(text, str):
-        raise TypeError(
-            f"the text of {shown(key)} must be str, not {type(text).__name__}; decode bytes first"
-        )
+        raise TypeError(f"the text of {shown(key)} must be str, not {kind_of_text(text)}")
     text = str.__str__(text)
     written = None if meta is ... else meta_to_json(key, meta)
     return Incoming(key, text, written, contents.text_hash(text), keeps_meta=meta is ...)

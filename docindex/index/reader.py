@@ -350,7 +350,7 @@ class IndexReader:
         default, that is 30 symbols, or `recipe.guarantee` if that is less: shorter runs are often phrases
         that anybody writes. ``min_length=1`` gives all runs that were found. A run is found if it leaves a
         common fingerprint: always with `recipe.guarantee` symbols, often with `recipe.k` or more, never with
-        fewer. A run that was found and is the whole of a text is a passage, whatever `min_length` is.
+        fewer. If one text is nothing but the run, it is a passage, whatever `min_length` is.
 
         A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
         templates. Coverage leaves boilerplate out: it counts neither as covered nor as part of the text.

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import xxhash
 
-from docindex.argument_checks import shown
+from docindex.argument_checks import kind_of_text, shown
 from docindex.kernels import hamming
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.simhash_bits import simhash_of_features
@@ -194,7 +194,7 @@ def distance(x: int, y: int) -> int:
 
 def _text(text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"a text must be str, not {type(text).__name__}; decode bytes first")
+        raise TypeError(f"a text must be str, not {kind_of_text(text)}")
     return str.__str__(text)
 
 

@@ -93,7 +93,7 @@ def passages(query: str, text: str, recipe: Recipe, min_length: int | None = Non
 
     Every common run of at least `recipe.guarantee` symbols is in a passage. Shorter runs may be found too, if
     they have at least `recipe.k` symbols; of these, runs that are shorter than `min_length` are left out. (By
-    default, that is `default_min_length`.) A run that was found and is the whole of a text is never too short
+    default, that is `default_min_length`.) If one text is nothing but the run, the run is never too short
     for `min_length`. A run that is shortened to whole characters may become shorter than the guarantee, or be
     left out.
 

@@ -95,8 +95,7 @@ doc_key(key) [schema]
     The id of the document with this key. An error that names similar keys if there is no such
     document.
 doc_literal(text)
-    The same text, as a BLOB that is a query: it means the text even if that is the key of a
-    document.
+    Marks a query as a text, even if it is the key of a document. The result is a BLOB.
 doc_text(id) [schema]
     The text of a document; NULL if the text is not stored. A lone surrogate, which SQLite cannot
     pass on, is shown as U+FFFD.
@@ -220,10 +219,9 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
     `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
     in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
-    guarantee of the recipe if that is less. But a run that was found and is the whole of a text is
-    a passage, however short it is. `is_boilerplate` is 1 if the passage would be too short
-    without the text of templates, otherwise 0. The texts of documents must be stored. See
-    `Index.compare`.
+    guarantee of the recipe if that is less. But if one text is nothing but the run, it is a
+    passage, however short. `is_boilerplate` is 1 if the passage would be too short without the text
+    of templates, otherwise 0. The texts of documents must be stored. See `Index.compare`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
           method='shingles', boilerplate=1)
@@ -306,8 +304,8 @@ These conditions set these parameters:
 The same holds for the limit of `doc_search`, which is 20 by default. An argument is the limit; in
 SQL, -1 means no limit. Without it, `limit 50` of the statement is the limit. If the statement has
 conditions on the result, another order than `order by score desc`, or an offset, it gets all
-documents and selects from them itself. Otherwise the default holds, as in a statement that only
-counts the rows, and for each row of another table.
+documents and selects from them itself. Otherwise the limit is 20. It is also 20 for `count(*)`, and
+for each row of a joined table.
 
     >>> index.execute('select count(*) from doc_search(?) where "limit" = -1', [opening])
     [(2,)]
@@ -370,8 +368,8 @@ does not wait: it fails at once, like any change in SQLite.
 
 Inside a transaction, `doc_put` and inserts into `doc_index` only queue documents, because a batch is
 indexed ten times as fast. Whatever asks or changes the index next indexes the queue first, in any
-process. Only a statement that reads the tables `docindex_document` and the like by itself does not:
-call `doc_flush()` before it.
+process. A plain `select` from a table such as `docindex_document` does not index the queue: call
+`doc_flush()` first.
 
 An index can follow a table of an app in the same file, and read the texts there instead of keeping
 copies of them: `index.follow` in Python, `docindex index` on the command line, or on apsw a virtual
@@ -504,14 +502,15 @@ open transaction, and the databases that are attached at the time of the call; d
 other connection to the file.
 
 In one process, write to a file through one SQLite library only. docindex and apsw use one library,
-Python's sqlite3 uses another, and neither sees the locks of the other. So if your application writes
-to the file through sqlite3, change documents there too, with `doc_put` and `doc_remove`. The same
-process can also read the index with `docindex.open`: a transaction of sqlite3 that writes keeps its
-locks when docindex opens, reads or closes the file. Keep transactions that only read short: such a
-transaction can lose its lock when the other library stops reading. If another process then changes
-the file, the transaction can see some of the new data, or SQLite can call the file malformed. The
-same can happen to a question on an index from `docindex.open`. If the process only registers
-connections, nothing of this can happen.
+Python's sqlite3 uses another, and neither sees the locks of the other. If your application writes to
+the file through sqlite3:
+
+- call `docindex.register` on its connections, and ask and change with SQL there: `doc_search_json`,
+  `doc_put`, `doc_remove`. This alone is always safe;
+- if the same process also uses `docindex.open`, only read there, with `readonly=True`. A transaction
+  of sqlite3 that writes keeps its locks. Keep transactions that only read short, in both libraries:
+  one can lose its lock when the other library stops reading. If another process then changes the
+  file, the transaction can see some of the new data, or SQLite can call the file malformed.
 
 A question is part of your statement: interrupt the connection, or set a progress handler, to stop
 it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds. It can take a

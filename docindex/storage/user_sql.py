@@ -151,7 +151,9 @@ def only_reading(db: apsw.Connection) -> Iterator[apsw.Cursor]:
         yield cursor
     except (apsw.AuthError, _Refused) as error:
         raise ReadOnly(
-            "only a statement that reads is accepted; change documents with add and remove", db.filename
+            "only a statement that reads is accepted; change documents with add and remove, and your own "
+            "tables on a connection of your own",
+            db.filename,
         ) from error
     except _Several as error:
         raise ValueError("there is more than one statement; give one statement at a time") from error
