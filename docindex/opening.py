@@ -83,7 +83,9 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
     if path is None:
         path = _own_folder(make=not readonly) / "index.docindex"
     elif not isinstance(path, (str, bytes, os.PathLike)):
-        raise TypeError(f"the path of an index must be str or os.PathLike, not {argument_checks.shown(path)}")
+        raise TypeError(
+            f"the path of an index must be str, bytes or os.PathLike, not {argument_checks.shown(path)}"
+        )
     name = str.__str__(os.fsdecode(path))
     if name == MEMORY:
         if readonly:

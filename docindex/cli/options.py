@@ -107,6 +107,7 @@ def index_option(command: F) -> F:
 def share_option(name: str, default: float | None, text: str) -> Callable[[F], F]:
     """An option that takes a share: more than 0, and at most 1."""
     share = click.FloatRange(0, 1, min_open=True)
+    share.name = "share, such as 0.5"
     return click.option(
         name, type=share, metavar="SHARE", default=default, show_default=default is not None, help=text
     )

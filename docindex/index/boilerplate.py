@@ -78,7 +78,7 @@ class Boilerplate:
         template = plain_text("a template", template)
         with self._store.writing() as db:
             if not (can_be_stored(template) and templates.remove_template(db, template)):
-                raise KeyError(template)
+                raise KeyError(f"there is no template {shown(template)}; index.boilerplate lists them")
 
     def __iter__(self) -> Iterator[Template]:
         with self._store.reading() as db:

@@ -21,7 +21,8 @@ Item = tuple[str, str] | tuple[str, str, Any]
 def incoming(item: Item) -> Incoming:
     """The document in an item; `TypeError` or `ValueError` for an item that cannot be stored."""
     if not (isinstance(item, (tuple, list)) and len(item) in (2, 3)):
-        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {shown(item)}")
+        hint = "; for a dict, give its items()" if isinstance(item, str) else ""
+        raise TypeError(f"an item must be (key, text) or (key, text, meta), not {shown(item)}{hint}")
     key, text, meta = item if len(item) == 3 else (*item, ...)
     key = checked_key(key)
     if not isinstance(text, str):

@@ -170,8 +170,9 @@ Python method. Only `distance` of `Index.near` is `max_distance` here, because `
 column. Parameters marked with * are required. The others are optional; the default follows "=".
 
 Each parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
-`select key from doc_search(?)`. So parameters can be given by name. In SQL, `where` and `limit`
-are keywords: write "where" and "limit" in quotes.
+`select key from doc_search(?)`. So parameters can be given by name after `where`. (Between the
+brackets, `doc_pairs(limit=5)` compares for SQL, and gives no rows.) In SQL, `where` and `limit` are
+keywords: write "where" and "limit" in quotes.
 
     >>> sql = 'select key from doc_search(?) where "where" = ? and min_containment = 0.9'
     >>> index.execute(sql, [opening, "key < 'b'"])

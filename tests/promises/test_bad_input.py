@@ -83,7 +83,7 @@ def test_texts_shorter_than_a_shingle_resemble_only_texts_with_their_words():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda _: docindex.open(5), "the path of an index must be str or os.PathLike, not 5"),
+        (lambda _: docindex.open(5), "the path of an index must be str, bytes or os.PathLike, not 5"),
         (
             lambda _: docindex.open(":memory:", timeout_s="a"),
             "timeout_s must be a number of seconds, not 'a'",
