@@ -173,7 +173,8 @@ def _noting(row: SourceRow, value: str, rows_: str = "where true") -> str:
         # Not `insert or ignore`: a statement of the app, such as `update or fail`, puts its own clause there.
         f"insert into docindex_changed (source, value) select distinct {name}, {value} {rows_} "
         f"and {value} is not null and not exists "
-        f"(select 1 from docindex_changed where source = {name} and value = {value}); "
+        # The + is for the index: with the type of the column, SQLite would convert each `value` first.
+        f"(select 1 from docindex_changed where source = {name} and value = +{value}); "
     )
 
 
