@@ -14,7 +14,8 @@ import apsw
 
 from docindex.errors import NotAnIndex
 from docindex.index.pending_changes import index_pending, remove_all
-from docindex.index.reader import IndexReader, open_scope
+from docindex.index.reader import IndexReader
+from docindex.index.scopes import open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
 from docindex.recipe import Recipe
