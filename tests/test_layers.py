@@ -77,6 +77,7 @@ INSIDE = {
         {"forks"},
         {"handles", "waiting"},
         {"connector"},
+        {"file_connections"},
         {"connection"},
         {"rows"},
         {"halved_sums", "tallies"},
