@@ -85,6 +85,7 @@ INSIDE = {
         {"batch_rows", "file_rows", "untrusted", "simhash_index", "segments"},
         {"app_tables"},
         {"forward_index", "contents", "migrations", "postings"},
+        {"document_lookup"},
         {"content_writer", "bulk", "sqlite3_connection"},
         {"documents", "templates", "hosts", "segment_writer", "check", "pending"},
         {"host_connection"},
