@@ -10,7 +10,7 @@ Which connection to use where
 
 Any number of threads can share an `Index`. A connection of apsw or sqlite3 belongs to one thread at a time.
 In one process, use one SQLite library for a file: apsw, or Python's sqlite3, but not both. With apsw, an
-`Index` and your own connections can use one file at once.
+`Index` and your own connections can use one file at once. Close the index last: it can then close all files.
 
 Your database can hold the index. Its tables begin with ``docindex_``; your tables, `user_version` and
 `application_id` stay as they are.
