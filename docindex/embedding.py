@@ -44,7 +44,10 @@ table. The next question or change of the index indexes what they noted.
 ['note/1']
 
 After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
-wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`.
+wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`. If
+your connection has docindex's functions (`docindex.register`), ``select doc_flush()`` as the last statement
+of a transaction indexes its changes in that transaction. Then no question ever waits: during an import, the
+suggestions of ``tests/apps/notes`` take half as long as with `Index.flush`.
 
 Triggers of your own can choose what becomes a document: they call `doc_put` and `doc_remove`, which
 `docindex.register` adds to a connection. `help(docindex.sql)` has an example.
