@@ -7,6 +7,7 @@ the host.
 import contextlib
 import json
 from collections.abc import Iterator
+from types import EllipsisType
 from typing import Any
 
 import apsw
@@ -18,7 +19,7 @@ from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, as_text, schema_name
-from docindex.storage import content_writer, pending
+from docindex.storage import content_writer, document_lookup, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
 
@@ -37,14 +38,18 @@ class DocumentChanges:
             "doc_flush": (self.flush, (0, 1)),
         }
 
-    def put(self, key: Value, text: Value, meta: Value = None, schema: Value = None) -> Value:
-        """Store a document, or replace the one with its key. Returns its id."""
-        document = incoming((as_text("key", key), as_text("text", text), meta_from_json(meta)))
+    def put(self, key: Value, text: Value, meta: Value | EllipsisType = ..., schema: Value = None) -> Value:
+        """Store a document, or replace the one with its key, which keeps its meta if none is given.
+
+        Returns its id.
+        """
+        item = as_text("key", key), as_text("text", text)
+        document = incoming(item if meta is ... else (*item, meta_from_json(meta)))
         number = self._queued(document, schema)
         if number is not None:
             return number
         with self._changing(schema) as (db, place, is_alone):
-            number = None if is_alone else pending.queue(db, document)
+            number = None if is_alone else queue_document(db, document)
             if number is not None:
                 return number
             place.transactions.index_waiting_now()
@@ -72,7 +77,7 @@ class DocumentChanges:
             if place is None:
                 return None
             with place.transactions.refusals():
-                return pending.queue(place.transactions.database, document)
+                return queue_document(place.transactions.database, document)
 
     @contextlib.contextmanager
     def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex, bool]]:
@@ -88,6 +93,13 @@ class DocumentChanges:
                 "or call register without an index"
             )
         return self._source
+
+
+def queue_document(db: apsw.Connection, document: Incoming) -> int | None:
+    """Queue a document, with the meta that it keeps, and return its id; None if it cannot be queued."""
+    if document.keeps_meta:
+        document.meta = document_lookup.present_meta(db, document.key)
+    return pending.queue(db, document)
 
 
 def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:

@@ -113,6 +113,23 @@ def get(db: apsw.Connection, key: str) -> Document | None:
     )
 
 
+_META = (
+    "select key, true as is_queued, meta from main.docindex_pending where key = ?1 union all "
+    "select key, false, meta from main.docindex_document where key = ?1 limit 1"
+)
+
+
+def present_meta(db: apsw.Connection, key: str) -> str | None:
+    """The JSON of a document's meta: what the queue says, or else the index. None for an unknown key."""
+    for _, is_queued, meta in rows(db, _META, (key,)):
+        if not is_queued:
+            ((number, *_),) = found = rows(db, _GET, (key,))
+            if DOCUMENT.checked(found[0]) is None:
+                raise damaged_document(db, number, key)
+        return None if meta is None else str(meta)
+    return None
+
+
 def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex:
     """The error for a document that does not match its checksum."""
     return CorruptIndex(f"document {number} ({shown(key)}) is damaged; add it again", db.filename)
