@@ -78,7 +78,7 @@ class FollowedTables(KeyedDocuments):
         []
         """
         with self._store.reading() as db:
-            return [Followed(*row, app_rows.count(db, row)) for row in app_tables.sources(db)]
+            return [Followed(*row, app_rows.count_rows(db, row)) for row in app_tables.sources(db)]
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""

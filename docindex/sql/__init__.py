@@ -118,8 +118,9 @@ doc_error()
     Only on Python's sqlite3: the message of the last error, or NULL. See "Errors".
 
 doc_put(key, text, meta) [schema]
-    Stores a document, or replaces the document with that key. `meta` is JSON or NULL, and can be
-    left out. Returns the id of the document. See "Changes".
+    Stores a document, or replaces the document with that key. `meta` is JSON. Without `meta`, a
+    document that exists keeps its meta; NULL removes it. Returns the id of the document. See
+    "Changes".
 doc_remove(key) [schema]
     Removes a document. Returns 1, or 0 if there is no document with that key. See "Changes".
 doc_flush() [schema]

@@ -95,7 +95,7 @@ def queue_all(db: apsw.Connection, source: SourceRow) -> None:
         db.execute(f"insert or ignore into main.docindex_changed (source, value) {values}", (source.name,))
 
 
-def count(db: apsw.Connection, source: SourceRow) -> int:
+def count_rows(db: apsw.Connection, source: SourceRow) -> int:
     """The number of rows of a table that are documents."""
     found: int = value(db, "select count(*) from main.docindex_sourced where source = ?", (source.name,))
     return found

@@ -144,7 +144,7 @@ def _notice(connection: apsw.Connection) -> None:
     if not isinstance(connection, Handle) and FILES.all():
         with FILES.lock:
             for held in FILES.all():
-                held.count_hosts()
+                held.count_hosts(connection)
 
 
 if CLOSING_DROPS_LOCKS:
@@ -162,8 +162,7 @@ def _parked(held: HeldFile, way: Way) -> Handle | None:
 def _opened(held: HeldFile, way: Way) -> Handle:
     connection = Handle(way[0], way[1])
     connection.held, connection.way = held, way
-    kind = connection.readonly("main")
-    held.spare[kind] = max(0, held.spare[kind] - 1)  # SQLite uses it before it opens another one
+    held.count_opened(connection.readonly("main"))
     return connection
 
 

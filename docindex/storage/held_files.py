@@ -54,18 +54,33 @@ class HeldFile:
         # connections of the host, because closing these descriptors would drop the locks of our connections.
         return found != own + sum(self.hosts) or self.guard is None or any(self.count_hosts())
 
-    def count_hosts(self) -> tuple[int, int]:
-        """Count the connections of apsw to this file that the host has open: to write, to read."""
+    def count_hosts(self, *new: apsw.Connection) -> tuple[int, int]:
+        """Count the connections of apsw to this file that the host has open: to write, to read.
+
+        apsw lists a `new` connection only after its hooks have run.
+        """
         counts = [0, 0]
-        for connection in apsw.connections():
-            if id(connection) in self.lent or connection in self.connections:
-                continue
+        for connection in (*apsw.connections(), *new):
+            if getattr(connection, "held", None) is not None:
+                continue  # one of our own
             with contextlib.suppress(apsw.Error):  # another thread uses it: then the file stays open
                 if connection.filename and file_at(connection.filename) == self.file:
                     counts[connection.readonly("main")] += 1
         # SQLite opens a descriptor only if it keeps none that is open in the same way.
         self.hosts = max(counts[0], self.hosts[0]), max(counts[1], self.hosts[1])
         return counts[0], counts[1]
+
+    def count_opened(self, kind: int) -> None:
+        """Count a new connection of our own, to write (0) or to read (1): whose descriptor it has taken over.
+
+        SQLite uses a descriptor that it keeps for a closed connection before it opens another one.
+        """
+        if self.spare[kind]:
+            self.spare[kind] -= 1
+        elif self.hosts[kind] > self.count_hosts()[kind]:
+            left = list(self.hosts)
+            left[kind] -= 1
+            self.hosts = left[0], left[1]
 
 
 class HeldFiles:
