@@ -19,7 +19,7 @@ import apsw
 from docindex.errors import Cancelled
 from docindex.storage.rows import Bindings
 from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection
-from docindex.storage.sqlite_errors import translation
+from docindex.storage.sqlite_errors import BEGAN_AS_READER, is_snapshot, translation
 from docindex.storage.values import quoted
 
 _INTERRUPTED = (
@@ -67,6 +67,10 @@ class ApswHost:
         db.exec_trace = db.row_trace = None
         try:
             yield db
+        except apsw.BusyError as error:
+            if is_snapshot(error):  # SQLite only says "database is locked"
+                error.args = (BEGAN_AS_READER,)
+            raise
         finally:
             db.exec_trace, db.row_trace = traces
 

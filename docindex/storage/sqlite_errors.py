@@ -34,6 +34,8 @@ def translation(
     `trusted`, a value above the limits is damage too.
     """
     match error:
+        case apsw.BusyError() if is_snapshot(error):
+            return Busy(BEGAN_AS_READER, path)
         case apsw.BusyError() | apsw.LockedError():
             return still_writing(path, _writer_of(path), timeout_s)
         case apsw.ConstraintError():
@@ -98,6 +100,18 @@ def _io_error(path: str, error: apsw.IOError) -> FileError:
 
 def _damaged(path: str, error: apsw.Error) -> CorruptIndex:
     return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
+
+
+BEGAN_AS_READER = (
+    "the transaction began as a reader, and others have written to the file since, so it cannot write; roll "
+    "it back, and start it with begin immediate"
+)
+"""The message for SQLITE_BUSY_SNAPSHOT. Without a path: nobody knows which file of the transaction it was."""
+
+
+def is_snapshot(error: apsw.BusyError) -> bool:
+    """Whether a transaction cannot write because others have written since it read first."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_BUSY_SNAPSHOT
 
 
 def still_writing(path: str, writer: str, timeout_s: float) -> Busy:
