@@ -43,6 +43,10 @@ table. The next question or change of the index indexes what they noted.
 >>> list(index)
 ['note/1']
 
+A new version of an app may make its table anew: create, copy, drop, rename, as SQLite advises. That drops
+the triggers with the old table. Follow the table again afterwards, or at each start: this makes lost triggers
+again, and indexes what changed. `Index.check` names lost triggers, too.
+
 After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
 wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`.
 

@@ -82,6 +82,7 @@ INSIDE = {
         {"halved_sums", "tallies"},
         {"tables"},
         {"batch_rows", "file_rows", "untrusted", "simhash_index", "segments"},
+        {"app_schema"},
         {"app_tables"},
         {"forward_index", "contents", "migrations", "postings"},
         {"content_writer", "bulk", "sqlite3_connection"},

@@ -23,7 +23,11 @@ class FollowedTables(KeyedDocuments):
         document. Triggers note which rows change, and the next question or change indexes these rows, whoever
         wrote them. Each text stays in the table, where it is read for exact numbers and passages.
 
-        `ValueError` if there is no such table or column, or if the table is followed in another way already.
+        Call it again after a change of your schema, or at each start: an app that makes its table anew drops
+        the triggers with the old table, and this makes them again. Otherwise it does nothing then.
+
+        `ValueError` if there is no such table or column, if the table is followed in another way already, or
+        for a view or a virtual table, which have no such triggers.
 
         >>> import docindex, sqlite3, tempfile, contextlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +68,7 @@ class FollowedTables(KeyedDocuments):
         """Index again those rows of a followed table that changed without its triggers.
 
         The triggers miss rows that `replace` removes because of another unique column, and all changes while
-        they are dropped.
+        they are dropped. Makes lost triggers again.
         """
         with self._store.writing() as db:
-            app_tables.queue_all(db, app_tables.source(db, plain_text("table", table)))
+            app_tables.rebuild(db, plain_text("table", table))

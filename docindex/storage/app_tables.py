@@ -10,7 +10,8 @@ from typing import Any
 
 import apsw
 
-from docindex.errors import CorruptIndex, OutOfDate
+from docindex.errors import CorruptIndex, FileError, OutOfDate, Refused
+from docindex.storage import app_schema
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import PREFIX, rows, value
 from docindex.storage.tables import SOURCE, SourceRow
@@ -37,40 +38,45 @@ def sources(db: apsw.Connection) -> list[SourceRow]:
 def source(db: apsw.Connection, name: str) -> SourceRow:
     """The followed table with a name; `KeyError` if there is none."""
     for row in sources(db):
-        if row.name == name:
+        if app_schema.same_name(row.name, name):
             return row
     raise KeyError(f"the index does not follow a table {name!r}; follow it first")
 
 
-def follow(db: apsw.Connection, row: SourceRow) -> None:
-    """Index a table from now on: make its triggers, and queue all its rows. Following it again does nothing.
+def follow(db: apsw.Connection, wanted: SourceRow) -> None:
+    """Index a table from now on: make its triggers, and queue all its rows.
 
-    `ValueError` if the table or one of the columns does not exist, or if it is followed in another way.
+    Following it again makes lost triggers again. `ValueError` if the table or one of the columns does not
+    exist, or if it is followed in another way. `Refused` if the table cannot be read on this connection.
     """
-    known = sources(db)
-    if row in known:
-        return
-    if any(other.name == row.name for other in known):
-        raise ValueError(f"the table {row.name!r} is followed already, in another way; unfollow it first")
-    if row.name.lower().startswith((PREFIX, "sqlite_")):
-        raise ValueError(f"the table {row.name!r} belongs to docindex or SQLite; follow a table of your own")
-    columns = [found[1] for found in rows(db, f"pragma main.table_info({quoted(row.name)})")]
-    if not columns:
-        raise ValueError(f"there is no table {row.name!r} in {db.filename}")
-    for column in (row.key_column, row.text_column, row.meta_column):
-        if column is not None and column not in columns:
-            raise ValueError(
-                f"the table {row.name!r} has no column {column!r}; it has {', '.join(map(repr, columns))}"
-            )
+    row = app_schema.as_in_schema(db, wanted)
+    for known in sources(db):
+        if app_schema.same_name(known.name, row.name):
+            if not _is_same(known, row):
+                raise ValueError(
+                    f"the table {row.name!r} is followed already, in another way; unfollow it first"
+                )
+            if _make_lost_triggers(db, known):
+                queue_all(db, known)
+            return
+    read(db, row, [""])  # else all questions would fail at the queue
     db.execute(SOURCE.insert, SOURCE.with_sum(row))
-    for statement in _triggers(row):
-        db.execute(statement)
+    _make_lost_triggers(db, row)
+    queue_all(db, row)
+
+
+def rebuild(db: apsw.Connection, name: str) -> None:
+    """Queue all rows of a followed table, and make its lost triggers again."""
+    row = source(db, name)
+    read(db, row, [""])  # if the table is gone, this error says what to do
+    app_schema.as_in_schema(db, row)  # it may have become a view
+    _make_lost_triggers(db, row)
     queue_all(db, row)
 
 
 def unfollow(db: apsw.Connection, name: str) -> list[str]:
     """Stop following a table. Returns the keys of its documents, which the caller removes."""
-    source(db, name)
+    name = source(db, name).name
     for event in _EVENTS:
         db.execute(f"drop trigger if exists main.{_trigger(name, event)}")
     keys = [key for (key,) in rows(db, _OF_SOURCE, (name,))]
@@ -78,6 +84,11 @@ def unfollow(db: apsw.Connection, name: str) -> list[str]:
     db.execute("delete from main.docindex_sourced where source = ?", (name,))
     db.execute("delete from main.docindex_source where name = ?", (name,))
     return keys
+
+
+def _is_same(known: SourceRow, row: SourceRow) -> bool:
+    names = zip(known[:-1], row[:-1], strict=True)
+    return known.prefix == row.prefix and all(app_schema.same_name(a, b) for a, b in names)
 
 
 def own_keys(db: apsw.Connection, name: str, keys: Sequence[str]) -> list[str]:
@@ -108,7 +119,8 @@ def queue_all(db: apsw.Connection, row: SourceRow) -> None:
 def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, tuple[str, Any]]:
     """The text and the meta of those of some documents whose rows exist, by key. A NULL is no text.
 
-    `OutOfDate` if the app has dropped or renamed the table or a column.
+    `OutOfDate` if the app has dropped or renamed the table or a column, `Refused` if only this connection
+    cannot read the table.
     """
     names = [key.removeprefix(row.prefix) for key in keys]
     column, text, meta = (quoted(name) for name in (row.key_column, row.text_column, row.meta_column or ""))
@@ -121,11 +133,7 @@ def read(db: apsw.Connection, row: SourceRow, keys: Sequence[str]) -> dict[str, 
     try:
         found = rows(db, statement, (bound_array(db, tuple(names)),)) if names else []
     except apsw.SQLError as error:
-        raise OutOfDate(
-            f"the table {row.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
-            "follow the table under its new name",
-            db.filename,
-        ) from error
+        raise unreadable(db, row, error) from error
     coding = str(value(db, "pragma main.encoding"))  # that of texts that are read as bytes
     return {row.prefix + name: (data.decode(coding, "replace"), meta) for name, data, meta in found}
 
@@ -141,6 +149,22 @@ def missing(db: apsw.Connection, row: SourceRow) -> int:
         (row.prefix,),
     )[0][0]
     return found
+
+
+def unreadable(db: apsw.Connection, row: SourceRow, error: apsw.SQLError) -> FileError:
+    """The error for a followed table that SQLite cannot read."""
+    if str(error).startswith(("no such table", "no such column")):
+        return OutOfDate(
+            f"the table {row.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
+            "follow the table under its new name",
+            db.filename,
+        )
+    # Such as a collation. It must not be an OutOfDate, for which the queue drops the rows of the table.
+    return Refused(
+        f"the table {row.name!r} cannot be read on this connection ({error}); use a connection of the app, "
+        "which has it",
+        db.filename,
+    )
 
 
 def external_texts(db: apsw.Connection, content: int) -> list[str]:
@@ -168,13 +192,44 @@ def _trigger(table: str, event: str) -> str:
     return quoted(f"{PREFIX}{table}_{event}")
 
 
-def _triggers(row: SourceRow) -> list[str]:
-    """The statements that make the triggers of a table."""
+def lost_triggers(db: apsw.Connection, row: SourceRow) -> dict[str, str]:
+    """The statements that make those triggers of a table that are missing or changed, by their events.
+
+    An app that makes its table anew, as SQLite advises for changes that `alter table` cannot do, drops the
+    triggers with the old table.
+    """
+    present = dict(rows(db, _PRESENT, (row.name,)))
+    made = zip(_EVENTS, _triggers(row, watch_all=app_schema.has_generated(db, row)), strict=True)
+    return {
+        event: statement
+        for event, statement in made
+        # SQLite keeps the statement without the name of the database.
+        if present.get(f"{PREFIX}{row.name}_{event}") != f"CREATE TRIGGER {statement.partition(' main.')[2]}"
+    }
+
+
+_PRESENT = "select name, sql from main.sqlite_schema where type = 'trigger' and tbl_name = ? collate nocase"
+
+
+def _make_lost_triggers(db: apsw.Connection, row: SourceRow) -> bool:
+    """Make the triggers that are missing or changed; False if all are there."""
+    lost = lost_triggers(db, row)
+    for event, statement in lost.items():
+        db.execute(f"drop trigger if exists main.{_trigger(row.name, event)}")
+        db.execute(statement)
+    return bool(lost)
+
+
+def _triggers(row: SourceRow, *, watch_all: bool) -> list[str]:
+    """The statements that make the triggers of a table.
+
+    With `watch_all`, an update of any column counts: SQLite does not say that a generated column changes.
+    """
     key, table = quoted(row.key_column), quoted(row.name)
     read = ", ".join(quoted(name) for name in (row.key_column, row.text_column, row.meta_column) if name)
     events = {
         "insert": ("insert", ("new",)),
-        "update": (f"update of {read}", ("old", "new")),
+        "update": ("update" if watch_all else f"update of {read}", ("old", "new")),
         "delete": ("delete", ("old",)),
     }
     prefix, source_ = (text.replace("'", "''") for text in (row.prefix, row.name))

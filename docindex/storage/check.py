@@ -266,9 +266,18 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for source in app_tables.sources(db):
-        missing = app_tables.missing(db, source)
+        try:
+            missing = app_tables.missing(db, source)
+        except apsw.SQLError as error:
+            yield str(app_tables.unreadable(db, source, error))
+            continue
         if missing:
             yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
+        if lost := app_tables.lost_triggers(db, source):
+            yield (
+                f"the table {source.name!r} lost its triggers after {', '.join(lost)}, so the index does not "
+                "notice all its changes; rebuild its documents, which makes the triggers again"
+            )
     orphans = "select document from main.docindex_sourced except select id from main.docindex_document"
     for (document,) in stream(db, orphans):
         yield f"a row of docindex_sourced belongs to document {document}, which is missing"

@@ -46,6 +46,18 @@ def translation(
                 "the change was not made",
                 path,
             )
+        case apsw.SQLError() if "no such collation" in str(error):
+            return Refused(
+                f"a table in {path} uses a collation that is not registered here ({error}); "
+                "use a connection of the app, which has it",
+                path,
+            )
+        case apsw.AuthError() if not trusted:
+            return Refused(
+                f"{path} is open with trusted=False, which forbids this ({error}); open it with trusted=True "
+                "if you know who made it",
+                path,
+            )
         case apsw.InterruptError():
             return Cancelled(CANCELLED, path)
         case apsw.FullError():

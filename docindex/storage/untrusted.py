@@ -60,6 +60,7 @@ _PRAGMAS = {
         "foreign_key_check",
         "encoding",
         "table_info",
+        "table_xinfo",
     ),
     *("freelist_count", "integrity_check", "journal_size_limit", "page_count", "page_size", "synchronous"),
     *("temp_store", "wal_checkpoint"),
