@@ -104,16 +104,18 @@ class Store:
             return self.alone()
         return LendingBlock(self._begin_reading, self._end_reading)
 
-    def writing(self, *, log_bytes: int = 0) -> LendingBlock:
+    def writing(self, *, log_bytes: int = 0, indexes_queue: bool = True) -> LendingBlock:
         """A block with a connection inside a transaction.
 
         The transaction is committed at the end, or rolled back after an error. `log_bytes` says about how
         much the transaction will write, if that is more than some megabytes. Raises `Busy` if the write-ahead
-        log has no room for it, because somebody reads for too long.
+        log has no room for it, because somebody reads for too long. The transaction begins with what waits to
+        be indexed, if it `indexes_queue`.
         """
         before = self.waiting.cancels
         return LendingBlock(
-            partial(self._begin_writing, before, log_bytes), partial(self._end_writing, before)
+            partial(self._begin_writing, before, log_bytes, indexes_queue),
+            partial(self._end_writing, before),
         )
 
     def alone(self, *, log_bytes: int = 0) -> LendingBlock:
@@ -186,7 +188,7 @@ class Store:
                 pass
         return connection
 
-    def _begin_writing(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
+    def _begin_writing(self, before: int, log_bytes: int, indexes_queue: bool, loan: Loan) -> apsw.Connection:
         self.refuse_readonly()
         deadline = time.monotonic() + self.waiting.timeout_s
         connection = self._begin_turn(before, loan)
@@ -198,7 +200,8 @@ class Store:
             else:
                 with self._room(connection, log_bytes, deadline):
                     connection.execute("begin immediate")
-            if self._is_waiting(connection) and self.index_pending is not None:
+            # In this order, because the first one also refuses an upgraded file.
+            if self._is_waiting(connection) and indexes_queue and self.index_pending is not None:
                 self.index_pending(connection)
         return connection
 
