@@ -83,6 +83,24 @@ def test_two_databases_of_a_connection_follow_tables_with_the_same_name(tmp_path
             assert index.check() == []
 
 
+@pytest.mark.parametrize("broken", ["main", "side"])
+def test_an_integrity_check_reads_only_the_database_of_its_table(broken, tmp_path):
+    db = connected(tmp_path / "main.db")
+    db.execute("attach ? as side", (str(tmp_path / "side.db"),))
+    make_note(db, "side")
+    db.execute(f"create virtual table side.note_index {FOLLOW}")
+    db.execute(f"create table {broken}.parent (id integer primary key)")
+    db.execute(f"create table {broken}.child (parent references parent)")
+    db.execute(f"insert into {broken}.child values (5)")  # foreign keys are off
+    check = "insert into note_index (note_index) values ('integrity-check')"
+    if broken == "side":
+        with pytest.raises(docindex.CorruptIndex, match="row 1 of child refers to a row of parent"):
+            db.execute(check)
+    else:
+        db.execute(check)
+    db.close()
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
