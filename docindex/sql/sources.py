@@ -122,7 +122,7 @@ class ConnectionDatabases:
             if not migrations.has_index(db):
                 migrations.make_index(db, Recipe())
             place = self.located(schema)
-            with place.transactions.writing() as writing:
+            with place.transactions.writing(indexes_queue=False) as writing:
                 app_tables.follow(writing, source)
 
     def unfollow(self, schema: str, name: str) -> None:

@@ -170,6 +170,18 @@ def test_a_question_to_a_followed_table_never_writes(app, begin, readonly):
     db.close()
 
 
+def test_a_table_that_sqlite_meets_while_another_statement_writes_is_not_followed_again(app):
+    db = connected(app)
+    db.execute("create table another (a)")
+    inserting = db.execute("insert into another values (1), (2) returning a")
+    assert next(inserting) == (1,)
+    before = db.total_changes()
+    assert db.execute("select key from note_index").fetchall() == [("1",), ("2",)]
+    assert db.total_changes() == before
+    assert inserting.fetchall() == [(2,)]
+    db.close()
+
+
 @pytest.mark.parametrize("begin", ["begin", "begin immediate"])
 def test_a_table_that_was_unfollowed_is_not_followed_again_by_a_question(app, begin):
     with docindex.open(app) as index:
