@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "embedding", "errors", "version"},
+    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"},
     {"checkpoints"},
     {"kernels"},
     {"recipe"},
@@ -70,6 +70,7 @@ INSIDE = {
             "lock_holders",
             "descriptors",
             "lending",
+            "tracked_files",
             "transactions",
         },
         {"user_sql", "sqlite_errors", "write_ahead_log", "log_guard", "file_identity"},
@@ -115,10 +116,11 @@ INSIDE = {
         {"file_reader", "journal_steps"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"restore", "walk", "watch"},
-        {"exact_copies", "file_changes", "likeness"},
+        {"exact_copies", "file_changes"},
         {"plan", "root_scan"},
-        {"removal", "scanner"},
-        {"actions", "findings"},
+        {"removal", "scanner", "found_groups"},
+        {"likeness"},
+        {"actions", "findings", "exact_findings"},
     ],
     "report": [
         {"plots", "shown_names"},

@@ -7,47 +7,15 @@ files: files that are alike are not the same.
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from docindex.folders.found_groups import LikeFile, LikenessGroup, LikenessKind
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
-from docindex.storage.file_rows import Tracked
 from docindex.storage.key_ranges import under_roots
-
-LikenessKind = Literal["same words", "near", "contained"]
-"""Same words: the same words in the same order, for example one text in two encodings. Near: a resemblance of
-at least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
-
-LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same words", "near", "contained")
-"""Every value of `LikenessKind`."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikeFile:
-    """A file of a `LikenessGroup`."""
-
-    key: str
-    share: float
-    """Its resemblance to the file that `like` names; for a contained file, its containment in that file."""
-    like: str | None
-    """The key of another file of the group; None for the first file."""
-    size: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikenessGroup:
-    """Text files that are alike. Each file after the first is like an earlier file of the group."""
-
-    kind: LikenessKind
-    files: tuple[LikeFile, ...]
-
-    @property
-    def reclaimable(self) -> int:
-        """The bytes that are freed if only the largest file is kept."""
-        sizes = [file.size for file in self.files]
-        return sum(sizes) - max(sizes)
+from docindex.storage.tracked_files import Tracked
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql
+from tests.bench import build, exact, files, kernels, memory, minhash, near, notes, quality, query, sql
 
 BENCHES = {
     "build": build.run,
+    "exact": exact.run,
     "files": files.run,
     "kernels": kernels.run,
     "memory": memory.run,
