@@ -131,7 +131,7 @@ INSIDE = {
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
-        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},
+        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},

@@ -324,6 +324,9 @@ class IndexReader:
         chain of pairs. "greedy": each member is in a pair with the first member, the leader. "complete": any
         two members are a pair. The other parameters are those of `pairs`.
 
+        A connected cluster is exact, but if it has more than 64 texts, not all its pairs are compared: `like`
+        is then an earlier member of a pair, and not always the closest one.
+
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
         ...     for key, text in ("a", "some words"), ("b", "Some words!"), ("c", "others"):

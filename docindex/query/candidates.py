@@ -21,9 +21,11 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64
 from docindex.kernels.joins import (
+    are_alike,
     count_pairs,
     meeting_pairs,
     meetings,
+    meetings_between,
     size_levels,
     sorted_in_groups,
     split_pairs,
@@ -40,6 +42,9 @@ _COMPARED = 1 << 17
 # Up to this many members of groups are kept in memory for the passes after the first one, 4 bytes each. If
 # there are more, each pass reads all groups again.
 _KEPT = 1 << 25
+
+LARGE = 64
+"""A group with more members is large. A power of 2, so that large groups have levels of their own."""
 
 Groups = tuple[I64, I64]
 """The sizes of some groups, and the members of one group after another.
@@ -79,15 +84,25 @@ class Needs:
     """Gives the number of common groups that pairs of early and late ranks need."""
 
 
+CrowdLabels = Callable[[I64], I64]
+"""Gives the crowd of each member, 1 and up, or 0; takes how many large groups each member is in."""
+
+
 def candidates(
-    source: GroupSource, needs_of: Callable[[I64], Needs], check_cancelled: CheckCancelled
+    source: GroupSource,
+    needs_of: Callable[[I64], Needs],
+    check_cancelled: CheckCancelled,
+    crowds_of: CrowdLabels | None = None,
 ) -> Iterator[tuple[I64, I64]]:
     """All pairs with enough groups in common, and some with too few; each pair once, in batches.
 
-    `needs_of` is called with the number of groups that each member is in.
+    `needs_of` is called with the number of groups that each member is in. With `crowds_of`, pairs of two
+    members of one crowd are left out.
     """
     first = _FirstPass(source, check_cancelled)
-    join = _Join(source, first, needs_of(first.counts), check_cancelled)
+    large = first.by_level[LARGE.bit_length() :].sum(axis=0).astype(np.int64)
+    crowds = None if crowds_of is None else crowds_of(large)
+    join = _Join(source, first, needs_of(first.counts), crowds, check_cancelled)
     for begin, end in join.stripes():
         yield join.pairs(begin, end)
 
@@ -127,18 +142,26 @@ class _Join:
     """The passes after the first one. Members are known by their ranks here."""
 
     def __init__(
-        self, source: GroupSource, first: _FirstPass, needs: Needs, check_cancelled: CheckCancelled
+        self,
+        source: GroupSource,
+        first: _FirstPass,
+        needs: Needs,
+        crowds: I64 | None,
+        check_cancelled: CheckCancelled,
     ) -> None:
         self._source = source
         self._needs = needs
-        self._kept = first.kept
-        if self._kept is not None:
-            for number, (sizes, members) in enumerate(self._kept):
-                self._kept[number] = sizes, self._by_rank(sizes, members).astype(np.uint32)
-        self._check_cancelled = check_cancelled
         self.members = np.empty(source.count, np.int64)
         """The member of each rank."""
         self.members[needs.ranks] = np.arange(source.count)
+        self._crowds = None if crowds is None or not crowds.any() else crowds[self.members]
+        """The crowd of each rank; None if there are no crowds."""
+        self._kept = first.kept
+        if self._kept is not None:
+            for number, (sizes, members) in enumerate(self._kept):
+                sizes, members = self._by_rank(sizes, members)
+                self._kept[number] = sizes, members.astype(np.uint32)
+        self._check_cancelled = check_cancelled
         # For each level and member, the number of the member's groups above that level.
         above = np.zeros_like(first.by_level)
         np.cumsum(first.by_level[:0:-1], axis=0, out=above[-2::-1])
@@ -202,10 +225,14 @@ class _Join:
         for sizes, members in self._groups():
             self._check_cancelled()
             level = np.repeat(size_levels(sizes), sizes)
-            late = level <= self._late[members]
+            early, late = level <= self._early[members], level <= self._late[members]
             if end - begin < len(self.members):
                 late &= (members >= begin) & (members < end)
-            yield meetings(sizes, members, level <= self._early[members], late, self._needs.lowest)
+            if self._crowds is None:
+                yield meetings(sizes, members, early, late, self._needs.lowest)
+            else:
+                crowds = self._crowds[members]
+                yield from meetings_between(sizes, members, (early, late), crowds, self._needs.lowest)
 
     def _groups(self) -> Iterator[Groups]:
         """All groups with two or more members; the members are given as ranks."""
@@ -215,10 +242,16 @@ class _Join:
         else:
             for sizes, members in self._source.groups():
                 sizes, members = _with_several_members(sizes, members)
-                yield sizes, self._by_rank(sizes, members)
+                yield self._by_rank(sizes, members)
 
-    def _by_rank(self, sizes: I64, members: I64) -> I64:
-        return sorted_in_groups(sizes, self._needs.ranks[members])
+    def _by_rank(self, sizes: I64, members: I64) -> Groups:
+        """The groups with ranks as members, without the groups within one crowd."""
+        if self._crowds is None:
+            return sizes, sorted_in_groups(sizes, self._needs.ranks[members])
+        ranks = self._needs.ranks[members]
+        several = ~are_alike(sizes, self._crowds[ranks], but=0)
+        sizes, ranks = sizes[several], ranks[np.repeat(several, sizes)]
+        return sizes, sorted_in_groups(sizes, ranks)
 
 
 def _with_several_members(sizes: I64, members: I64) -> Groups:

@@ -85,9 +85,10 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     - "greedy": documents are taken in order, the one with the most partners first. A document that is in no
       cluster yet leads a cluster of its partners that are in no cluster yet.
     - "complete": any two members are a pair. The leader's closest partners are taken first.
-    The first member of each cluster has the most partners.
+    The first member of each cluster has the most partners. In a connected cluster of more than
+    `candidates.LARGE` texts not all pairs are compared, and the first has the most partners among these.
     """
-    found = join_pairs(scope, threshold)
+    found = join_pairs(scope, threshold, connecting=linkage == "connected")
     units = _Units(found, _documents_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
     made = Clusters()

@@ -20,7 +20,8 @@ import numpy as np
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.candidates import Needs, candidates
+from docindex.query.candidates import LARGE, CrowdLabels, Needs, candidates
+from docindex.query.crowds import find_crowds
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
 from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
@@ -33,14 +34,18 @@ from docindex.query.slot_pairs import EqualSlots, SlotPairs
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
-from docindex.storage import documents
+from docindex.storage import bulk, documents
 
 # This many likely pairs are read at a time.
 _LIKELY = 1 << 20
 
 
-def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
+def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) -> JoinedPairs:
     """All pairs of nodes that reach the threshold, among the contents of the scope.
+
+    With `connecting`, only enough of them to connect the same nodes: some pairs of nodes that other pairs
+    connect are left out, if more than `crowds.LARGE` nodes are connected. Which pairs are left out does not
+    depend on the ids of contents.
 
     The method decides which pairs are found:
     - "shingles": all pairs of kept texts, with exact numbers, and estimates of the others.
@@ -57,7 +62,7 @@ def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
     scope.check_cancelled()
     if threshold.ignore_above is not None and len(nodes.sizes.contents) <= threshold.ignore_above:
         threshold = dataclasses.replace(threshold, ignore_above=None)
-    join = _Join(scope, nodes, threshold)
+    join = _Join(scope, nodes, threshold, connecting=connecting)
     {
         "shingles": join.by_shingles,
         "fingerprints": join.by_fingerprints,
@@ -70,10 +75,11 @@ def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
 class _Join:
     """One question for pairs, and the pairs found so far."""
 
-    def __init__(self, scope: Scope, nodes: Nodes, threshold: Threshold) -> None:
+    def __init__(self, scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool) -> None:
         self._scope = scope
         self._nodes = nodes
         self._threshold = threshold
+        self._connecting = connecting
         self._ignores = bool(scope.ignored) or threshold.ignore_above is not None
         self._unit_errors = unit_errors(
             nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
@@ -139,7 +145,9 @@ class _Join:
         """Append the pairs with enough equal slots, and return which nodes are in a pair."""
         kept, sizes = self._nodes.kept, self._nodes.shingles
         in_pairs = np.zeros(len(self._nodes), bool)
-        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
+        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(
+            enough, self._slot_crowds if self._connecting else None
+        ):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
@@ -158,6 +166,7 @@ class _Join:
                 sets,
                 lambda counts: self._needs(counts, sets.weights() - sets.postings),
                 self._scope.check_cancelled,
+                self._crowd_labels(SHINGLES, sets, nodes) if self._connecting else None,
             )
             self._count(SHINGLES, sets, nodes, pairs)
             several = self._nodes.several
@@ -165,6 +174,55 @@ class _Join:
             self.found.set_aside += len(sets.set_aside)
         without = self._nodes.several[~kept[self._nodes.several]]
         self.found.set_sizes(SHINGLES, without, self._nodes.shingles[without])
+
+    def _slot_crowds(self, large: I64) -> I64:
+        """The crowd of each node, from the number of its slots that many nodes have."""
+        labels = np.zeros(len(self._nodes), np.int64)
+        # Texts that resemble a crowd have most of its slots, and these are large groups.
+        likely = np.flatnonzero(self._nodes.kept & (large >= self._enough_slots() // 2))
+        if len(likely) > LARGE:
+            contents = self._nodes.representatives[likely]
+            with ShingleSets(self._scope, contents, contents) as sets:
+                labels[likely] = self._crowds(SHINGLES, sets, likely, np.arange(len(likely)))
+        return labels
+
+    def _crowd_labels(self, basis: int, sets: SetSource, nodes: I64) -> CrowdLabels:
+        """Gives the crowd of each place, from the number of its groups that many places are in."""
+
+        def crowds_of(large: I64) -> I64:
+            labels = np.zeros(len(nodes), np.int64)
+            likely = np.flatnonzero(large >= np.maximum(1, sets.weights() * self._threshold.least / 2))
+            if len(likely) > LARGE:
+                labels[likely] = self._crowds(basis, sets, nodes, likely)
+            return labels
+
+        return crowds_of
+
+    def _enough_slots(self) -> int:
+        """How many slots two texts have in common if they resemble each other enough; at least 1."""
+        return max(1, fewest_equal_slots(self._scope.recipe.slots, self._threshold.least))
+
+    def _crowds(self, basis: int, sets: SetSource, nodes: I64, places: I64) -> I64:
+        """Add the pairs that connect crowds among some places of `sets`, and return the crowd of each."""
+        chosen = nodes[places]
+        firsts = self._nodes.firsts[chosen]
+
+        def compare(a: I64, b: I64) -> I64:
+            found = [np.empty(0, np.int64)]
+            for part, shared, of_a, of_b in count_shared(
+                sets, places[a], places[b], self._scope.check_cancelled
+            ):
+                self.found.set_sizes(basis, chosen[a[part]], of_a)
+                self.found.set_sizes(basis, chosen[b[part]], of_b)
+                found.append(np.where(self._reached(shares_of_sets(shared, of_a, of_b)), shared, -1))
+            return np.concatenate(found)
+
+        slots = bulk.slot_rows(self._scope.db, self._nodes.representatives[chosen], self._scope.recipe.slots)
+        crowds = find_crowds(
+            slots, self._nodes.sizes.words[firsts], self._enough_slots(), compare, self._scope.check_cancelled
+        )
+        self.found.add(basis, chosen[crowds.a], chosen[crowds.b], crowds.common)
+        return crowds.labels
 
     def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
         """The fingerprints of all nodes, and the pairs that may share enough of them."""

@@ -12,7 +12,7 @@ from docindex.kernels.arrays import I64, U32, U64, Bool
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.joins import starts_of_runs
 from docindex.kernels.minhash import EMPTY_SLOT
-from docindex.query.candidates import Groups, Needs, candidates
+from docindex.query.candidates import CrowdLabels, Groups, Needs, candidates
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
@@ -43,10 +43,13 @@ class SlotPairs:
             found[begin : begin + _COMPARED] = np.count_nonzero(same, axis=1)
         return found
 
-    def with_equal_slots(self, least: int) -> EqualSlots:
-        """The pairs with at least this many equal slots, which must be 1 or more."""
+    def with_equal_slots(self, least: int, crowds_of: CrowdLabels | None = None) -> EqualSlots:
+        """The pairs with at least this many equal slots, which must be 1 or more.
+
+        `crowds_of` is passed to `candidates`.
+        """
         for a, b, equal in self._pairs(
-            self._slot_table(), least, lambda early, _: np.full(len(early), least)
+            self._slot_table(), least, lambda early, _: np.full(len(early), least), crowds_of
         ):
             enough = equal >= least
             yield a[enough], b[enough], equal[enough]
@@ -74,10 +77,16 @@ class SlotPairs:
     def _slot_table(self) -> "EqualColumns":
         return EqualColumns(self._slots, self._slots == EMPTY_SLOT)
 
-    def _pairs(self, table: "EqualColumns", least: int, of_pairs: Callable[[I64, I64], I64]) -> EqualSlots:
+    def _pairs(
+        self,
+        table: "EqualColumns",
+        least: int,
+        of_pairs: Callable[[I64, I64], I64],
+        crowds_of: CrowdLabels | None = None,
+    ) -> EqualSlots:
         of_each = np.full(table.count, least)
         needs = Needs(np.arange(table.count), of_each, of_each, np.zeros_like(of_each), of_pairs)
-        for a, b in candidates(table, lambda _: needs, self._check_cancelled):
+        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of):
             for begin in range(0, len(a), _COMPARED):
                 self._check_cancelled()
                 some, others = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
