@@ -17,6 +17,9 @@ from docindex.query.pairs import Pair
 from docindex.storage.key_ranges import under_roots
 from docindex.storage.tracked_files import Tracked
 
+# More texts than any index has.
+_NO_LIMIT = 1 << 62
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LikenessLimits:
@@ -48,12 +51,11 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
     compared for containment. A contained text is in one group only, with the text that contains most of it.
     """
     limits = limits or LikenessLimits()
+    ignore_above = _NO_LIMIT if limits.ignore_above is None else limits.ignore_above
     files = _Files({file.key: file for root in roots for file in index.files.under(root)})
     groups: list[LikenessGroup] = []
     represented: list[str] = []
-    clusters = index.clusters(
-        limits.min_resemblance, where=under_roots(roots), ignore_above=limits.ignore_above
-    )
+    clusters = index.clusters(limits.min_resemblance, where=under_roots(roots), ignore_above=ignore_above)
     for cluster in clusters:
         group, others = _near_group(cluster, files, limits.among)
         groups += group
@@ -64,7 +66,7 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
         pairs = index.containments(
             limits.min_containment,
             where=under_roots(roots, without=represented),
-            ignore_above=limits.ignore_above,
+            ignore_above=ignore_above,
         )
         ignored = max(ignored, pairs.set_aside)
         among = limits.among

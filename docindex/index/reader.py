@@ -266,9 +266,13 @@ class IndexReader:
 
         The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
         fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
-        them that also pass the feature filter, which misses some. `ignore_above` ignores shingles (or
-        fingerprints) that more than this many texts have; `set_aside` of the result is how many different
-        ones were ignored.
+        them that also pass the feature filter, which misses some.
+
+        `ignore_above` ignores shingles (or fingerprints) that more than this many texts have. Without it,
+        nothing is ignored, unless there are so many similar texts that to count all pairs takes more than
+        time in proportion to the texts: then shingles of more than 1000 texts are ignored. `ignore_above` of
+        the result is the limit that was used, or None, and `set_aside` is how many different shingles were
+        ignored. A limit as large as the index ignores nothing.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:

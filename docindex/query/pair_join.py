@@ -36,6 +36,13 @@ from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
 from docindex.storage import bulk, documents
 
+COMMON = 1000
+"""Shingles that more contents have are ignored by default, but only if the pairs are too many otherwise."""
+
+# The pairs are too many if more than this many shingles must be compared, which takes 8 s, and also more
+# than so many times the shingles of all texts.
+_FEW_COMPARED = 1 << 29
+_COMPARED_EACH = 24
 # This many likely pairs are read at a time.
 _LIKELY = 1 << 20
 
@@ -54,37 +61,65 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     - "slots": all pairs whose estimate by slots reaches the threshold.
     - "features": the pairs of "slots" that also pass the feature filter.
 
+    If `threshold.ignore_above` is None, nothing is ignored, unless the pairs are too many: then `COMMON` is
+    the limit. `JoinedPairs.ignore_above` is the limit that was used.
+
     Takes memory for about a hundred numbers for each content, 13 bytes for each pair, and a bounded amount
     for everything else. Many shingles go to a temporary file.
     """
     # Texts with the same words may have different lines.
     nodes = nodes_of(scope, by_words=scope.recipe.token != "line")
     scope.check_cancelled()
-    if threshold.ignore_above is not None and len(nodes.sizes.contents) <= threshold.ignore_above:
+    contents = len(nodes.sizes.contents)
+    ignore_above, by_default = threshold.ignore_above, None
+    if ignore_above is None and threshold.method == "shingles" and contents > COMMON:
+        by_default = COMMON
+    elif ignore_above is not None and contents <= ignore_above:
         threshold = dataclasses.replace(threshold, ignore_above=None)
-    join = _Join(scope, nodes, threshold, connecting=connecting)
+    try:
+        return _joined(scope, nodes, threshold, connecting=connecting, is_limited=by_default is not None)
+    except _TooManyPairs:
+        threshold = dataclasses.replace(threshold, ignore_above=by_default)
+        return _joined(scope, nodes, threshold, connecting=connecting, is_limited=False)
+
+
+def _joined(
+    scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool, is_limited: bool
+) -> JoinedPairs:
+    """The pairs; `_TooManyPairs` if `is_limited` and they are too many."""
+    join = _Join(scope, nodes, threshold, connecting=connecting, is_limited=is_limited)
     {
         "shingles": join.by_shingles,
         "fingerprints": join.by_fingerprints,
         "slots": join.by_slots,
         "features": join.by_features,
     }[threshold.method]()
-    return join.found.joined(scope.recipe.slots)
+    return join.found.joined(scope.recipe.slots, threshold.ignore_above)
+
+
+class _TooManyPairs(Exception):
+    """To compare the pairs takes more than time in proportion to the texts."""
 
 
 class _Join:
     """One question for pairs, and the pairs found so far."""
 
-    def __init__(self, scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool) -> None:
+    def __init__(
+        self, scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool, is_limited: bool
+    ) -> None:
         self._scope = scope
         self._nodes = nodes
         self._threshold = threshold
         self._connecting = connecting
+        most = max(_FEW_COMPARED, _COMPARED_EACH * int(nodes.shingles.sum()))
+        self._left = most if is_limited else None
+        """How many more shingles may be compared; None if there is no limit."""
         self._ignores = bool(scope.ignored) or threshold.ignore_above is not None
         self._unit_errors = unit_errors(
             nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
         )
         self.found = CollectedPairs(nodes, self._unit_errors)
+        self._counts_found = False
         self._verified = np.zeros(len(nodes), bool)
         """The nodes whose slots have been verified."""
 
@@ -93,6 +128,9 @@ class _Join:
         kept = self._nodes.kept
         slots_serve = self._threshold.measure == "resemblance" and not self._ignores
         enough = fewest_equal_slots(self._scope.recipe.slots, self._threshold.least) if slots_serve else 0
+        self._counts_found = (
+            not enough
+        )  # `_likely_slot_pairs` counts the likely pairs before they are compared
         if enough:
             self._count_slot_pairs(enough)
         else:
@@ -153,6 +191,7 @@ class _Join:
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
             in_pairs[a[which]] = in_pairs[b[which]] = True
             likely.append(pair_numbers(a[which], b[which]))
+            self._count_compared(smaller[which])
         return in_pairs
 
     def _count_groups(self) -> None:
@@ -285,10 +324,22 @@ class _Join:
         for a, b in pairs:
             for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
                 shares = shares_of_sets(shared, of_a, of_b)
-                own, other = nodes[a[part]], nodes[b[part]]
+                own, other, reached = nodes[a[part]], nodes[b[part]], self._reached(shares)
                 self.found.set_sizes(basis, own, of_a)
                 self.found.set_sizes(basis, other, of_b)
-                self._add(basis, own, other, shared, self._reached(shares))
+                self._add(basis, own, other, shared, reached)
+                if self._counts_found:
+                    self._count_compared(np.minimum(of_a, of_b)[reached])
+
+    def _count_compared(self, sizes: I64) -> None:
+        """Count the shingles of pairs; `_TooManyPairs` if these pairs are too many.
+
+        The pairs must not depend on the ids of contents.
+        """
+        if self._left is not None:
+            self._left -= int(sizes.sum())
+            if self._left < 0:
+                raise _TooManyPairs
 
     def _set_sizes(self, basis: int, sets: SetSource, nodes: I64, some: I64) -> None:
         """Note the sizes of the sets of some nodes; place p of `sets` is the set of `nodes[p]`."""

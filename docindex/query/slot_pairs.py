@@ -21,6 +21,11 @@ from docindex.storage import bulk
 # The number of pairs whose slots are compared at a time. A pair has two rows of half a kilobyte each.
 _COMPARED = 1 << 14
 
+# So many columns of slots lie in one line of a cache: to read them together takes a quarter of the time.
+_COLUMNS = 16
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(2**32 - 1)
+
 EqualSlots = Iterator[tuple[I64, I64, I64]]
 """Batches of pairs of nodes, a and b, and the number of equal slots of each pair."""
 
@@ -114,7 +119,20 @@ class EqualColumns:
 
     def groups(self) -> Iterator[Groups]:
         """The groups of each column."""
-        for column, empty in zip(self._table.T, self._empty.T, strict=True):
-            filled = np.flatnonzero(~empty)
-            members = filled[np.argsort(column[filled], kind="stable")]
-            yield np.diff(starts_of_runs(column[members].astype(np.uint64))), members
+        for begin in range(0, self._table.shape[1], _COLUMNS):
+            part = slice(begin, begin + _COLUMNS)
+            table, empty = (np.ascontiguousarray(of[:, part].T) for of in (self._table, self._empty))
+            for column, is_empty in zip(table, empty, strict=True):
+                values, members = _sorted_column(column, np.flatnonzero(~is_empty))
+                yield np.diff(starts_of_runs(values)), members
+
+
+def _sorted_column(column: U32 | U64, rows: I64) -> tuple[U64, I64]:
+    """The values of some rows of a column, ascending, and the rows."""
+    if column.dtype == np.uint64:
+        rows = rows[np.argsort(column[rows], kind="stable")]
+        return column[rows].astype(np.uint64, copy=False), rows
+    # To sort numbers takes half the time of `argsort`.
+    keys = column[rows].astype(np.uint64) << _HALF | rows.astype(np.uint64)
+    keys.sort()
+    return keys >> _HALF, (keys & _LOW_HALF).astype(np.int64)
