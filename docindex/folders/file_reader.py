@@ -70,10 +70,11 @@ def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | Non
     try:
         with opened_for_reading(path, flags) as file:
             before = _regular_status(file.fileno())
-            data = file.read(_HEAD)
-            if before.st_size > LARGEST_TEXT or looks_binary(data, encoding):
+            data = file.read(max(_HEAD, min(before.st_size, AT_ONCE) + 1))
+            if before.st_size > LARGEST_TEXT or looks_binary(data[:_HEAD], encoding):
                 return FileContent(before, None, None)
-            data += file.read()
+            if len(data) > before.st_size or before.st_size > AT_ONCE:
+                data += file.read()
             _refuse_changed(before, os.fstat(file.fileno()), len(data))
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
