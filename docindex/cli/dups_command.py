@@ -99,6 +99,7 @@ def dups_command(
     roots = [typed_path(path) for path in paths or (".",)]
     references = [typed_path(folder) for folder in reference]
     wanted, options = [_KINDS[kind] for kind in kinds or _KINDS], walk_options(selection)
+    scanned = None
     if set(wanted) == {"exact"} and not no_scan:
         with progress("comparing", of_bytes=True) as advance:
             found = folders.find_exact(
@@ -110,14 +111,11 @@ def dups_command(
                 without=[index_path or default_path()],
                 progress=advance,
             )
-        if found.walked is not None and form is None:
-            remark(walked_text(found.walked, found.unreadable, verbose=verbose))
     else:
         # Imported here: to import an index takes longer than to find exact copies without it.
         from docindex.cli.existing_index import open_existing
         from docindex.opening import open as open_index
 
-        scanned = None
         with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
             if no_scan:
                 remark_on_unknown(index, [*roots, *references])
@@ -138,13 +136,22 @@ def dups_command(
                     progress=advance,
                 )
         remark_on_ignored(found.ignored, ignore_above)
-        if scanned is not None and form is None:
-            remark(scan_text(scanned, verbose=verbose))
-        elif found.unreadable:
-            count = several(len(found.unreadable), "file")
-            remark(f"docindex: {count} could not be read, and may have copies")
+    _remark_on_files(found, scanned, form, verbose=verbose)
     plan = _plan(found) if form == "json" else None  # it takes as long as all the rest
     return show([group_record(group) for group in found.groups], form, lambda: _text(found), plan)
+
+
+def _remark_on_files(
+    found: folders.Findings, scanned: "folders.Scan | None", form: str | None, *, verbose: bool
+) -> None:
+    """Say which files were seen; to programs, only that some could not be read."""
+    if scanned is not None and form is None:
+        remark(scan_text(scanned, verbose=verbose))
+    elif found.walked is not None and form is None:
+        remark(walked_text(found.walked, found.unreadable, verbose=verbose))
+    elif found.unreadable:
+        count = several(len(found.unreadable), "file")
+        remark(f"docindex: {count} could not be read, and may have copies")
 
 
 def _plan(found: folders.Findings) -> dict[str, Any]:
