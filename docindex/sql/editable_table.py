@@ -23,7 +23,16 @@ from docindex.sql.source_arguments import followed_table
 from docindex.sql.sources import ConnectionDatabases, LocatedIndex, document_count, full_text
 from docindex.sql.sql_values import Value, as_integer, as_text, as_time, errors_from, writable
 from docindex.sql.virtual_tables import EQUAL, TakenValues, conditions_of, declaration
-from docindex.storage import app_rows, app_tables, check, content_writer, contents, migrations, pending
+from docindex.storage import (
+    app_rows,
+    app_tables,
+    check,
+    content_writer,
+    contents,
+    migrations,
+    pending,
+    removal,
+)
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
 
@@ -169,7 +178,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             app_rows.refuse_rows(db, [before.key, key])
             if taken:
-                content_writer.remove_document(db, key, place.reader.recipe)
+                removal.remove_document(db, key, place.reader.recipe)
             content_writer.relabel(db, row, key, document.meta)
             if changed:
                 put_document(db, place, document)
@@ -193,7 +202,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
                 app_rows.refuse_rows(db, [document.key])
-                content_writer.remove_document(db, document.key, place.reader.recipe)
+                removal.remove_document(db, document.key, place.reader.recipe)
 
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.
