@@ -59,7 +59,7 @@ INSIDE = {
         {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
-        {"shingle_batches"},
+        {"shingle_batches", "worker_process"},
         {"workers"},
     ],
     "storage": [

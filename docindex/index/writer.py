@@ -4,7 +4,6 @@ Takes keys, texts and meta from callers, and passes checked documents to storage
 """
 
 import collections
-import concurrent.futures
 import contextlib
 import functools
 import itertools
@@ -31,13 +30,7 @@ from docindex.index.pending_changes import index_some
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
-from docindex.sketching.workers import (
-    ENOUGH_FOR_WORKERS,
-    MOST_WORKERS,
-    SketchedBatch,
-    SketchWorkers,
-    default_workers,
-)
+from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
 from docindex.storage import check, contents, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import Connection, Store
 from docindex.storage.connector import MEMORY
@@ -54,6 +47,9 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 10_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
+# When all items are read, `add_many` commits as much as is still being sketched, but at least this much. So
+# the workers have work during the last large commit, and the very last one is small.
+_LAST_COMMIT = 4_000_000
 # A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
 _LOG_BYTES_A_CHARACTER = 2
 
@@ -141,9 +137,9 @@ class Index(FollowedTables):
         documents, and at the end. With ``commit_every=n`` it also commits after each n documents: a crash
         loses fewer, and others see them sooner, but each commit takes some milliseconds. `progress` is called
         with the number of documents that were read, and with the number of all items if ``len(items)`` tells
-        it, else None. If there is much text, worker processes make the sketches: one for each
-        core, but at most four. ``workers=1`` uses this process only, with the same result. After an error in
-        `items` or in `progress`, earlier commits stay in the file.
+        it, else None. If there is much text, other processes help to make the sketches: with this one, they
+        are as many as the cores, but at most four, or `workers`. ``workers=1`` uses this process only, with
+        the same result. After an error in `items` or in `progress`, earlier commits stay in the file.
         """
         if workers is not None:
             workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
@@ -171,29 +167,28 @@ class Index(FollowedTables):
     ) -> int:
         """Do the work of `add_many`; a commit has at most `most` documents."""
         is_often = most < _COMMITTED_DOCUMENTS
-        taken = characters = out = uncommitted = 0
+        taken = out = uncommitted = 0
         group: list[Incoming] = []
         waiting: collections.deque[_Batch] = collections.deque()
 
-        def arrive() -> None:
-            """Add the oldest batch to the group, and commit the group if it is large."""
-            nonlocal taken, characters, out, uncommitted
+        def arrive(enough: int = _COMMIT) -> None:
+            """Add the oldest batch to the group, and commit the group if it is large enough."""
+            nonlocal taken, out, uncommitted
             batch = waiting.popleft()
             group.extend(batch.arrived())
             taken += len(batch.documents)
-            characters += batch.characters
             uncommitted += batch.characters
             out -= batch.characters
             checkpoint()
             if progress is not None:
                 progress(taken)
-            while uncommitted >= _COMMIT or len(group) >= most:
+            while uncommitted >= enough or len(group) >= most:
                 self._commit(group[:most], store_text)
                 del group[:most]
                 uncommitted = 0
 
-        with contextlib.ExitStack() as stack:
-            sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
+        most_workers = default_workers() if workers is None else workers
+        with SketchWorkers(self.recipe, most_workers, automatic=workers is None) as sketchers:
             for documents in _in_batches(items, self.recipe, most):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
@@ -201,11 +196,8 @@ class Index(FollowedTables):
                 # Give the workers enough text in advance, so that they never wait during a commit.
                 while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
                     arrive()
-                if workers is None and characters >= ENOUGH_FOR_WORKERS:
-                    workers = default_workers()
-                    sketchers = stack.enter_context(SketchWorkers(self.recipe, workers, optional=True))
             while waiting:
-                arrive()
+                arrive(_COMMIT if sketchers.alone else min(_COMMIT, max(_LAST_COMMIT, out)))
         self._commit(group, store_text)
         return taken
 
@@ -358,7 +350,7 @@ class _Batch:
         self,
         documents: list[Incoming],
         new: list[Incoming],
-        made: "concurrent.futures.Future[SketchedBatch] | None",
+        made: SketchJob | None,
     ) -> None:
         self.documents = documents
         self.characters = sum(len(document.text) for document in documents)
