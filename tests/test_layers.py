@@ -86,7 +86,7 @@ INSIDE = {
         {"app_tables"},
         {"forward_index", "contents", "migrations", "postings"},
         {"content_writer", "bulk", "sqlite3_connection"},
-        {"documents", "templates", "hosts", "segment_writer", "removal", "check", "pending"},
+        {"documents", "templates", "hosts", "segment_writer", "document_removal", "check", "pending"},
         {"host_connection"},
         {"maintenance"},
     ],

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import app_rows, content_writer, contents, removal, segment_writer
+from docindex.storage import app_rows, content_writer, contents, document_removal, segment_writer
 from docindex.storage.connection import Connection
 from docindex.storage.content_writer import Incoming
 
@@ -44,5 +44,5 @@ def write_documents(
             document = next(left)
             document.sketches, document.number = batch, number
     postings, replaced = content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
-    removal.drop_unused(db, replaced, recipe)
+    document_removal.drop_unused(db, replaced, recipe)
     return segment_writer.add_postings(db, postings)

@@ -18,7 +18,7 @@ from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
 from docindex.query.resolve import Id
 from docindex.query.unknown_keys import unknown
-from docindex.storage import app_rows, content_writer, contents, documents, removal
+from docindex.storage import app_rows, content_writer, contents, document_removal, documents
 from docindex.storage.connection import Connection, Store
 from docindex.storage.contents import Document
 from docindex.storage.values import can_be_stored
@@ -49,7 +49,7 @@ class KeyedDocuments(IndexReader):
 
     def __len__(self) -> int:
         with self._store.reading() as db:
-            return contents.count(db)
+            return contents.document_total(db)
 
     def __iter__(self) -> Iterator[str]:
         return self.keys()
@@ -117,10 +117,10 @@ class KeyedDocuments(IndexReader):
         log_bytes = _LOG_BYTES_A_DOCUMENT * operator.length_hint(keys)
         before = self._store.cancels()
         with self._store.writing(log_bytes=log_bytes) as db:
-            while some := list(itertools.islice(given, removal.REMOVED_AT_A_TIME)):
+            while some := list(itertools.islice(given, document_removal.REMOVED_AT_A_TIME)):
                 self._store.refuse_cancelled(before)
                 ids, repeated = _different_ids(db, some)
-                removal.remove_documents(db, ids, self.recipe)
+                document_removal.remove_documents(db, ids, self.recipe)
                 if repeated:
                     raise unknown(db, repeated[0])
                 count += len(ids)
@@ -202,8 +202,8 @@ def _different_ids(db: Connection, keys: list[str | Id]) -> tuple[list[int], lis
     numbers = [int.__index__(key) for key in keys if isinstance(key, Id)]
     possible = [number for number in numbers if -(1 << 63) <= number < 1 << 63]
     plain = {str.__str__(key) for key in keys if isinstance(key, str)}
-    by_key = removal.with_keys(db, [key for key in plain if can_be_stored(key)])
-    by_id = removal.with_ids(db, np.unique(np.array(possible, np.int64)))
+    by_key = document_removal.with_keys(db, [key for key in plain if can_be_stored(key)])
+    by_id = document_removal.with_ids(db, np.unique(np.array(possible, np.int64)))
     found: dict[int, str] = {}
     repeated = []
     for key in keys:

@@ -51,7 +51,7 @@ _EXIT_S = 5
 
 
 class WorkerProcess:
-    """A worker process. One thread at a time may use it; others may call `kill`.
+    """A worker process. One thread at a time may use it; others may call `stop`.
 
     Answers arrive in the order of the requests. A worker accepts a request while it works on another one, so
     it need not wait for this process, which may be busy.
@@ -63,7 +63,7 @@ class WorkerProcess:
         self._frozen = command.frozen
         self._is_ready = False
         self.was_stopped = False
-        """Whether `stop` or `kill` was called."""
+        """Whether `stop` was called."""
         self._process = subprocess.Popen(
             command.arguments,
             stdin=subprocess.PIPE,
@@ -122,22 +122,19 @@ class WorkerProcess:
             self._process.kill()
             return self._process.wait()
 
-    def kill(self) -> None:
-        """End the process now, whatever it does."""
-        self.was_stopped = True
-        self._process.kill()
-
     def stop(self) -> None:
-        """Let the process end when it has answered all requests; at once, if it is not ready yet.
+        """End the process now, whatever it does.
 
-        A frozen application is not killed: its first process would leave behind a second one, and files.
+        A frozen application ends when it has answered all requests. It is not killed, because its first
+        process would leave behind a second one, and files.
         """
         self.was_stopped = True
-        if not (self._is_ready or self._frozen):
-            self.kill()
-        requests, _ = self._pipes
-        with contextlib.suppress(OSError):  # a worker that has ended: EPIPE, or EINVAL on Windows
-            requests.close()  # the worker ends when its input does
+        if self._frozen:
+            requests, _ = self._pipes
+            with contextlib.suppress(OSError):  # a worker that has ended: EPIPE, or EINVAL on Windows
+                requests.close()  # the worker ends when its input does
+        else:
+            self._process.kill()
 
     def join(self) -> None:
         """Wait until the process has ended. No thread may use it any longer."""

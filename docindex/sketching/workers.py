@@ -9,6 +9,7 @@ they do not pay. The result must never depend on who has sketched a batch.
 
 import collections
 import concurrent.futures
+import contextlib
 import contextvars
 import logging
 import os
@@ -48,6 +49,14 @@ _VERY_LONG = 16_000_000
 _AT_A_TIME = 2
 
 
+# This process waits for this long before it sketches a batch that a helper seems to work on: twice as long as
+# a batch takes. Without this, a helper that gets no processor would make the work slower than none.
+_PATIENCE_S = 0.1
+
+# How many of the newest jobs of helpers this process remembers: it does some of them itself at the end.
+_NOTICED = 16
+
+
 class SketchJob:
     """One batch of texts to sketch."""
 
@@ -61,6 +70,14 @@ class SketchJob:
     def claim(self) -> bool:
         """Whether nobody else sketches the batch. If so, the caller must."""
         return self._claimed.acquire(blocking=False)
+
+    def settle(self, outcome: SketchedBatch | BaseException) -> None:
+        """Note the result, unless somebody else was faster."""
+        with contextlib.suppress(concurrent.futures.InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.future.set_exception(outcome)
+            else:
+                self.future.set_result(outcome)
 
     def done(self) -> bool:
         """Whether `result` would return at once."""
@@ -91,6 +108,8 @@ class SketchWorkers:
         self._helpers: list[_Helper] = []
         self._threads: list[threading.Thread] = []
         self._unclaimed: collections.deque[SketchJob] = collections.deque()
+        # Jobs that helpers have claimed, as far as this thread has noticed.
+        self._given: collections.deque[SketchJob] = collections.deque(maxlen=_NOTICED)
         # For the helpers, in the same order; None ends one of them.
         self._jobs: queue.SimpleQueue[SketchJob | None] = queue.SimpleQueue()
 
@@ -104,11 +123,7 @@ class SketchWorkers:
             self._unclaimed.popleft().claim()
         for helper in self._helpers:
             self._jobs.put(None)
-            # After an error the batches that are still being sketched are not needed either.
-            if kind is None:
-                helper.stop()
-            else:
-                helper.kill()
+            helper.stop()  # batches that are still being sketched are not needed: see `finish`
         for thread in self._threads:
             thread.join()
         for helper in self._helpers:
@@ -133,13 +148,25 @@ class SketchWorkers:
             self._jobs.put(job)
 
     def finish(self, job: SketchJob) -> SketchedBatch:
-        """The result of a job. While helpers work on it, this thread sketches others."""
+        """The result of a job. While helpers work on it, this thread sketches others.
+
+        At the end these are batches that a helper has, and perhaps has not begun.
+        """
         while not job.done():
-            own = job if job.claim() else self._next()
+            own = job if job.claim() else self._next() or self._last_given(job)
             if own is None:
-                break
-            self._sketch(own)
+                with contextlib.suppress(TimeoutError):
+                    job.future.result(timeout=_PATIENCE_S)
+                own = job
+            if not own.done():
+                self._sketch(own)
         return job.future.result()
+
+    def _last_given(self, job: SketchJob) -> SketchJob | None:
+        """The newest job that a helper has, or None if that is `job`."""
+        while self._given and self._given[-1].done():
+            self._given.pop()
+        return self._given[-1] if self._given and self._given[-1] is not job else None
 
     def _next(self) -> SketchJob | None:
         """The oldest job that nobody has begun, or None. The caller must do it."""
@@ -147,11 +174,12 @@ class SketchWorkers:
             job = self._unclaimed.popleft()
             if job.claim():
                 return job
+            self._given.append(job)
         return None
 
     def _sketch(self, job: SketchJob) -> None:
         begin = time.thread_time()
-        job.future.set_result(SketchedBatch(sketch_batch(job.texts, self._recipe), []))
+        job.settle(SketchedBatch(sketch_batch(job.texts, self._recipe), []))
         self._sketched_s += time.thread_time() - begin
         if self._sketched_s >= _WORTHWHILE_S and self._most > 0:
             self.start()
@@ -164,7 +192,7 @@ class SketchWorkers:
                 self._helpers.append(self._started())
         except BaseException as error:
             for helper in self._helpers:
-                helper.kill()
+                helper.stop()
                 helper.join()
             self._helpers.clear()
             if not isinstance(error, (OSError, _NoCommandError)):
@@ -199,10 +227,10 @@ class SketchWorkers:
                 is_open = is_open and self._give(helper, given)
                 if given:
                     batch = helper.receive()
-                    given.popleft().future.set_result(batch)
+                    given.popleft().settle(batch)
         except BaseException as error:
             for job in given:
-                job.future.set_exception(error)
+                job.settle(error)
 
     def _give(self, helper: "_Helper", given: "collections.deque[SketchJob]") -> bool:
         """Give a helper as many jobs as it should have; waits for one if it has none. False at the end."""
@@ -220,7 +248,7 @@ class SketchWorkers:
 
 
 class _Helper(Protocol):
-    """Somebody who sketches for this process. One thread at a time may use it, except `stop` and `kill`."""
+    """Somebody who sketches for this process. One thread at a time may use it, except `stop`."""
 
     @property
     def was_stopped(self) -> bool: ...
@@ -228,7 +256,6 @@ class _Helper(Protocol):
     def send(self, texts: Sequence[str], *, keep: bool) -> None: ...
     def receive(self) -> SketchedBatch: ...
     def stop(self) -> None: ...
-    def kill(self) -> None: ...
     def join(self) -> None: ...
 
 
@@ -240,7 +267,6 @@ class _HelperThread:
         self._requests: collections.deque[tuple[Sequence[str], bool]] = collections.deque()
         self._context = contextvars.copy_context()  # with the tokens that cancel the work
         self.was_stopped = False
-        self._is_killed = False
 
     def wait_until_ready(self) -> bool:
         return True
@@ -250,19 +276,16 @@ class _HelperThread:
 
     def receive(self) -> SketchedBatch:
         texts, keep = self._requests.popleft()
-        with stopped_by(self._refuse_killed):
+        with stopped_by(self._refuse_stopped):
             sketches = self._context.run(sketch_batch, texts, self._recipe)
             return SketchedBatch(sketches, [list(parts_of(text)) for text in texts] if keep else [])
 
-    def _refuse_killed(self) -> None:
-        if self._is_killed:
+    def _refuse_stopped(self) -> None:
+        if self.was_stopped:
             raise Cancelled(CANCELLED, "")
 
     def stop(self) -> None:
         self.was_stopped = True
-
-    def kill(self) -> None:
-        self.was_stopped = self._is_killed = True
 
     def join(self) -> None:
         pass

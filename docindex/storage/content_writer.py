@@ -1,8 +1,8 @@
 """Write documents and their contents: everything except the inverted index.
 
 The only module that adds rows to the tables `document`, `content`, `fingerprint`, `feature`, `sample` and
-`text`; `removal` deletes them. Its functions run inside a transaction that the caller has begun. Must never
-make a sketch.
+`text`; `document_removal` deletes them. Its functions run inside a transaction that the caller has begun.
+Must never make a sketch.
 """
 
 import dataclasses

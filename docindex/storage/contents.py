@@ -171,7 +171,7 @@ def damaged_document(db: apsw.Connection, number: int, key: str) -> CorruptIndex
     return CorruptIndex(f"document {number} ({shown(key)}) is damaged; add it again", db.filename)
 
 
-def count(db: apsw.Connection) -> int:
+def document_total(db: apsw.Connection) -> int:
     """The number of documents. Two tallies know it; `check()` compares them with the rows."""
     found = tallies.stored(db, "document").rows
     if found != tallies.stored(db, "link").rows:

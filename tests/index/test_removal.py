@@ -5,7 +5,7 @@ import pytest
 
 import docindex
 from docindex import Cancelled, CorruptIndex, Id, Recipe, UnknownKey
-from docindex.storage import removal
+from docindex.storage import document_removal
 
 KEYS = [f"key {number:02}" for number in range(60)]
 TABLES = ("document", "content", "fingerprint", "feature", "sample", "text", "dead", "tally")
@@ -13,8 +13,8 @@ TABLES = ("document", "content", "fingerprint", "feature", "sample", "text", "de
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(removal, "REMOVED_AT_A_TIME", 7)
-    monkeypatch.setattr(removal, "_CONTENTS_AT_A_TIME", 3)
+    monkeypatch.setattr(document_removal, "REMOVED_AT_A_TIME", 7)
+    monkeypatch.setattr(document_removal, "_CONTENTS_AT_A_TIME", 3)
 
 
 def made():

@@ -1,5 +1,6 @@
 import dataclasses
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -81,6 +82,16 @@ def test_this_process_sketches_what_no_helper_has_begun(started):
         results = [job.result() for job in reversed(jobs)]  # done before the worker is ready, or by it
         assert all(same(made.sketches, expected) for made in results)
         assert len(started) == 1
+
+
+def test_this_process_does_the_work_of_a_helper_that_does_not_get_on(started):
+    (expected,) = sketch_batches(TEXTS, RECIPE)
+    with SketchWorkers(RECIPE, 2) as sketchers:
+        sketchers.start()
+        by_a_helper(sketchers.submit(TEXTS, keep=False))
+        started[0].send_signal(signal.SIGSTOP)
+        jobs = [sketchers.submit(TEXTS, keep=False) for _ in range(6)]
+        assert all(same(job.result().sketches, expected) for job in jobs)
 
 
 def test_the_same_texts_give_the_same_index_however_many_helpers_there_are(helpers, started, tmp_path):
@@ -204,7 +215,8 @@ def test_a_worker_that_is_not_docindex_is_ended_and_its_work_is_done_here(tmp_pa
 
 # Removes functions and modules that Windows or macOS lack. Python runs this first, also in workers.
 LIKE_WINDOWS = """
-import os, signal, sys
+import os, signal, subprocess, sys
+subprocess.Popen.kill = lambda self: self.send_signal(9)  # on Windows it does not use signal.SIGKILL
 import platformdirs  # it chooses a module for the system when it is imported, so import it before the removal
 for name in ("environb", "fork", "getuid", "geteuid", "pread", "pwrite", "sched_getaffinity",
              "register_at_fork", "O_NOFOLLOW", "O_DIRECTORY", "copy_file_range", "sendfile", "statvfs"):
