@@ -47,9 +47,6 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 10_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
-# When all items are read, `add_many` commits as much as is still being sketched, but at least this much. So
-# the workers have work during the last large commit, and the very last one is small.
-_LAST_COMMIT = 4_000_000
 # A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
 _LOG_BYTES_A_CHARACTER = 2
 
@@ -171,9 +168,11 @@ class Index(FollowedTables):
         group: list[Incoming] = []
         waiting: collections.deque[_Batch] = collections.deque()
 
-        def arrive(enough: int = _COMMIT) -> None:
-            """Add the oldest batch to the group, and commit the group if it is large enough."""
-            nonlocal taken, out, uncommitted
+        newest: int | None = None
+
+        def arrive() -> None:
+            """Add the oldest batch to the group, and commit the group if it is large."""
+            nonlocal taken, out, uncommitted, newest
             batch = waiting.popleft()
             group.extend(batch.arrived())
             taken += len(batch.documents)
@@ -182,7 +181,8 @@ class Index(FollowedTables):
             checkpoint()
             if progress is not None:
                 progress(taken)
-            while uncommitted >= enough or len(group) >= most:
+            while uncommitted >= _COMMIT or len(group) >= most:
+                newest = self._newest_content() if newest is None else newest
                 self._commit(group[:most], store_text)
                 del group[:most]
                 uncommitted = 0
@@ -197,8 +197,10 @@ class Index(FollowedTables):
                 while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
                     arrive()
             while waiting:
-                arrive(_COMMIT if sketchers.alone else min(_COMMIT, max(_LAST_COMMIT, out)))
+                arrive()
         self._commit(group, store_text)
+        if newest is not None and not is_often:
+            self._merge_added(newest)
         return taken
 
     def add_from(
@@ -337,10 +339,28 @@ class Index(FollowedTables):
             unmerged = write_documents(db, group, self.recipe, store_text=store_text)
         # The documents are stored. If somebody reads for too long now, a later commit merges instead.
         with contextlib.suppress(Busy):
-            while unmerged:
-                with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
-                    segment_writer.merge(db, min(unmerged, segment_writer.MERGED_AT_A_TIME))
-                unmerged = max(0, unmerged - segment_writer.MERGED_AT_A_TIME)
+            self._merge(unmerged)
+
+    def _merge(self, postings: int) -> None:
+        """Merge this many postings, in short commits."""
+        while postings > 0:
+            checkpoint()
+            with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
+                segment_writer.merge(db, min(postings, segment_writer.MERGED_AT_A_TIME))
+            postings -= segment_writer.MERGED_AT_A_TIME
+
+    def _newest_content(self) -> int:
+        with self._store.reading() as db:
+            return contents.newest_content(db)
+
+    def _merge_added(self, newest: int) -> None:
+        """Leave few segments after many documents were added; `newest` was the newest content before."""
+        due = 1
+        with contextlib.suppress(Busy):
+            while due:
+                with self._store.writing() as db:
+                    due = segment_writer.begin_merge_of_added(db, newest)
+                self._merge(due)
 
 
 class _Batch:

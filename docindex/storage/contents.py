@@ -25,7 +25,7 @@ from docindex.storage import app_tables, tallies
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts, gap_type
 from docindex.storage.halved_sums import damaged_documents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import rows, stream, value
+from docindex.storage.rows import counter, rows, stream, value
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, ContentRow, DocumentRow
 from docindex.storage.values import encodes
 
@@ -177,6 +177,11 @@ def document_total(db: apsw.Connection) -> int:
     if found != tallies.stored(db, "link").rows:
         raise tallies.other_rows(db, "document")
     return found
+
+
+def newest_content(db: apsw.Connection) -> int:
+    """The largest id that a content ever had; 0 if there was none."""
+    return counter(db, "content")
 
 
 def links_from(db: apsw.Connection, key: str, limit: int, *, including: bool = True) -> list[tuple[int, str]]:

@@ -53,6 +53,11 @@ _LEAST = 4096
 _MERGED_PER_POSTING = 12
 _MERGED_AT_LEAST = 1 << 15
 
+# When `add_many` has made several commits, it ends with a merge of its segments, and of smaller ones. They
+# have at most this many times the postings that it added. That takes 0.06 us for a posting, a thirteenth of
+# the time of adding it without its text; a search in one segment takes 0.63 of the time of one in three.
+_MERGED_PER_ADDED = 2
+
 # How many postings one commit merges at most. It takes half a second: a crash loses at most that work.
 MERGED_AT_A_TIME = 4_000_000
 MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
@@ -121,6 +126,32 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
         budget -= _move(db, target, sources_of(segments, target), min(budget, KEYS_IN_MEMORY))
         merged = True
     return merged
+
+
+def begin_merge_of_added(db: apsw.Connection, newest: int) -> int:
+    """Begin to merge the segments of contents above an id, and others that are small beside them.
+
+    If a small enough merge is under way, begins nothing, because that merge comes first. Returns how many
+    postings `merge` should move.
+    """
+    segments = [each for each in all_segments(db) if each.target is None]
+    limit = _MERGED_PER_ADDED * sum(segment.postings * _share_above(newest, segment) for segment in segments)
+    under_way = sum(each.postings for each in segments if each.moved is not None and each.postings <= limit)
+    if under_way:
+        return under_way
+    segments = [segment for segment in segments if segment.moved is None]
+    segments.sort(key=lambda segment: segment.postings)
+    totals = itertools.accumulate(segment.postings for segment in segments)
+    sources = [segment for segment, total in zip(segments, totals, strict=True) if total <= limit]
+    if len(sources) < 2:
+        return 0
+    _begin_merge(db, sources)
+    return sum(segment.postings for segment in sources)
+
+
+def _share_above(newest: int, segment: Segment) -> float:
+    """The share of a segment's contents that are above an id."""
+    return max(0, segment.last - max(newest, segment.first - 1)) / (segment.last - segment.first + 1)
 
 
 def _similar(segments: Iterable[Segment]) -> list[Segment]:
