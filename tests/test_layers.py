@@ -36,7 +36,7 @@ INSIDE = {
         {"arrays"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
         | {"simhash_bits", "table_design"},
-        {"feature_filter", "shingling", "sorted_tables", "winnowing"},
+        {"feature_filter", "shingling", "sorted_blocks", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
     ],

@@ -18,7 +18,7 @@ import numpy as np
 import xxhash
 
 from docindex.kernels.arrays import I64, U64, are_first
-from docindex.kernels.packing import packed
+from docindex.kernels.sorted_blocks import packed_blocks
 from docindex.storage import tallies
 from docindex.storage.content_writer import NewPostings
 from docindex.storage.postings import dead
@@ -62,6 +62,9 @@ _MERGED_PER_ADDED = 2
 MERGED_AT_A_TIME = 4_000_000
 MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
 """About how much such a commit writes to the log: a posting takes six bytes or so."""
+
+# A block may be nearly empty, and its bitmap then takes a hundred bytes for a key: so blocks are counted.
+_PACKED_AT_A_TIME = 1 << 12
 
 _NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
@@ -279,8 +282,11 @@ def _block_rows(segment: Segment, keys: U64, blocks: range) -> Iterator[tuple[in
     keys = keys[are_first(keys)]
     # If all 64 bits are stored, numpy's shift by 64 bits gives 0, which is the only block.
     of_keys = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
-    data = packed(keys & np.uint64((1 << segment.stored_bits) - 1), segment.width)
-    borders = np.searchsorted(of_keys, np.arange(blocks.start, blocks.stop + 1)) * segment.width
-    for block, (begin, end) in zip(blocks, itertools.pairwise(borders.tolist()), strict=True):
-        row, keys_of_block = segment.row(block), data[begin:end]
-        yield row, keys_of_block, signed(xxhash.xxh3_64_intdigest(keys_of_block, row))
+    keys &= np.uint64((1 << segment.stored_bits) - 1)
+    for begin in range(blocks.start, blocks.stop, _PACKED_AT_A_TIME):
+        some = range(begin, min(begin + _PACKED_AT_A_TIME, blocks.stop))
+        borders = np.searchsorted(of_keys, np.arange(some.start, some.stop + 1))
+        own = keys[borders[0] : borders[-1]]
+        for block, data in zip(some, packed_blocks(own, np.diff(borders), segment.stored_bits), strict=True):
+            row = segment.row(block)
+            yield row, data, signed(xxhash.xxh3_64_intdigest(data, row))
