@@ -145,6 +145,13 @@ class WorkerProcess:
         self._process.wait()
 
 
+def sketched(texts: Sequence[str], recipe: Recipe, *, keep: bool) -> SketchedBatch:
+    """The sketches of a batch, and the parts of its texts if they are kept."""
+    return SketchedBatch(
+        sketch_batch(texts, recipe), [list(parts_of(text)) for text in texts] if keep else []
+    )
+
+
 def serve() -> None:
     """Run as a worker process: sketch every batch that arrives on standard input, until the input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host process handles Ctrl-C
@@ -170,9 +177,7 @@ def _serve() -> None:
     waiting: queue.SimpleQueue[TextBatch | None] = queue.SimpleQueue()
     threading.Thread(target=_receive_all, args=(requests, waiting), daemon=True).start()
     while (batch := waiting.get()) is not None:
-        sketches = sketch_batch(batch.texts, recipe)
-        parts = [list(parts_of(text)) for text in batch.texts] if batch.keep else []
-        send_batch(replies, SketchedBatch(sketches, parts))
+        send_batch(replies, sketched(batch.texts, recipe, keep=batch.keep))
 
 
 def _receive_all(requests: IO[bytes], waiting: "queue.SimpleQueue[TextBatch | None]") -> None:

@@ -24,10 +24,8 @@ from typing import Protocol, Self
 from docindex.checkpoints import stopped_by
 from docindex.errors import CANCELLED, Cancelled
 from docindex.recipe import Recipe
-from docindex.sketching.sketcher import sketch_batch
-from docindex.sketching.text_parts import parts_of
 from docindex.sketching.worker_command import worker_command
-from docindex.sketching.worker_process import WorkerProcess
+from docindex.sketching.worker_process import WorkerProcess, sketched
 from docindex.sketching.worker_protocol import SketchedBatch
 
 _log = logging.getLogger("docindex")
@@ -87,8 +85,8 @@ class SketchJob:
     def result(self) -> SketchedBatch:
         """The sketches of the batch. This thread sketches if it would have to wait.
 
-        The parts of the texts are missing if the batch was sketched in this thread. The caller then
-        compresses each text when it writes it, because the text may turn out to be stored already.
+        The parts of the texts are missing if there are no helpers. The caller then compresses each text when
+        it writes it, because the text may turn out to be stored already.
         """
         return self._owner.finish(self)
 
@@ -180,7 +178,8 @@ class SketchWorkers:
 
     def _sketch(self, job: SketchJob) -> None:
         begin = time.thread_time()
-        job.settle(SketchedBatch(sketch_batch(job.texts, self._recipe), []))
+        # With helpers also the parts: this process would make them in the last commit, when no helper works.
+        job.settle(sketched(job.texts, self._recipe, keep=job.keep and not self.alone))
         self._sketched_s += time.thread_time() - begin
         if self._sketched_s >= _WORTHWHILE_S and self._most > 0:
             self.start()
@@ -278,8 +277,7 @@ class _HelperThread:
     def receive(self) -> SketchedBatch:
         texts, keep = self._requests.popleft()
         with stopped_by(self._refuse_stopped):
-            sketches = self._context.run(sketch_batch, texts, self._recipe)
-            return SketchedBatch(sketches, [list(parts_of(text)) for text in texts] if keep else [])
+            return self._context.run(sketched, texts, self._recipe, keep=keep)
 
     def _refuse_stopped(self) -> None:
         if self.was_stopped:
