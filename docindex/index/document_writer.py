@@ -31,7 +31,7 @@ def write_documents(
             document.meta, document.keeps_meta = earlier.meta, earlier.keeps_meta
         last[document.key] = document
     documents = list(last.values())
-    known = contents.known(db, (document.hash for document in documents), recipe.reading)
+    known = contents.known(db, (document.hash for document in documents))
     sketched = {document.hash for document in documents if document.sketches is not None}
     new = {
         document.hash: document

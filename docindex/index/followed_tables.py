@@ -84,7 +84,7 @@ class FollowedTables(KeyedDocuments):
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
         with self._store.writing() as db:
             keys = app_tables.unfollow(db, plain_text("table", table))
-            remove_all(db, keys, self.recipe)
+            remove_all(db, keys)
 
     def flush(self) -> None:
         """Index now what triggers and SQL functions have queued, so that the next question need not.

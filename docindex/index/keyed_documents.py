@@ -113,7 +113,7 @@ class KeyedDocuments(IndexReader):
                 if known is None:
                     raise unknown(db, key)
                 app_rows.refuse_rows(db, [known])
-                content_writer.remove_document(db, known, self.recipe)
+                content_writer.remove_document(db, known)
                 count += 1
         return count
 

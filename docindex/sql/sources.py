@@ -128,7 +128,7 @@ class ConnectionDatabases:
         """Let the index in a database no longer follow a table, and remove its documents."""
         place = self.located(schema)
         with place.transactions.writing() as db, contextlib.suppress(KeyError):  # it was unfollowed before
-            remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
+            remove_all(db, app_tables.unfollow(db, name))
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:
         """The names of all databases. The main one is most often right, and asking is a statement."""

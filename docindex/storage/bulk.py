@@ -18,6 +18,7 @@ from docindex.storage import tallies
 from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.rows import columns, row_lists, rows_for
+from docindex.storage.slot_bytes import slots_in
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
 _LINKS = "select content, id from main.docindex_document"
@@ -35,7 +36,7 @@ _SLOTS = (
     "= wanted.value"
 )
 
-# The slots of one content take half a kilobyte.
+# The slots of one content take half a kilobyte in memory.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -118,9 +119,9 @@ def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -
     sizes = math.ceil(least), math.floor(min(most, 1e18))
     for some in row_lists(db, _SLOTS_OF_SIZES, sizes, most=_ROWS_AT_A_TIME):
         *numbers, data = zip(*some, strict=True)
-        if any(len(own) != 4 * count for own in data):
+        slots = slots_in(data, count)
+        if slots is None:
             raise _without_slots(db, count)
-        slots = np.frombuffer(b"".join(data), "<u4").reshape(-1, count)
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
         yield SlotsOfSizes(contents, _are_kept(db, shingles, kept), slots)
 
@@ -130,11 +131,10 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
     slots = np.empty((len(contents), count), np.uint32)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]
-        found = rows_for(db, _SLOTS, some)
-        if len(found) != len(some) or any(len(data) != 4 * count for _, data in found):
+        read = slots_in([data for _, data in rows_for(db, _SLOTS, some)], count)
+        if read is None or len(read) != len(some):
             raise _without_slots(db, count)
-        data = b"".join(data for _, data in found)
-        slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)
+        slots[begin : begin + len(some)] = read
     return slots
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import docindex
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import segment_writer
-from docindex.storage.content_writer import NewPostings
+from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
 from tests.bench import corpus
 
 
@@ -105,7 +105,9 @@ def storage_alone(paths, folder, size):
     def blocks(connection):
         connection.execute(SEGMENTS)
         numbers, counts = np.unique(documents, return_counts=True)
-        segment_writer.add_postings(connection, NewPostings(hashes.copy(), numbers, counts))
+        segment_writer.add_postings(
+            connection, NewPostings(Postings(hashes.copy(), numbers, counts), NO_POSTINGS)
+        )
 
     def table(connection):
         connection.execute(

@@ -548,13 +548,16 @@ def test_features_find_the_pairs_that_pass_the_filter():
             found = measures_of(list(index.pairs(min_resemblance=0.5, method="features")))
             with index._store.reading() as db:
                 rows = db.execute(
-                    "select key, words_hash, shingles, value from docindex_document as d "
-                    "join docindex_content as c on c.id = d.content "
-                    "left join docindex_feature as f on f.content = c.id"
+                    "select key, words_hash, shingles from docindex_document as d "
+                    "join docindex_content as c on c.id = d.content"
                 ).fetchall()
-            values = {}
-            for key, symbols, shingles, value in rows:
-                values.setdefault(key, (symbols, set()))[1].add(value if shingles else None)
+            values = {
+                key: (
+                    words,
+                    set(docindex.sketch(index.text(key), RECIPE).features.tolist()) if shingles else {None},
+                )
+                for key, words, shingles in rows
+            }
             expected = {
                 pair: score
                 for pair, score in wanted.items()
