@@ -20,7 +20,8 @@ from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
 from docindex.storage import tallies
 from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column, only
-from docindex.storage.contents import PARTS, content_row, damaged_content, damaged_document, part_ids
+from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
+from docindex.storage.document_lookup import damaged_document
 from docindex.storage.halved_sums import document_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import PREFIX, counter, rows, rows_for, value
