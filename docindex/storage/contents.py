@@ -19,8 +19,8 @@ from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage import app_tables
-from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts
-from docindex.storage.fingerprint_bytes import gaps_in, hashes_in
+from docindex.storage.batch_rows import LONGEST_PART, PART_BITS
+from docindex.storage.fingerprint_bytes import fingerprints_in
 from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows, rows_for, stream, value
@@ -158,14 +158,17 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
     found = rows(db, f"{FINGERPRINT.select} where {PARTS} order by id", part_ids(content))
     ids, numbers, highs, sums = zip(*found, strict=True) if found else ((),) * 4
     lengths = list(map(len, numbers))
+    first = content << PART_BITS
     if (
-        not are_all_parts([content], ids, lengths)
-        or max(lengths) > LONGEST_PART
+        ids != tuple(range(first, first + max(1, len(ids))))
+        or any(length != LONGEST_PART for length in lengths[:-1])
+        or lengths[-1] >= LONGEST_PART
         or damaged_fingerprints(ids, numbers, highs, sums)
     ):
         raise _damaged_fingerprints(db, content)
     try:
-        return hashes_in(numbers, highs, window), np.cumsum(gaps_in(numbers, window))
+        hashes, gaps = fingerprints_in(numbers, highs, window)
+        return hashes, gaps.cumsum()
     except ValueError as error:
         raise _damaged_fingerprints(db, content) from error
 

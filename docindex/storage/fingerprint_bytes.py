@@ -65,35 +65,59 @@ def hashes_in(numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> 
 
     `ValueError` for bytes that `fingerprint_bytes` does not make.
     """
-    low = np.uint64(low_bits(window))
-    found = unpacked(_whole(numbers), NUMBER_BYTES) & ((np.uint64(1) << low) - np.uint64(1))
-    found |= _high_bits(numbers, highs) << low
-    return mix(found) >> HASH_SHIFT << HASH_SHIFT
+    return _hashes(_numbers(numbers), numbers, highs, window)
 
 
-def gaps_in(numbers: Sequence[bytes], window: int) -> I64:
-    """The distance of each fingerprint in some rows from the one before."""
-    return (unpacked(_whole(numbers), NUMBER_BYTES) >> np.uint64(low_bits(window))).astype(np.int64)
+def fingerprints_in(numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> tuple[U64, I64]:
+    """The same, and the distance of each fingerprint from the one before."""
+    found = _numbers(numbers)
+    gaps = (found >> np.uint64(low_bits(window))).view(np.int64)
+    return _hashes(found, numbers, highs, window), gaps
 
 
-def _whole(numbers: Sequence[bytes]) -> bytes:
-    data = b"".join(numbers)
+def _numbers(rows: Sequence[bytes]) -> U64:
+    data = b"".join(rows)
     if len(data) % NUMBER_BYTES:
         raise ValueError("a row does not have whole fingerprints")
-    return data
+    return unpacked(data, NUMBER_BYTES)
 
 
-def _high_bits(numbers: Sequence[bytes], highs: Sequence[bytes]) -> U64:
+def _hashes(found: U64, numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> U64:
+    low = low_bits(window)
+    selected = _unary(numbers, highs)
+    selected <<= np.uint64(low)
+    selected |= found & np.uint64((1 << low) - 1)
+    hashes = mix(selected)
+    hashes &= _STORED
+    return hashes
+
+
+_STORED = np.uint64((1 << 64) - 1 >> int(HASH_SHIFT) << int(HASH_SHIFT))
+
+
+def _unary(numbers: Sequence[bytes], highs: Sequence[bytes]) -> U64:
     """The number in unary for each fingerprint."""
     counts = np.fromiter(map(len, numbers), np.int64, len(numbers)) // NUMBER_BYTES
-    begins = 8 * starts_of(np.fromiter(map(len, highs), np.int64, len(highs)))
-    bits = np.unpackbits(np.frombuffer(b"".join(highs), np.uint8), bitorder="little")
-    ends = np.flatnonzero(bits) + 1
-    firsts = starts_of(counts)
-    if not np.array_equal(np.searchsorted(ends, begins, "right"), firsts):
-        raise ValueError("a row does not have the high bits of each fingerprint")
-    before = np.empty_like(ends)
-    before[1:] = ends[:-1]
-    filled = counts > 0
-    before[firsts[:-1][filled]] = begins[:-1][filled]
-    return (ends - before - 1).astype(np.uint64)
+    bits = 8 * np.fromiter(map(len, highs), np.int64, len(highs))
+    places = np.unpackbits(np.frombuffer(b"".join(highs), np.uint8), bitorder="little")
+    ones = np.flatnonzero(places.view(np.bool_))  # of bool: five times as fast as of numbers
+    ends, until = counts.cumsum(), bits.cumsum()
+    if not counts.all():
+        filled = counts > 0
+        if bits[~filled].any():
+            raise ValueError(_UNEQUAL)
+        counts, bits, ends, until = counts[filled], bits[filled], ends[filled], until[filled]
+    firsts, begins = ends - counts, until - bits
+    if len(ones) != (ends[-1] if len(ends) else 0) or (
+        len(ends) and ((ones[firsts] < begins).any() or (ones[ends - 1] >= until).any())
+    ):
+        raise ValueError(_UNEQUAL)
+    before = np.empty_like(ones)
+    before[1:] = ones[:-1]
+    before[firsts] = begins - 1
+    ones -= before
+    ones -= 1
+    return ones.view(np.uint64)
+
+
+_UNEQUAL = "a row does not have the high bits of each fingerprint"

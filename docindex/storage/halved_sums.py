@@ -118,6 +118,8 @@ def damaged_fingerprints(
 ) -> list[int]:
     """The places of the rows of `fingerprint` that were changed."""
     made = fingerprint_sums(ids, numbers, highs)
+    if made == list(sums):
+        return []
     return [place for place, (one, other) in enumerate(zip(made, sums, strict=True)) if one != other]
 
 

@@ -81,7 +81,7 @@ def file_size(path):
     inverted = stats.bytes["posting"] / stats.postings
     shares = {name: size / stats.characters for name, size in stats.bytes.items() if size > 100_000}
     print(
-        f"file without texts: {stats.file_bytes / stats.characters:.3f} of the size of the text (target 0.55)"
+        f"file without texts: {stats.file_bytes / stats.characters:.3f} of the size of the text (target 0.45)"
     )
     print("  " + ", ".join(f"{name} {share:.3f}" for name, share in shares.items()))
     print(f"  a fingerprint takes {forward:.2f} bytes in the forward index")

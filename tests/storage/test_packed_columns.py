@@ -9,7 +9,7 @@ import docindex
 from docindex.kernels.arrays import mix, starts_of, unmix
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage.batch_rows import only
-from docindex.storage.fingerprint_bytes import fingerprint_bytes, gaps_in, hashes_in, low_bits
+from docindex.storage.fingerprint_bytes import fingerprint_bytes, fingerprints_in, hashes_in, low_bits
 from docindex.storage.halved_sums import (
     content_sum,
     content_sums,
@@ -60,7 +60,8 @@ def test_fingerprints_that_are_read_have_the_bits_and_gaps_that_were_written(cas
     window, rows = case
     hashes, gaps, (numbers, highs) = packed(rows, window)
     assert hashes_in(numbers, highs, window).tolist() == [hash_ >> 16 << 16 for hash_ in hashes.tolist()]
-    assert gaps_in(numbers, window).tolist() == gaps.tolist()
+    again, read = fingerprints_in(numbers, highs, window)
+    assert (again.tolist(), read.tolist()) == (hashes_in(numbers, highs, window).tolist(), gaps.tolist())
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,7 @@ def test_fingerprints_that_are_read_have_the_bits_and_gaps_that_were_written(cas
         ([b""], [b"\x01"]),
         ([b"1234567"], [b"\x01"]),
         ([b"123456", b"123456"], [b"\x03", b"\x00"]),
+        ([b"123456", b"123456"], [b"\x00", b"\x03"]),
     ],
 )
 def test_bytes_that_no_writer_makes_are_refused(numbers, highs):
