@@ -43,6 +43,21 @@ def kept_column(shingles: int, *, kept: bool) -> int:
     return shingles if kept else -1 - shingles
 
 
+def are_parts_of(content: int, ids: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether rows of `fingerprint` are all the rows of one content; the same as `are_all_parts`, but faster.
+
+    >>> are_parts_of(7, (7 << 20, (7 << 20) + 1), [6 * 125, 0]), are_parts_of(7, (7 << 20,), [6 * 125])
+    (True, False)
+    """
+    first, full = content << PART_BITS, FINGERPRINTS_A_PART * NUMBER_BYTES
+    return (
+        tuple(ids) == tuple(range(first, first + max(1, len(ids))))
+        and all(size == full for size in sizes[:-1])
+        and sizes[-1] < full
+        and not sizes[-1] % NUMBER_BYTES
+    )
+
+
 def are_all_parts(
     contents: Sequence[int] | I64, ids: Sequence[int] | I64, sizes: Sequence[int] | I64
 ) -> bool:

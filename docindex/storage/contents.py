@@ -19,7 +19,7 @@ from docindex.reading.slicing import slices
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage import app_tables
-from docindex.storage.batch_rows import LONGEST_PART, PART_BITS
+from docindex.storage.batch_rows import PART_BITS, are_parts_of
 from docindex.storage.fingerprint_bytes import fingerprints_in
 from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
@@ -157,14 +157,8 @@ def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64
     """The fingerprints of a content: hashes, whose low 16 bits are 0, and positions in symbols."""
     found = rows(db, f"{FINGERPRINT.select} where {PARTS} order by id", part_ids(content))
     ids, numbers, highs, sums = zip(*found, strict=True) if found else ((),) * 4
-    lengths = list(map(len, numbers))
-    first = content << PART_BITS
-    if (
-        ids != tuple(range(first, first + max(1, len(ids))))
-        or any(length != LONGEST_PART for length in lengths[:-1])
-        or lengths[-1] >= LONGEST_PART
-        or damaged_fingerprints(ids, numbers, highs, sums)
-    ):
+    whole = are_parts_of(content, ids, list(map(len, numbers)))
+    if not whole or damaged_fingerprints(ids, numbers, highs, sums):
         raise _damaged_fingerprints(db, content)
     try:
         hashes, gaps = fingerprints_in(numbers, highs, window)
