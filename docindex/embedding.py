@@ -51,6 +51,10 @@ document is not the id of the row, so join on the key:
 >>> index.execute("select body, doc_index.id from note join doc_index on key = 'note/' || note.id")
 [('An older note, from before the index.', 1)]
 
+A new version of an app may make its table anew: create, copy, drop, rename, as SQLite advises. That drops
+the triggers with the old table. Follow the table again afterwards, or at each start: this makes lost triggers
+again, and indexes what changed. `Index.check` names lost triggers, too.
+
 After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
 wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`. If
 your connection has docindex's functions (`docindex.register`), ``select doc_flush()`` as the last statement

@@ -43,10 +43,14 @@ class FollowedTables(KeyedDocuments):
 
         A value in the column `key` that is a number or a text is written as such, and a BLOB in hexadecimal
         digits. Only a change of the row changes its document: `add`, `update`, `rename` and `remove` refuse
-        it. To follow a table again does nothing.
+        it.
 
-        `ValueError` if there is no such table or column, if the table is followed in another way already, or
-        if the key of a row would be that of another document.
+        Call it again after a change of your schema, or at each start: an app that makes its table anew drops
+        the triggers with the old table, and this makes them again. Otherwise it does nothing then.
+
+        `ValueError` if there is no such table or column, if the table is followed in another way already, if
+        the key of a row would be that of another document, or for a view or a virtual table, which have no
+        such triggers.
 
         >>> import docindex, sqlite3, tempfile, contextlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +102,7 @@ class FollowedTables(KeyedDocuments):
         """Index again those rows of a followed table that changed without its triggers.
 
         The triggers miss rows that `replace` removes because of another unique column, and all changes while
-        they are dropped.
+        they are dropped. Makes lost triggers again.
         """
         with self._store.writing() as db:
-            app_rows.queue_all(db, app_tables.source(db, plain_text("table", table)))
+            app_tables.rebuild(db, plain_text("table", table))

@@ -19,7 +19,7 @@ from docindex.index.scopes import open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
 from docindex.recipe import Recipe
-from docindex.storage import app_tables, host_connection, migrations
+from docindex.storage import app_schema, app_tables, host_connection, migrations
 from docindex.storage.host_connection import HostTransactions, change_of_its_own
 from docindex.storage.hosts import Host
 from docindex.storage.migrations import Version
@@ -132,6 +132,7 @@ class ConnectionDatabases:
         """Let the index in a database follow a table there. Makes the index if it is missing."""
         with self.host.undisturbed(schema):
             db = self.host.database(schema)
+            app_schema.as_in_schema(db, source)  # first, so that a mistake makes no index
             if not migrations.has_index(db):
                 migrations.make_index(db, Recipe())
             place = self.located(schema)

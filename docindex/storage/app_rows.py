@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import apsw
 
 from docindex.argument_checks import shown
-from docindex.errors import OutOfDate
+from docindex.errors import FileError, OutOfDate, Refused
+from docindex.storage import app_schema
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import SourceRow
@@ -158,6 +159,27 @@ def table_with(db: apsw.Connection, document: int) -> str | None:
     return found
 
 
+def refuse_unreadable(db: apsw.Connection, source: SourceRow) -> None:
+    """Raise an error if a table cannot be read on this connection."""
+    for _ in _read(db, source, _CHANGED, 0):
+        pass
+
+
+def unreadable(db: apsw.Connection, source: SourceRow, error: apsw.SQLError) -> FileError:
+    """The error for a followed table that SQLite cannot read."""
+    if app_schema.is_gone(db, source):
+        return OutOfDate(
+            f"the table {source.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
+            "follow the table as it is now",
+            db.filename,
+        )
+    return Refused(  # such as a collation
+        f"the table {source.name!r} cannot be read on this connection ({error}); use one of the app, "
+        "which has it",
+        db.filename,
+    )
+
+
 def refuse_rows(db: apsw.Connection, keys: Iterable[str]) -> None:
     """Raise a `ValueError` if one of the documents with some keys is a row of a followed table."""
     if value(db, "select 1 from main.docindex_source limit 1") is None:
@@ -218,11 +240,7 @@ def _read(db: apsw.Connection, source: SourceRow, where: _Where, number: int) ->
             row = _Read(*columns)
             yield row._replace(meta=_Text(row.meta)) if kind_of_meta == "text" else row
     except apsw.SQLError as error:
-        raise OutOfDate(
-            f"the table {source.name!r}, which the index follows, cannot be read ({error}); unfollow it, and "
-            "follow the table as it is now",
-            db.filename,
-        ) from error
+        raise unreadable(db, source, error) from error
 
 
 def _without_text(column: str) -> str:

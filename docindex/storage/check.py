@@ -16,7 +16,7 @@ from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import app_rows, app_tables, contents, segments, tallies
+from docindex.storage import app_rows, app_tables, app_triggers, contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
@@ -266,9 +266,18 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for source in app_tables.sources(db):
-        missing = app_rows.missing(db, source)
+        try:
+            missing = app_rows.missing(db, source)
+        except apsw.SQLError as error:
+            yield str(app_rows.unreadable(db, source, error))
+            continue
         if missing:
             yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
+        if lost := app_triggers.lost_triggers(db, source):
+            yield (
+                f"the table {source.name!r} lost its triggers after {', '.join(lost)}, so the index does not "
+                "notice all its changes; rebuild its documents, which makes the triggers again"
+            )
     orphans = "select document from main.docindex_sourced except select id from main.docindex_document"
     for (document,) in stream(db, orphans):
         yield f"a row of docindex_sourced belongs to document {document}, which is missing"

@@ -53,6 +53,16 @@ def lock_tables(db: apsw.Connection, schema: str) -> bool:
     return True
 
 
+def is_writing_statement(db: apsw.Connection) -> bool:
+    """Whether a statement that writes is running. Only inside a transaction that writes."""
+    try:
+        db.execute(f"savepoint {_SAVEPOINT}")
+        db.execute(f"release {_SAVEPOINT}")
+    except apsw.BusyError:  # SQLite refuses savepoints inside a statement that writes
+        return True
+    return False
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
     """A change on a connection of the host."""

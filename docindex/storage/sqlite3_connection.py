@@ -197,7 +197,9 @@ def as_apsw(error: sqlite3.Error) -> Exception:
     """The error that apsw raises for the same reason; the error itself if apsw has no such error."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
-        return type(apsw.exception_for(code))(str(error))
+        same = apsw.exception_for(code)  # with the extended code, which says why a file is busy
+        same.args = (str(error),)
+        return same
     if str(error).startswith("Could not decode to UTF-8"):
         return UnicodeDecodeError("utf-8", b"", 0, 0, str(error))
     return error
