@@ -191,12 +191,12 @@ def _is_safe(held: HeldFile, path: str) -> bool:
 
 
 def _refuse_unsafe_mode(held: HeldFile, path: str) -> None:
-    """`Busy` for a file with a rollback journal that this process has open elsewhere.
+    """`Busy` for a file with a rollback journal that another library of this process has open.
 
     There, even reading drops the locks of the other library: SQLite gives up the lock of a reader by removing
     all locks of the process.
     """
-    if held.is_open_elsewhere():
+    if held.is_open_in_another_library():
         raise Busy(_UNSAFE_MODE.format(path), path)
 
 

@@ -45,14 +45,21 @@ class HeldFile:
 
     def is_open_elsewhere(self) -> bool:
         """Whether this process has, or may have, the file open elsewhere."""
-        found = open_descriptors(self.file)
-        own = len(self.lent) + len(self.connections) + len(self.descriptors) + sum(self.spare)
-        own += self.main >= 0
+        found, own = open_descriptors(self.file), self._count_own()
         if found == own:
             return False
         # Fewer: the system does not list all of them. More: perhaps those that SQLite keeps for closed
         # connections of the host, because closing these descriptors would drop the locks of our connections.
         return found != own + sum(self.hosts) or self.guard is None or any(self.count_hosts())
+
+    def is_open_in_another_library(self) -> bool:
+        """Whether this process has, or may have, the file open otherwise than through apsw."""
+        return open_descriptors(self.file) != self._count_own() + sum(self.count_hosts())
+
+    def _count_own(self) -> int:
+        """The descriptors of docindex."""
+        own = len(self.lent) + len(self.connections) + len(self.descriptors) + sum(self.spare)
+        return own + (self.main >= 0)
 
     def count_hosts(self, *new: apsw.Connection) -> tuple[int, int]:
         """Count the connections of apsw to this file that the host has open: to write, to read.

@@ -447,3 +447,29 @@ def test_a_file_whose_journal_is_left_from_a_crash_opens_at_once(path):
     with docindex.open(path, timeout_s=0.1) as index:
         assert index.check() == []
     assert not Path(journal).exists()
+
+
+def test_an_index_is_made_beside_a_connection_of_apsw_that_keeps_its_locks(tmp_path):
+    path = tmp_path / "app.db"
+    with contextlib.closing(apsw.Connection(str(path))) as app:
+        app.execute("create table note (id integer primary key, body text)")
+        assert app.execute("pragma journal_mode").fetchall() == [("delete",)]
+        with docindex.open(path, create=True) as index:
+            index.follow("note", key="id", text="body")
+        app.execute("begin immediate")
+        app.execute("insert into note values (1, 'A text that somebody will look for.')")
+        with docindex.open(path, readonly=True) as index:
+            assert list(index) == []
+        assert is_locked(path)
+        app.execute("commit")
+        with docindex.open(path) as index:
+            assert list(index) == ["1"]
+            assert index.check() == []
+
+
+def test_a_file_with_a_rollback_journal_is_refused_only_if_another_library_has_it_open(tmp_path):
+    path = tmp_path / "app.db"
+    with contextlib.closing(apsw.Connection(str(path))) as app, contextlib.closing(sqlite3.connect(path)):
+        app.execute("create table note (id integer primary key, body text)")
+        with pytest.raises(docindex.Busy, match="through another SQLite library"):
+            docindex.open(path, create=True)
