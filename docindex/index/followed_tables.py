@@ -86,7 +86,8 @@ class FollowedTables(KeyedDocuments):
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
-        with self._store.writing() as db:
+        # The queue may have rows that cannot be indexed here: then this is the way out.
+        with self._store.writing(indexes_queue=False) as db:
             keys = app_tables.unfollow(db, plain_text("table", table))
             remove_all(db, keys, self.recipe)
 

@@ -136,13 +136,17 @@ class ConnectionDatabases:
             if not migrations.has_index(db):
                 migrations.make_index(db, Recipe())
             place = self.located(schema)
-            with place.transactions.writing() as writing:
+            with place.transactions.writing(indexes_queue=False) as writing:
                 app_tables.follow(writing, source)
 
     def unfollow(self, schema: str, name: str) -> None:
         """Let the index in a database no longer follow a table, and remove its documents."""
         place = self.located(schema)
-        with place.transactions.writing() as db, contextlib.suppress(KeyError):  # it was unfollowed before
+        with (
+            # The queue may have rows that cannot be indexed here: then this is the way out.
+            place.transactions.writing(indexes_queue=False) as db,
+            contextlib.suppress(KeyError),  # it was unfollowed before
+        ):
             remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:

@@ -50,12 +50,12 @@ def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], 
 
 def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     try:
-        found = rows(db, f"pragma integrity_check({_MOST_FINDINGS})")
+        found = rows(db, f"pragma main.integrity_check({_MOST_FINDINGS})")
     except apsw.SQLError:  # an index of the app uses a function that only the app has
         found = [
             finding
             for (table,) in rows(db, OUR_TABLES)
-            for finding in rows(db, f"pragma integrity_check({table})")
+            for finding in rows(db, f"pragma main.integrity_check({table})")
         ]
     for (finding,) in found:
         if finding != "ok":
@@ -63,7 +63,7 @@ def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 
 def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for table, row, parent, _ in stream(db, "pragma foreign_key_check"):
+    for table, row, parent, _ in stream(db, "pragma main.foreign_key_check"):
         yield f"row {row} of {table} refers to a row of {parent} that is missing"
     for (content,) in stream(
         db, "select content from main.docindex_dead where content in (select id from main.docindex_content)"

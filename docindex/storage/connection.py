@@ -63,16 +63,18 @@ class Store(FileConnections):
             return self.alone()
         return LendingBlock(self._begin_reading, self._end_reading)
 
-    def writing(self, *, log_bytes: int = 0) -> LendingBlock:
+    def writing(self, *, log_bytes: int = 0, indexes_queue: bool = True) -> LendingBlock:
         """A block with a connection inside a transaction.
 
         The transaction is committed at the end, or rolled back after an error. `log_bytes` says about how
         much the transaction will write, if that is more than some megabytes. Raises `Busy` if the write-ahead
-        log has no room for it, because somebody reads for too long.
+        log has no room for it, because somebody reads for too long. The transaction begins with what waits to
+        be indexed, if it `indexes_queue`.
         """
         before = self.waiting.cancels
         return LendingBlock(
-            partial(self._begin_writing, before, log_bytes), partial(self._end_writing, before)
+            partial(self._begin_writing, before, log_bytes, indexes_queue),
+            partial(self._end_writing, before),
         )
 
     def alone(self, *, log_bytes: int = 0) -> LendingBlock:
@@ -145,7 +147,7 @@ class Store(FileConnections):
                 pass
         return connection
 
-    def _begin_writing(self, before: int, log_bytes: int, loan: Loan) -> apsw.Connection:
+    def _begin_writing(self, before: int, log_bytes: int, indexes_queue: bool, loan: Loan) -> apsw.Connection:
         self.refuse_readonly()
         deadline = time.monotonic() + self.waiting.timeout_s
         connection = self._begin_turn(before, loan)
@@ -153,7 +155,7 @@ class Store(FileConnections):
             raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
         with self.translated(), self._undone(connection, before):
             self._begin_immediate(connection, log_bytes, deadline)
-            while self._index_some(connection):
+            while self._index_some(connection, indexes_queue=indexes_queue):
                 connection.execute("commit")  # what is indexed stays, even if this change is cancelled
                 self.refuse_cancelled(before)
                 self._begin_immediate(connection, log_bytes, deadline)
@@ -166,13 +168,14 @@ class Store(FileConnections):
             with self._room(connection, log_bytes, deadline):
                 connection.execute("begin immediate")
 
-    def _index_some(self, connection: apsw.Connection) -> bool:
+    def _index_some(self, connection: apsw.Connection, *, indexes_queue: bool) -> bool:
         """Index a part of what waits to be indexed, in a transaction. Returns whether more is waiting.
 
         If nothing more waits, the caller stays in this transaction, because another program might queue more
         after each commit.
         """
-        if not self._is_waiting(connection) or self.index_pending is None:
+        # In this order, because the first one also refuses an upgraded file.
+        if not self._is_waiting(connection) or not indexes_queue or self.index_pending is None:
             return False
         self.index_pending(connection)
         return self._is_waiting(connection)

@@ -170,10 +170,14 @@ class HostTransactions:
                 held.close(True)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """The connection, for a change that is part of a statement of the host."""
+    def writing(self, *, indexes_queue: bool = True) -> Iterator[apsw.Connection]:
+        """The connection, for a change that is part of a statement of the host.
+
+        It begins with what waits to be indexed, if it `indexes_queue`.
+        """
         with self._host.undisturbed(self.schema) as host, self.refusals(), part_of_a_statement(host):
-            self.index_waiting_now()
+            if indexes_queue:
+                self.index_waiting_now()
             yield self.database
 
     def index_waiting_now(self) -> int:

@@ -40,18 +40,6 @@ def translation(
             return still_writing(path, _writer_of(path), timeout_s)
         case apsw.ConstraintError():
             return refused(path, error)
-        case apsw.SQLError() if "no such function" in str(error):
-            return Refused(
-                f"a rule in {path} uses a function that is not registered here ({error}); "
-                "the change was not made",
-                path,
-            )
-        case apsw.SQLError() if "no such collation" in str(error):
-            return Refused(
-                f"a table in {path} uses a collation that is not registered here ({error}); "
-                "use a connection of the app, which has it",
-                path,
-            )
         case apsw.AuthError() if not trusted:
             return Refused(
                 f"{path} is open with trusted=False, which forbids this ({error}); open it with trusted=True "
@@ -74,7 +62,7 @@ def translation(
             return _damaged(path, error)
         case apsw.SQLError() if "unsupported file format" in str(error):  # an impossible number in the header
             return _damaged(path, error)
-    return _not_opened(error, path)
+    return _not_opened(error, path) or _not_registered(error, path)
 
 
 def _not_opened(error: apsw.Error, path: str) -> FileError | None:
@@ -92,6 +80,22 @@ def _not_opened(error: apsw.Error, path: str) -> FileError | None:
                 f"{path} cannot be opened: a permission is missing, or the process has too many open files",
                 path,
             )
+    return None
+
+
+def _not_registered(error: apsw.Error, path: str) -> FileError | None:
+    if isinstance(error, apsw.SQLError) and "no such function" in str(error):
+        return Refused(
+            f"a rule in {path} uses a function that is not registered here ({error}); "
+            "the change was not made",
+            path,
+        )
+    if isinstance(error, apsw.SQLError) and "no such collation" in str(error):
+        return Refused(
+            f"a table in {path} uses a collation that is not registered here ({error}); use a connection of "
+            "the app, which has it",
+            path,
+        )
     return None
 
 

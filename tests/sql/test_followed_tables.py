@@ -83,6 +83,24 @@ def test_two_databases_of_a_connection_follow_tables_with_the_same_name(tmp_path
             assert index.check() == []
 
 
+@pytest.mark.parametrize("broken", ["main", "side"])
+def test_an_integrity_check_reads_only_the_database_of_its_table(broken, tmp_path):
+    db = connected(tmp_path / "main.db")
+    db.execute("attach ? as side", (str(tmp_path / "side.db"),))
+    make_note(db, "side")
+    db.execute(f"create virtual table side.note_index {FOLLOW}")
+    db.execute(f"create table {broken}.parent (id integer primary key)")
+    db.execute(f"create table {broken}.child (parent references parent)")
+    db.execute(f"insert into {broken}.child values (5)")  # foreign keys are off
+    check = "insert into note_index (note_index) values ('integrity-check')"
+    if broken == "side":
+        with pytest.raises(docindex.CorruptIndex, match="row 1 of child refers to a row of parent"):
+            db.execute(check)
+    else:
+        db.execute(check)
+    db.close()
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
@@ -149,6 +167,18 @@ def test_a_question_to_a_followed_table_never_writes(app, begin, readonly):
         assert db.execute("select key from note_index").fetchall() == [("1",), ("2",)]
         assert writes == []
         other.close()
+    db.close()
+
+
+def test_a_table_that_sqlite_meets_while_another_statement_writes_is_not_followed_again(app):
+    db = connected(app)
+    db.execute("create table another (a)")
+    inserting = db.execute("insert into another values (1), (2) returning a")
+    assert next(inserting) == (1,)
+    before = db.total_changes()
+    assert db.execute("select key from note_index").fetchall() == [("1",), ("2",)]
+    assert db.total_changes() == before
+    assert inserting.fetchall() == [(2,)]
     db.close()
 
 

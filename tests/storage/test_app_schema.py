@@ -279,6 +279,32 @@ def test_a_table_with_a_collation_of_the_app_is_indexed_on_connections_of_the_ap
     db.close()
 
 
+@pytest.mark.parametrize("door", ["index", "virtual table"])
+def test_a_table_that_nobody_can_read_any_more_can_be_unfollowed(tmp_path, door):
+    path = tmp_path / "app.db"
+    db = connected(path)
+    db.execute("pragma journal_mode = wal")
+    db.execute("create table note (id text primary key collate by_last_letter, body text)")
+    db.execute("insert into note values ('a1', 'the first note'), ('a2', 'the second note')")
+    db.execute("create virtual table note_index using doc_index(content=note, key=id, text=body)")
+    db.execute("insert into doc_index (key, text) values ('mine', 'a text of my own')")
+    db.execute("update note set body = 'changed' where id = 'a1'")
+    db.close()
+    if door == "index":
+        with docindex.open(path) as index:
+            index.unfollow("note")
+    else:
+        other = apsw.Connection(str(path))
+        docindex.register(other)
+        with pytest.raises(docindex.Refused, match="no such collation"):
+            other.execute("select * from note_index").fetchall()
+        other.execute("drop table note_index")
+        other.close()
+    with docindex.open(path) as index:
+        assert list(index) == ["mine"]
+        assert index.check() == []
+
+
 @pytest.mark.parametrize(
     "table",
     [
