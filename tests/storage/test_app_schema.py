@@ -73,10 +73,10 @@ TWELVE_STEPS = (
     "losing",
     [
         TWELVE_STEPS,
-        ("drop trigger docindex_note_update",),
+        ("drop trigger docindex_update_note",),
         (
-            "drop trigger docindex_note_insert",
-            "create trigger docindex_note_insert after insert on note begin select 1; end",
+            "drop trigger docindex_insert_note",
+            "create trigger docindex_insert_note after insert on note begin select 1; end",
         ),
         ("alter table note rename to old", "create table note as select * from old"),
     ],
@@ -131,7 +131,7 @@ def test_a_table_that_is_gone_does_not_keep_check_from_the_others(app):
     with docindex.open(app) as index:
         index.follow("task", key="id", text="body", prefix="task ")
         index.flush()
-        change(app, "drop table note", "drop trigger docindex_task_insert")
+        change(app, "drop table note", "drop trigger docindex_insert_task")
         findings = " ".join(index.check())
         assert "'note', which the index follows, cannot be read" in findings
         assert "'task' lost its triggers after insert" in findings
