@@ -18,8 +18,10 @@ from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import SourceRow
 from docindex.storage.values import can_be_stored, quoted
 
-_CHARACTERS = 16_000_000  # that are taken at a time: memory must hold them and their sketches
-_ROWS = 5_000
+MOST_CHARACTERS = 16_000_000
+"""How many are indexed at a time: memory must hold them and their sketches."""
+MOST_ROWS = 5_000
+"""How many rows are indexed at a time, for the same reason."""
 
 
 class AppRow(NamedTuple):
@@ -57,13 +59,15 @@ def take_changes(db: apsw.Connection, source: SourceRow) -> Changes:
 
     `OutOfDate` if the table cannot be read.
     """
-    last = value(db, f"select max(id) from (select id from main.docindex_changed order by id limit {_ROWS})")
+    last = value(
+        db, f"select max(id) from (select id from main.docindex_changed order by id limit {MOST_ROWS})"
+    )
     coding = str(value(db, "pragma main.encoding"))
     found: dict[str, AppRow] = {}
     repeated = set()
     without_key = characters = previous = 0
     for row in _read(db, source, _CHANGED, last):
-        if characters >= _CHARACTERS and row.number != previous:
+        if characters >= MOST_CHARACTERS and row.number != previous:
             last = previous
             break
         previous = row.number

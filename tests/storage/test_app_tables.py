@@ -587,7 +587,7 @@ def test_what_a_cancelled_question_has_indexed_stays(tmp_path, monkeypatch):
     path = tmp_path / "app.db"
     change(path, "create table page (id integer primary key, body text)")
     change(path, *(f"insert into page values ({n}, '{text_of(n)}')" for n in range(1, 9)))
-    monkeypatch.setattr(app_rows, "_ROWS", 3)
+    monkeypatch.setattr(app_rows, "MOST_ROWS", 3)
     with docindex.open(path, create=True) as index:
         index.follow("page", key="id", text="body")
         token = docindex.CancelToken()
