@@ -39,6 +39,7 @@ from docindex.reading.canonical_text import canonical
 from docindex.reading.code_points import JOINT, counts_of, folded_letters, is_sign, is_solid
 from docindex.reading.protocol import Reading
 from docindex.reading.slicing import codes_of, is_line_end
+from docindex.reading.symbol_bytes import are_symbols, folded
 
 _LONGEST_UNIT = 128
 
@@ -95,7 +96,7 @@ class PlainText:
             # The last word or line may go on in the next slice.
             last = int(units[-1]) if size else 0
             end = last + max(0, size - last - 1) // _LONGEST_UNIT * _LONGEST_UNIT
-            rest = _from_symbol(stream, end) if size else b""
+            rest = _from_symbol(stream, size - end) if size else b""
             words, line_begins = (
                 array[: np.searchsorted(array, end)] for array in (found.words, found.lines)
             )
@@ -204,11 +205,18 @@ def _check_positions(positions: I64, size: int) -> None:
         )
 
 
-def _from_symbol(stream: bytes, first: int) -> bytes:
-    """The stream from a symbol on, with at most one byte after the last symbol."""
-    symbols = np.flatnonzero(np.frombuffer(stream.translate(_IS_KEPT), bool))
+def _from_symbol(stream: bytes, count: int) -> bytes:
+    """The stream from the last `count` symbols on, with at most one byte after the last symbol."""
+    size = 2 * count + 64
+    while True:
+        # Look at the end only: the last word or line is short in most streams.
+        tail = stream[-size:]
+        symbols = np.flatnonzero(are_symbols(np.frombuffer(tail, np.uint8)))
+        if len(symbols) >= count or len(tail) == len(stream):
+            break
+        size *= 8
     end = int(symbols[-1]) + 1
-    rest, after = stream[int(symbols[first]) : end], stream[end:]
+    rest, after = tail[int(symbols[-count]) : end], tail[end:]
     if len(after) > 1:
         after = b"\n" if b"\n" in after or b"\r" in after else b" "
     return rest + after
@@ -230,13 +238,6 @@ def _joined(readings: list[Reading]) -> Reading:
         words=all_of("words"),
         lines=all_of("lines"),
     )
-
-
-# Tables of `bytes.translate` for the byte-only path. Bytes of 0x80 and more are symbols already.
-_KEPT = bytes(code for code in range(256) if code >= 0x80 or chr(code).isalnum())
-_LOWER = bytes(range(256)).lower()
-_DROPPED = bytes(set(range(256)) - set(_KEPT))
-_IS_KEPT = bytes(code in _KEPT for code in range(256))
 
 
 def _read_ascii(texts: list[str], with_lines: bool) -> Reading:
@@ -268,11 +269,13 @@ def _read_bytes(source: bytes, text_begins: I64, with_lines: bool) -> Reading:
 
     `text_begins` has the offset of each text, and one more at the end.
     """
-    kept = np.zeros(len(source) + 2, bool)
-    kept[1:-1] = np.frombuffer(source.translate(_IS_KEPT), bool)
-    edges = np.flatnonzero(kept[1:] != kept[:-1])
-    begins, ends = edges[::2], edges[1::2]
-    words = starts_of(ends - begins)
+    codes = np.frombuffer(source, np.uint8)
+    padded = np.zeros(len(source) + 2, bool)
+    kept = padded[1:-1]
+    lower = folded(codes, kept)
+    edges = (padded[1:] != padded[:-1]).nonzero()[0]
+    begins = edges[::2]
+    words = starts_of(edges[1::2] - begins)
 
     def symbols_before(offsets: I64) -> I64:
         # This is exact, because every offset lies outside words or where a word begins.
@@ -281,10 +284,11 @@ def _read_bytes(source: bytes, text_begins: I64, with_lines: bool) -> Reading:
 
     lines = words[:0]
     if with_lines:
-        breaks = np.flatnonzero(is_line_end(np.frombuffer(source, np.uint8)))
+        breaks = np.flatnonzero(is_line_end(codes))
         lines = _line_starts(symbols_before(np.sort(np.concatenate([breaks, text_begins]))), words[-1])
     return Reading(
-        symbols=np.frombuffer(source.translate(_LOWER, _DROPPED), np.uint8),
+        # A quarter of the time of `lower[kept]`, and a third of that of `bytes.translate`.
+        symbols=lower.take(kept.nonzero()[0]),
         starts=symbols_before(text_begins),
         words=words[:-1],
         lines=lines,
@@ -299,5 +303,5 @@ def _line_starts(candidates: I64, size: np.int64) -> I64:
 def _origins(text: str) -> I64:
     """For each symbol, the offset of its character."""
     if text.isascii():
-        return np.flatnonzero(np.frombuffer(text.encode("ascii").translate(_IS_KEPT), bool))
+        return np.flatnonzero(are_symbols(np.frombuffer(text.encode("ascii"), np.uint8)))
     return np.repeat(np.arange(len(text)), counts_of(codes_of_text(text)))
