@@ -56,7 +56,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
+        {"sketches", "tokens", "text_parts", "word_weights", "worker_command", "kept_memory"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches"},

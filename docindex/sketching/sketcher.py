@@ -19,6 +19,7 @@ from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnower, shingle_hashes
+from docindex.sketching.kept_memory import keep_memory
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
 from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
@@ -37,6 +38,7 @@ def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
     >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
     [3]
     """
+    keep_memory()
     for batch in batched_by_weight(texts, lambda text: len(text) + recipe.slots):
         long = len(batch[0]) > slicing.PIECE_CHARACTERS
         yield _sketch_long(batch[0], recipe) if long else _sketch_short(batch, recipe)
