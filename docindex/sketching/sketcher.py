@@ -18,7 +18,13 @@ from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnower, shingle_hashes
+from docindex.sketching.incremental import (
+    GrowingArray,
+    ShingleCounter,
+    Shingler,
+    Winnower,
+    shingle_hashes,
+)
 from docindex.sketching.kept_memory import keep_memory
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
 from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
@@ -123,16 +129,22 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     reader = symbol_reader(recipe.reading)
     symbols, hasher = 0, WordsHasher(reader)
     word_counter = WordCounter()
+    shingler, counter, bag = Shingler(recipe), ShingleCounter(recipe), GrowingArray(np.uint64)
+    take = bag.extend if recipe.bag else counter.add
     for reading in reader.readings(text):
         symbols += len(reading.symbols)
         hasher.add(reading)
         winnower.add(reading.symbols)
-        word_counter.add(simhash_words(reading, recipe, words_of(reading, recipe))[0])
-
-    # The text is read a second time for its shingles, because they may consist of lines.
-    counter = ShingleCounter(recipe)
-    for found in _bag_of(text, recipe) if recipe.bag else shingle_hashes(text, recipe):
-        counter.add(found)
+        words = words_of(reading, recipe)
+        word_counter.add(simhash_words(reading, recipe, words)[0])
+        if recipe.token != "line":
+            take(shingler.add(shingle_tokens(reading, recipe, words)[0]))
+    # Lines are not cut where words are, so the text is read a second time for them.
+    for found in shingle_hashes(text, recipe) if recipe.token == "line" else [shingler.end()]:
+        take(found)
+    if recipe.bag:
+        # Only the whole text shows how often a shingle occurs. This takes 64 bytes for each shingle.
+        counter.add(labelled_bag(*_batch_of_one(bag.taken())))
     hashes, gaps = winnower.end()
     slots = minhash.stored_slots(counter.keys)
     return Sketches(
@@ -151,17 +163,6 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         mod_m=_batch_of_one(counter.mod_m),
         level=_batch_of_one(counter.level),
     )
-
-
-def _bag_of(text: str, recipe: Recipe) -> list[U64]:
-    """All shingles of a long text, each labelled with its occurrence number; takes 64 bytes for each shingle.
-
-    They cannot be labelled slice by slice: only the whole text shows how often a shingle occurs.
-    """
-    bag = GrowingArray(np.uint64)
-    for found in shingle_hashes(text, recipe):
-        bag.extend(found)
-    return [labelled_bag(*_batch_of_one(bag.taken()))]
 
 
 def _batch_of_one(values: U64) -> tuple[U64, I64]:

@@ -19,9 +19,17 @@ STAGES = {
     "reading": ["reading.plain_text:PlainText.read", "reading.plain_text:PlainText.readings"],
     "k-grams and winnowing": ["sketching.sketcher:_fingerprints_of_batch", "sketching.sketcher:Winnower.add"],
     "words": ["sketching.sketcher:words_of", "sketching.sketcher:simhash_words"],
-    "shingles": ["sketching.sketcher:shingles", "sketching.sketcher:shingle_tokens"],
+    "shingles": [
+        "sketching.sketcher:shingles",
+        "sketching.sketcher:shingle_tokens",
+        "sketching.sketcher:Shingler.add",
+    ],
     "min-hash": ["kernels.minhash:slot_keys", "kernels.minhash:stored_slots", "sketching.sketcher:features"],
-    "distinct counts": ["sketching.sketcher:distinct_counts", "sketching.sketcher:_different"],
+    "distinct counts": [
+        "sketching.sketcher:distinct_counts",
+        "sketching.sketcher:_different",
+        "sketching.sketcher:ShingleCounter._count",
+    ],
     "simhash": ["sketching.sketcher:simhashes_of_words", "sketching.sketcher:WordCounter.add"],
     "hashes of words": ["sketching.sketcher:words_hashes", "sketching.sketcher:WordsHasher.add"],
 }
