@@ -179,13 +179,11 @@ class PlainText:
         >>> "".join(map(chr, found)), starts.tolist()
         ('жж', [0, 0, 2])
         """
-        found, sizes = [np.empty(0, np.uint32)], np.zeros(len(texts), np.int64)
-        for number, text in enumerate(texts):
-            if not text.isascii():
-                codes = codes_of_text(text)
-                found.append(folded_letters(codes[codes > 0x7F])[0])
-                sizes[number] = len(found[-1])
-        return np.concatenate(found), starts_of(sizes)
+        sizes = np.array([0 if text.isascii() else len(text) for text in texts], np.int64)
+        codes = codes_of_text("".join(itertools.compress(texts, sizes.tolist())))
+        odd = (codes > 0x7F).nonzero()[0]
+        letters, letter_starts = folded_letters(codes.take(odd))
+        return letters, letter_starts[np.searchsorted(odd, starts_of(sizes))]
 
     def signs(self, text: str) -> U32:
         """The code points of a text that are neither white space nor invisible.

@@ -30,8 +30,16 @@ STAGES = {
         "sketching.sketcher:_different",
         "sketching.sketcher:ShingleCounter._count",
     ],
-    "simhash": ["sketching.sketcher:simhashes_of_words", "sketching.sketcher:WordCounter.add"],
-    "hashes of words": ["sketching.sketcher:words_hashes", "sketching.sketcher:WordsHasher.add"],
+    "simhash": [
+        "sketching.sketcher:simhashes_of_words",
+        "sketching.sketcher:WordCounter.add",
+        "sketching.sketcher:WordCounter._count",
+    ],
+    "hashes of words": [
+        "sketching.sketcher:words_hashes",
+        "sketching.sketcher:WordsHasher.add",
+        "sketching.sketcher:WordsHasher.end",
+    ],
 }
 """The functions of each stage, as module of docindex and name. A generator counts while it runs."""
 
