@@ -34,8 +34,9 @@ ORDER = [
 INSIDE = {
     "kernels": [
         {"arrays"},
+        {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
-        | {"simhash_bits", "table_design"},
+        | {"segment_sort", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},

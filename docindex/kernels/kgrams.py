@@ -104,7 +104,8 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
     inside[starts[:-1][filled]] = 1
     inside[starts[:-1][filled] + counts[filled]] -= 1
     np.cumsum(inside, out=inside)
-    return everywhere[inside[:-1].view(bool)], starts_of(counts)
+    # A quarter of the time of a Boolean index.
+    return everywhere.take(inside[:-1].view(bool).nonzero()[0]), starts_of(counts)
 
 
 def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
