@@ -108,4 +108,4 @@ def union(*arrays: U64) -> U64:
     """
     together = np.concatenate(arrays)
     together.sort()
-    return together[are_first(together)]
+    return together.take(are_first(together).nonzero()[0])  # half the time of a Boolean index

@@ -28,8 +28,10 @@ def token_spans(begins: I64, size: int, longest: int) -> tuple[I64, I64]:
     ends = np.append(begins, size)[1:]
     lengths = ends - begins
     if lengths.max(initial=0) > longest:
-        pieces = -(-lengths // longest)
-        begins = np.repeat(begins, pieces) + longest * ranges(np.zeros_like(pieces), pieces)
+        long = (lengths > longest).nonzero()[0]
+        more = (lengths[long] - 1) // longest  # how many further pieces begin in each
+        cuts = np.repeat(begins[long], more) + longest * ranges(np.ones_like(more), more)
+        begins = np.insert(begins, np.repeat(long + 1, more), cuts)
         ends = np.append(begins, size)[1:]
     return begins, ends
 

@@ -35,7 +35,7 @@ _Item = TypeVar("_Item")
 
 # The hashes of a text with more fingerprints than this are counted in sixteen parts: sorting all of them at
 # once would double the memory they take.
-_SORTED = 1 << 16
+_SORTED = 1 << 20
 
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:

@@ -27,7 +27,7 @@ def words_hashes(texts: list[str], reading: Reading, reader: SymbolReader) -> li
     letters, letter_starts = reader.letters(texts)
     starts = reading.starts.tolist()
     # A slice of a memoryview takes half the time of a slice of an array.
-    symbols, lengths, others = map(memoryview, (reading.symbols, _lengths(reading), letters))
+    symbols, lengths, others = reading.symbols.data, _lengths(reading).data, letters.data
     word_starts = np.searchsorted(reading.words, reading.starts).tolist()
     found = []
     for text, symbol_range, word_range, letter_range in zip(
