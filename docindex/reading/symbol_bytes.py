@@ -14,7 +14,7 @@ from docindex.kernels.arrays import I64, U8, Bool, mix
 
 _LOW = 0x7F
 _HIGH = np.uint8(0x80)
-_TO_LOWER = np.uint8(0x20)
+_TO_LOWER = np.uint8(2)  # from 0x80 to 0x20
 _A, _LETTERS = np.uint8(ord("a")), np.uint8(26)
 _ZERO, _DIGITS = np.uint8(ord("0")), np.uint8(10)
 _WIDE_BITS = 14
@@ -84,13 +84,13 @@ def folded(codes: U8, kept: Bool) -> U8:
     >>> folded(np.frombuffer(b"Ada1", np.uint8), np.empty(4, bool)).tobytes()
     b'ada1'
     """
-    lower = codes | _TO_LOWER
+    # ASCII bytes get the bit that makes letters small; digits have it.
+    lower = ~codes & _HIGH
+    lower >>= _TO_LOWER
+    lower |= codes
     distances = lower - _A
     np.less(distances, _LETTERS, out=kept)
     np.subtract(codes, _ZERO, out=distances)
     kept |= distances < _DIGITS
-    high = codes >= _HIGH
-    if high.any():
-        kept |= high
-        np.copyto(lower, codes, where=high)
+    kept |= codes >= _HIGH
     return lower
