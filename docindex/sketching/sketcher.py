@@ -13,8 +13,9 @@ import numpy as np
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
 from docindex.kernels.feature_hashes import features
+from docindex.kernels.kgrams import RunHasher
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.winnowing import select_fingerprints
+from docindex.kernels.winnowing import select_and_hash_runs
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
@@ -27,7 +28,7 @@ from docindex.sketching.incremental import (
 )
 from docindex.sketching.kept_memory import keep_memory
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
-from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
+from docindex.sketching.tokens import shingle_tokens, simhash_words, word_spans, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
 from docindex.sketching.words_hashing import WordsHasher, words_hashes
 
@@ -85,8 +86,9 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
     reader = symbol_reader(recipe.reading)
     reading = reader.read(texts, lines=recipe.token == "line")
-    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
-    words = words_of(reading, recipe)
+    hasher = RunHasher(*(spans := word_spans(reading, recipe)))
+    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe, hasher)
+    words = (*spans, mix(hasher.end(reading.symbols)))
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
         found = labelled_bag(found, found_starts)
@@ -110,10 +112,15 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     )
 
 
-def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
-    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin."""
-    positions, hashes, _ = select_fingerprints(
-        symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
+def _fingerprints_of_batch(
+    symbols: U8, symbol_starts: I64, recipe: Recipe, words: RunHasher
+) -> tuple[U64, U16, I64]:
+    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin.
+
+    Hashes the words on the way.
+    """
+    positions, hashes = select_and_hash_runs(
+        symbols, symbol_starts, recipe.k, recipe.window, words, robust=recipe.selector == "robust"
     )
     starts = np.searchsorted(positions, symbol_starts)
     gaps = np.diff(positions, prepend=0)

@@ -18,7 +18,12 @@ from tests.bench import build, material
 STAGES = {
     "reading": ["reading.plain_text:PlainText.read", "reading.plain_text:PlainText.readings"],
     "k-grams and winnowing": ["sketching.sketcher:_fingerprints_of_batch", "sketching.sketcher:Winnower.add"],
-    "words": ["sketching.sketcher:words_of", "sketching.sketcher:simhash_words"],
+    "words": [
+        "sketching.sketcher:words_of",
+        "sketching.sketcher:word_spans",
+        "kernels.winnowing:RunHasher.take",
+        "sketching.sketcher:simhash_words",
+    ],
     "shingles": [
         "sketching.sketcher:shingles",
         "sketching.sketcher:shingle_tokens",
