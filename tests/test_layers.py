@@ -34,8 +34,9 @@ ORDER = [
 INSIDE = {
     "kernels": [
         {"arrays"},
+        {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
-        | {"simhash_bits", "table_design"},
+        | {"segment_sort", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
@@ -56,7 +57,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
+        {"sketches", "tokens", "text_parts", "word_weights", "worker_command", "kept_memory"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches"},

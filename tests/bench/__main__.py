@@ -6,7 +6,7 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql
+from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql, stages
 
 BENCHES = {
     "build": build.run,
@@ -19,6 +19,7 @@ BENCHES = {
     "quality": quality.run,
     "query": query.run,
     "sql": sql.run,
+    "stages": stages.run,
 }
 
 
@@ -28,7 +29,8 @@ def main():
     parser.add_argument(
         "folders",
         nargs="*",
-        help="text files to measure with (default: Python's own); for quality, sections (default: all)",
+        help="text files to measure with (default: Python's own); for build and stages, M, notes or "
+        "large (default: all three); for quality, sections (default: all)",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(
