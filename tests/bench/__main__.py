@@ -6,11 +6,27 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql, stages
+from tests.bench import (
+    build,
+    exact,
+    files,
+    groups,
+    kernels,
+    memory,
+    minhash,
+    near,
+    notes,
+    quality,
+    query,
+    sql,
+    stages,
+)
 
 BENCHES = {
     "build": build.run,
+    "exact": exact.run,
     "files": files.run,
+    "groups": groups.run,
     "kernels": kernels.run,
     "memory": memory.run,
     "minhash": minhash.run,
