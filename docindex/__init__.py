@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from docindex.sketching.sketches import Sketch
     from docindex.sketching.word_weights import WordWeights
     from docindex.sql.register import register
-    from docindex.storage.contents import Document
+    from docindex.storage.document_lookup import Document
     from docindex.storage.maintenance import Stats
     from docindex.storage.templates import Template
     from docindex.storage.user_sql import Rows
@@ -83,7 +83,7 @@ _HOMES = {
     "docindex.sketching.sketches": ("Sketch",),
     "docindex.sketching.word_weights": ("WordWeights",),
     "docindex.sql.register": ("register",),
-    "docindex.storage.contents": ("Document",),
+    "docindex.storage.document_lookup": ("Document",),
     "docindex.storage.maintenance": ("Stats",),
     "docindex.storage.templates": ("Template",),
     "docindex.storage.user_sql": ("Rows",),

@@ -77,6 +77,15 @@ def whole_number(name: str, number: object, least: int = 1, most: int | None = N
     return min(found, GREATEST)
 
 
+def limit(number: object) -> int | None:
+    """The largest number of answers as an `int`, or None for all of them.
+
+    >>> limit(5), limit(None)
+    (5, None)
+    """
+    return None if number is None else whole_number("limit", number)
+
+
 def share(name: str, number: object, *, above_zero: bool = False) -> float:
     """A number from 0 to 1 as a `float`; with `above_zero`, 0 is refused too.
 

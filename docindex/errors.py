@@ -14,7 +14,7 @@
         FileReplaced        the file of an open index was replaced, moved or removed; open it again
         Busy                others are using the file, so the call cannot be done now; try again
         ReadOnly            the index is open for reading only
-        Refused             a foreign key, trigger or check of your own tables in the file forbids it
+        Refused             a rule of your own tables in the file forbids it, or needs what is not here
         DiskFull            there is no room for the change; the index is as before
         DiskError           the disk or its file system failed while the file was read or written
         Forked              the file was open when this process was forked, so it cannot be used here
@@ -106,7 +106,11 @@ class ReadOnly(FileError):
 
 
 class Refused(FileError):
-    """A foreign key, trigger or check of your own tables in the file forbids the change."""
+    """A foreign key, trigger or check of your own tables in the file forbids the change.
+
+    Or your tables need a collation or a function that this connection does not have; or the file is open with
+    ``trusted=False``, which forbids triggers.
+    """
 
 
 class DiskFull(FileError):

@@ -8,6 +8,8 @@
 -- with seed 0. An xxh3-128 is stored as 16 bytes, the most significant byte first. The hashes of k-grams, shingles and
 -- features, and the simhash, are docindex's own: docindex/kernels and docindex/sketching define them.
 --
+-- This script names the database as `main`. docindex puts the name of an attached database there.
+--
 -- In `content` and `text`, "UTF-8" includes lone surrogates (U+D800 to U+DFFF), each as 3 bytes.
 --
 -- Checksums. The column `sum` is a checksum of the other columns of its row: an xxh3-64, whose 64 bits are stored as a
@@ -38,7 +40,7 @@
 -- words_hash is 8 bytes, little-endian.
 
 -- The parameters that turn texts into fingerprints and sketches. One row.
-create table docindex_recipe (
+create table main.docindex_recipe (
     id integer primary key check (id = 1),
     schema integer not null,        -- the number of the last script in this folder that was run on the file
     json text not null,             -- the parameters as JSON; a missing parameter has its former default
@@ -46,7 +48,7 @@ create table docindex_recipe (
 ) strict;
 
 -- Each distinct text has one row, however many documents have it.
-create table docindex_content (
+create table main.docindex_content (
     id integer primary key autoincrement, -- ascending; an id is never used again
     symbols integer not null,       -- number of symbols that the text was reduced to
     shingles integer not null,      -- number of different shingles; an estimate above 2^20
@@ -69,15 +71,15 @@ create table docindex_content (
     sum integer not null,           -- in two halves
     unique (hash, reading)
 ) strict;
-create index docindex_content_words on docindex_content (words_hash);
+create index main.docindex_content_words on docindex_content (words_hash);
 -- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
 -- 21 or lowest 21 bits are neighbours in one of the indexes, so a query need not read the rows of `content`.
-create index docindex_content_simhash on docindex_content (simhash);
-create index docindex_content_simhash_22 on docindex_content ((simhash << 22) | ((simhash >> 42) & 4194303));
-create index docindex_content_simhash_43 on docindex_content ((simhash << 43) | ((simhash >> 21) & 8796093022207));
+create index main.docindex_content_simhash on docindex_content (simhash);
+create index main.docindex_content_simhash_22 on docindex_content ((simhash << 22) | ((simhash >> 42) & 4194303));
+create index main.docindex_content_simhash_43 on docindex_content ((simhash << 43) | ((simhash >> 21) & 8796093022207));
 
 -- The documents that the host stored, each under a key of its own.
-create table docindex_document (
+create table main.docindex_document (
     id integer primary key autoincrement, -- stays the same as long as the key is in use
     key text not null unique,
     content integer not null references docindex_content (id),
@@ -86,13 +88,13 @@ create table docindex_document (
     added_at integer not null,      -- when the document got its present text: microseconds since 1970, UTC
     sum integer not null            -- in two halves
 ) strict;
-create index docindex_document_content on docindex_document (content);
+create index main.docindex_document_content on docindex_document (content);
 
 -- The forward index: the fingerprints of a content in the order of their positions. Each row of a content has 65,536
 -- of them, except the last one, which has fewer, perhaps none; so a missing row is noticed. The parts of a content are
 -- numbered from 0. The first gap of part 0 is counted from position 0, and the first gap of a later part from the last
 -- position of the part before.
-create table docindex_fingerprint (
+create table main.docindex_fingerprint (
     id integer primary key,         -- content << 20 | part
     hashes blob not null,           -- the high 48 bits of each hash: 6 bytes each
                                     -- second half:
@@ -104,7 +106,7 @@ create table docindex_fingerprint (
 -- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks. A key is the highest
 -- `hash_bits` bits of a hash, followed by the id of a content minus the segment's `first`, which takes as many bits as
 -- last - first needs.
-create table docindex_segment (
+create table main.docindex_segment (
     id integer primary key autoincrement, -- a newer segment has a larger id
     first integer not null,         -- the smallest id that a content of this segment may have
     last integer not null,          -- the largest
@@ -123,27 +125,27 @@ create table docindex_segment (
 -- the first bit is the lowest one of the first byte. The bitmap of n keys has n + 2^(b - 8 * w) bits, or n + 1 if b
 -- is below 8 * w, rounded up to whole bytes. Each block of a segment has a row, also if it has no keys. During a
 -- merge, the blocks that have been moved have rows in the target only, the others in the sources only.
-create table docindex_posting (
+create table main.docindex_posting (
     id integer primary key,         -- segment << 32 | block
     keys blob not null,             -- ascending: the low bytes of all keys, then the bitmap; empty without keys
     sum integer not null
 ) strict;
 
 -- Contents that were removed but may still have keys in some segments.
-create table docindex_dead (
+create table main.docindex_dead (
     content integer primary key,
     segment integer not null        -- the newest segment at the time of the removal; later ones have no keys of it
 ) strict;
 
 -- Super-shingles: hashes of groups of slots. Contents that share some of them are near-duplicates.
-create table docindex_feature (
+create table main.docindex_feature (
     value integer not null,         -- 64 bits stored as a signed integer: < and > mean nothing
     content integer not null,       -- not a foreign key: removing a content would scan this table to enforce it
     primary key (value, content)
 ) strict, without rowid;
 
 -- Broder's samples of the shingles (MIN_s, MOD_m and L_i), if the recipe asks for them: ascending values of 8 bytes.
-create table docindex_sample (
+create table main.docindex_sample (
     content integer primary key references docindex_content (id),
     min_s blob not null,
     mod_m blob not null,
@@ -153,7 +155,7 @@ create table docindex_sample (
 
 -- The texts that the host chose to keep. A row has up to 1,048,576 characters; the parts of a content are numbered
 -- from 0.
-create table docindex_text (
+create table main.docindex_text (
     id integer primary key,         -- content << 20 | part
     codec integer not null,         -- 0: UTF-8; 1: UTF-8 compressed with zlib; 2: the text is not here, but in a table
                                     -- of the app, and `data` is the name of this source in UTF-8
@@ -161,7 +163,7 @@ create table docindex_text (
 ) strict;
 
 -- Boilerplate: texts that comparisons ignore.
-create table docindex_boilerplate (
+create table main.docindex_boilerplate (
     id integer primary key autoincrement,
     name text not null unique,      -- the host's name for it
     hash blob not null unique,      -- xxh3-128 of the text in UTF-8
@@ -172,7 +174,7 @@ create table docindex_boilerplate (
 ) strict;
 
 -- The files that scans of folders have seen.
-create table docindex_file (
+create table main.docindex_file (
     key text primary key not null,  -- the absolute path, and the key of the file's document; a byte that is not UTF-8
                                     -- is written as \xNN
     size integer not null,          -- in bytes
@@ -187,7 +189,7 @@ create table docindex_file (
 ) strict, without rowid;
 
 -- Tables of an app whose rows are documents. The index reads their texts there.
-create table docindex_source (
+create table main.docindex_source (
     name text primary key not null, -- the name of the app's table
     key_column text not null,
     text_column text not null,
@@ -197,7 +199,7 @@ create table docindex_source (
 ) strict, without rowid;
 
 -- The documents that are rows of a source.
-create table docindex_sourced (
+create table main.docindex_sourced (
     document integer primary key,   -- id of the document
     source text not null,           -- name of the source
     value any not null              -- what the row has in `key_column`
@@ -205,16 +207,16 @@ create table docindex_sourced (
 
 -- The rows of sources that were added, changed or removed, and that are not indexed yet. The triggers on the tables of
 -- an app write here, and whoever uses the index next indexes the rows first.
-create table docindex_changed (
+create table main.docindex_changed (
     id integer primary key,
     source text not null,           -- name of the source
-    value any not null,             -- what the row has, or had, in `key_column`
-    unique (source, value)
+    value any not null              -- what the row has, or had, in `key_column`
 ) strict;
+create index main.docindex_changed_value on docindex_changed (source, value);
 
 -- Documents that SQL has added or replaced, and that are not indexed yet. Whoever uses the index next indexes them
 -- first.
-create table docindex_pending (
+create table main.docindex_pending (
     key text primary key not null,
     id integer not null,            -- the id that the document has or gets
     text text not null,
@@ -222,11 +224,11 @@ create table docindex_pending (
 ) strict, without rowid;
 
 -- How many rows there are, and their numbers combined (see Tallies at the top). All tallies begin as 0.
-create table docindex_tally (
+create table main.docindex_tally (
     name text primary key not null,
     rows integer not null,
     total integer not null          -- 64 bits stored as a signed integer
 ) strict, without rowid;
-insert into docindex_tally (name, rows, total) values
+insert into main.docindex_tally (name, rows, total) values
     ('boilerplate', 0, 0), ('dead', 0, 0), ('document', 0, 0), ('file', 0, 0), ('lengths', 0, 0), ('link', 0, 0),
     ('segment', 0, 0), ('simhash', 0, 0), ('words', 0, 0);

@@ -11,7 +11,7 @@ from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_text
 from docindex.cli.typed_paths import display_path, typed_key
 from docindex.cli.wording import several
-from docindex.index.reader import open_scope
+from docindex.index.scopes import open_scope
 from docindex.index.texts import distance, simhash
 from docindex.index.writer import Index
 from docindex.opening import open as open_index

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
-from docindex.storage import content_writer, contents, document_removal, documents, file_rows
+from docindex.storage import content_writer, document_lookup, document_removal, documents, file_rows
 from docindex.storage.file_rows import TEXT, Tracked
 from docindex.storage.transactions import Transactions
 
@@ -47,7 +47,7 @@ class FileRecords:
         done = set()
         with self._store.writing() as db:
             for old, file in moved:
-                taken = file.kind == TEXT and contents.get(db, file.key) is not None
+                taken = file.kind == TEXT and document_lookup.get(db, file.key) is not None
                 if not taken and (file.kind != TEXT or content_writer.rename(db, old, file.key)):
                     file_rows.forget(db, old)
                     file_rows.put_files(db, [file])

@@ -37,16 +37,21 @@ class FollowedTables(KeyedDocuments):
         """Index the rows of a table in the same file from now on, without a copy of their texts.
 
         `key`, `text` and `meta` are columns of the table. The key of a document is `prefix`, followed by the
-        value in the column `key`, which must be different in each row; a row whose `text` is NULL is no
-        document. Triggers note which rows change, and the next question or change indexes these rows, whoever
-        wrote them. Each text stays in the table, where it is read for exact numbers and passages.
+        value in the column `key`, which must be different in each row and should have an index, because each
+        text is found by it. A row whose `text` is NULL is no document. Triggers note which rows change, and
+        the next question or change indexes these rows, whoever wrote them. Each text stays in the table,
+        where it is read for exact numbers and passages.
 
         A value in the column `key` that is a number or a text is written as such, and a BLOB in hexadecimal
         digits. Only a change of the row changes its document: `add`, `update`, `rename` and `remove` refuse
-        it. To follow a table again does nothing.
+        it.
 
-        `ValueError` if there is no such table or column, if the table is followed in another way already, or
-        if the key of a row would be that of another document.
+        Call it again after a change of your schema, or at each start: an app that makes its table anew drops
+        the triggers with the old table, and this makes them again. Otherwise it does nothing then.
+
+        `ValueError` if there is no such table or column, if the table is followed in another way already, if
+        the key of a row would be that of another document, or for a view or a virtual table, which have no
+        such triggers.
 
         >>> import docindex, sqlite3, tempfile, contextlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,11 +83,12 @@ class FollowedTables(KeyedDocuments):
         []
         """
         with self._store.reading() as db:
-            return [Followed(*row, app_rows.count(db, row)) for row in app_tables.sources(db)]
+            return [Followed(*row, app_rows.count_rows(db, row)) for row in app_tables.sources(db)]
 
     def unfollow(self, table: str) -> None:
         """Remove the documents and the triggers of a followed table; `KeyError` for another table."""
-        with self._store.writing() as db:
+        # The queue may have rows that cannot be indexed here: then this is the way out.
+        with self._store.writing(indexes_queue=False) as db:
             keys = app_tables.unfollow(db, plain_text("table", table))
             remove_all(db, keys, self.recipe)
 
@@ -97,8 +103,8 @@ class FollowedTables(KeyedDocuments):
     def rebuild(self, table: str) -> None:
         """Index again those rows of a followed table that changed without its triggers.
 
-        The triggers miss rows that `replace` removes because of another unique column, and all changes while
-        they are dropped.
+        The triggers miss all changes while they are dropped, and rows that `replace` removes because of a
+        unique index on an expression, or on a part of the rows. Makes lost triggers again.
         """
         with self._store.writing() as db:
-            app_rows.queue_all(db, app_tables.source(db, plain_text("table", table)))
+            app_tables.rebuild(db, plain_text("table", table))

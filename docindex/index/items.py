@@ -11,7 +11,7 @@ from typing import Any
 from docindex.argument_checks import kind_of_text, plain_text, shown
 from docindex.storage import contents
 from docindex.storage.content_writer import Incoming
-from docindex.storage.contents import Document
+from docindex.storage.document_lookup import Document
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str] | tuple[str, str, Any]

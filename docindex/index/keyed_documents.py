@@ -18,9 +18,16 @@ from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
 from docindex.query.resolve import Id
 from docindex.query.unknown_keys import unknown
-from docindex.storage import app_rows, content_writer, contents, document_removal, documents
+from docindex.storage import (
+    app_rows,
+    content_writer,
+    contents,
+    document_lookup,
+    document_removal,
+    documents,
+)
 from docindex.storage.connection import Connection, Store
-from docindex.storage.contents import Document
+from docindex.storage.document_lookup import Document
 from docindex.storage.values import can_be_stored
 
 _KEYS_AT_A_TIME = 1000
@@ -41,7 +48,9 @@ class KeyedDocuments(IndexReader):
     def __getitem__(self, key: str | Id) -> Document:
         with self._store.reading() as db:
             document = document_of(db, key)
-        return contents.with_text(document, functools.partial(self._text_of, document.key, document.content))
+        return document_lookup.with_text(
+            document, functools.partial(self._text_of, document.key, document.content)
+        )
 
     def __contains__(self, key: object) -> bool:
         with self._store.reading() as db:
@@ -49,7 +58,7 @@ class KeyedDocuments(IndexReader):
 
     def __len__(self) -> int:
         with self._store.reading() as db:
-            return contents.document_total(db)
+            return document_lookup.document_total(db)
 
     def __iter__(self) -> Iterator[str]:
         return self.keys()
@@ -134,7 +143,7 @@ class KeyedDocuments(IndexReader):
         new = checked_key(new)
         with self._store.writing() as db:
             known = _known_key(db, old)
-            if known != new and contents.link_of(db, new) is not None:
+            if known != new and document_lookup.link_of(db, new) is not None:
                 raise _taken(new)
             if known is None:
                 raise unknown(db, old)
@@ -167,7 +176,7 @@ class KeyedDocuments(IndexReader):
             renamed = [(number, f"{new}{key[len(old) :]}") for number, key in found]
             moving = {key for _, key in found}
             for _, key in renamed:
-                if key not in moving and contents.link_of(db, key) is not None:
+                if key not in moving and document_lookup.link_of(db, key) is not None:
                     raise _taken(key)
             # If keys get longer, a new key can be the old one of a document with a longer key, which must get
             # out of the way first.
@@ -191,7 +200,7 @@ def _known_key(db: Connection, key: object) -> str | None:
         return None if link is None else link[0]
     if not isinstance(key, str) or not can_be_stored(plain := str.__str__(key)):
         return None
-    return None if contents.link_of(db, plain) is None else plain
+    return None if document_lookup.link_of(db, plain) is None else plain
 
 
 def _different_ids(db: Connection, keys: list[str | Id]) -> tuple[list[int], list[str | Id]]:
@@ -225,7 +234,7 @@ def document_of(db: Connection, key: object) -> Document:
     """The document with a key or an id; `UnknownKey` if it is unknown."""
     known = _known_key(db, key) if isinstance(key, Id) else key
     if isinstance(known, str) and can_be_stored(plain := str.__str__(known)):
-        document = contents.get(db, plain)
+        document = document_lookup.get(db, plain)
         if document is not None:
             return document
     raise unknown(db, key)
@@ -235,7 +244,7 @@ def _links_from(
     db: Connection, key: str, prefix: str, *, including: bool = True
 ) -> tuple[list[tuple[int, str]], bool]:
     """Some ids and keys with a prefix, from a key on or after it; and whether there are no more."""
-    links = contents.links_from(db, key, _KEYS_AT_A_TIME, including=including)
+    links = document_lookup.links_from(db, key, _KEYS_AT_A_TIME, including=including)
     if links and not links[-1][1].startswith(prefix):  # else all do, because they are in order
         links = [link for link in links if link[1].startswith(prefix)]
     return links, len(links) < _KEYS_AT_A_TIME

@@ -12,7 +12,7 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
-from docindex.storage import app_rows, app_tables, contents, document_removal, pending
+from docindex.storage import app_rows, app_schema, app_tables, contents, document_removal, pending
 from docindex.storage.app_rows import AppRow
 from docindex.storage.content_writer import Incoming
 from docindex.storage.tables import SourceRow
@@ -40,7 +40,7 @@ def index_some(db: apsw.Connection, recipe: Recipe) -> int:
 def _index_rows(db: apsw.Connection, name: str, recipe: Recipe) -> int:
     """Make documents of changed rows of a table, and remove those whose rows are gone."""
     source = next((row for row in app_tables.sources(db) if row.name == name), None)
-    if source is None or app_tables.is_gone(db, source):  # must not stop all questions; check() names it, too
+    if source is None or app_schema.is_gone(db, source):  # must not stop all questions; check() names it, too
         _log.warning("Changed rows of the table %s are not indexed: the table or a column is gone.", name)
         return app_rows.drop_changes(db, name)
     changes = app_rows.take_changes(db, source)

@@ -1,42 +1,33 @@
-"""Ask an index: search, similar, near, compare, pairs, clusters. The reading half of `docindex.Index`.
+"""Ask an index about a text: search, similar, near, compare. The reading half of `docindex.Index`.
 
 Checks the arguments of a question, and passes them with a scope to `docindex.query`. Must never contain SQL
 or arithmetic, and must never write.
 """
 
-import contextlib
-import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Unpack, get_args
 
 from docindex import argument_checks
-from docindex.checkpoints import stopped_by
-from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
+from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.hints import Hints
-from docindex.query.clusters import Clusters, Linkage, find_clusters
+from docindex.index.pairs_reader import PairsReader
+from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.defaults import MATCHES, SAME_WORK
-from docindex.query.joined_pairs import Method
 from docindex.query.measures import Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
-from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
 from docindex.query.passages import Passage, align
 from docindex.query.rarity import weigh_words
 from docindex.query.resolve import Id, Query, kept_text, resolve
-from docindex.query.scope import NOTHING_IGNORED, Scope
+from docindex.query.scope import Scope
 from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
-from docindex.recipe import Recipe
 from docindex.sketching.word_weights import WordWeights
-from docindex.storage import templates, user_sql
-from docindex.storage.connection import Connection
-from docindex.storage.templates import Ignored
-from docindex.storage.transactions import Transactions
 from docindex.storage.user_sql import Where
 
 
-class IndexReader:
+class IndexReader(PairsReader):
     """The questions that `docindex.Index` answers.
 
     A question is about a document, given by its key, or about any other text. If a string could be either,
@@ -47,15 +38,8 @@ class IndexReader:
     (`KeyError` for an unknown name).
     """
 
-    def __init__(self, store: Transactions, recipe: Recipe) -> None:
-        self._store = store
-        self.recipe = recipe
-        """The parameters with which the index was made."""
-        self.boilerplate = Boilerplate(store, recipe)
-        """The boilerplate: texts that comparisons ignore."""
-        self._ignored = NOTHING_IGNORED
-        self._hints: Hints | None = None
-        """None for SQL functions, which would give the same hint for each row."""
+    _hints: Hints | None = None
+    """None for SQL functions, which would give the same hint for each row."""
 
     def search(
         self,
@@ -190,7 +174,7 @@ class IndexReader:
         """
         min_resemblance = argument_checks.share("min_resemblance", min_resemblance, above_zero=True)
         method = argument_checks.choice("method", method, get_args(SimilarMethod))
-        limit = _limit(limit)
+        limit = argument_checks.limit(limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
             passages_with = self._passage_finder(asked, boilerplate)
@@ -242,99 +226,6 @@ class IndexReader:
         """
         with open_scope(self, where, boilerplate=False) as scope:
             return weigh_words(scope)
-
-    def pairs(
-        self,
-        *,
-        min_resemblance: float | None = None,
-        min_containment: float | None = None,
-        limit: int | None = None,
-        where: Where | None = None,
-        ignore_above: int | None = None,
-        method: Method = "shingles",
-        boilerplate: BoilerplateChoice = True,
-    ) -> Pairs:
-        """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
-
-        Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A
-        pair reaches `min_containment` if one document contains at least this share of the other. `limit` is
-        the largest number of pairs.
-
-        Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
-        pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
-        fingerprints: such a pair near the threshold may be missed or added.
-
-        The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
-        fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
-        them that also pass the feature filter, which misses some. `ignore_above` ignores shingles (or
-        fingerprints) that more than this many texts have; `set_aside` of the result is how many different
-        ones were ignored.
-
-        >>> import docindex
-        >>> with docindex.open(":memory:") as index:
-        ...     index.add("draft", "The Analytical Engine weaves algebraical patterns.")
-        ...     index.add("final", "The ANALYTICAL engine weaves algebraical patterns")
-        ...     [(pair.a, pair.b, pair.resemblance) for pair in index.pairs(min_resemblance=0.5)]
-        [('draft', 'final', 1.0)]
-        """
-        threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return find_pairs(
-            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
-        )
-
-    def containments(
-        self,
-        min_containment: float = SAME_WORK,
-        *,
-        limit: int | None = None,
-        where: Where | None = None,
-        ignore_above: int | None = None,
-        method: Method = "shingles",
-        boilerplate: BoilerplateChoice = True,
-    ) -> Pairs:
-        """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
-
-        The other parameters are those of `pairs`.
-
-        >>> import docindex
-        >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
-        ...     index.add("line", "To be, or not to be")
-        ...     index.add("speech", "To be, or not to be, that is the question")
-        ...     [(pair.a, pair.b) for pair in index.containments(0.7)]
-        [('line', 'speech')]
-        """
-        threshold = checked_threshold(None, min_containment, method, ignore_above)
-        return find_containments(
-            functools.partial(open_scope, self, where, boilerplate=boilerplate), threshold, _limit(limit)
-        )
-
-    def clusters(
-        self,
-        min_resemblance: float = SAME_WORK,
-        *,
-        linkage: Linkage = "connected",
-        where: Where | None = None,
-        ignore_above: int | None = None,
-        method: Method = "shingles",
-        boilerplate: BoilerplateChoice = True,
-    ) -> Clusters:
-        """Groups of similar documents, the largest first. Each member says why it belongs to its group.
-
-        A pair is two documents with at least this resemblance. "connected": any two members are linked by a
-        chain of pairs. "greedy": each member is in a pair with the first member, the leader. "complete": any
-        two members are a pair. The other parameters are those of `pairs`.
-
-        >>> import docindex
-        >>> with docindex.open(":memory:") as index:
-        ...     for key, text in ("a", "some words"), ("b", "Some words!"), ("c", "others"):
-        ...         index.add(key, text)
-        ...     [cluster.keys for cluster in index.clusters()]
-        [('a', 'b')]
-        """
-        linkage = argument_checks.choice("linkage", linkage, get_args(Linkage))
-        threshold = checked_threshold(min_resemblance, None, method, ignore_above)
-        with open_scope(self, where, boilerplate=boilerplate) as scope:
-            return find_clusters(scope, threshold, linkage)
 
     def compare(
         self,
@@ -402,39 +293,3 @@ class IndexReader:
                 return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
 
         return passages_with
-
-
-def _limit(limit: object) -> int | None:
-    """The largest number of answers, as a plain number."""
-    return None if limit is None else argument_checks.whole_number("limit", limit)
-
-
-@contextlib.contextmanager
-def open_scope(
-    reader: IndexReader, where: Where | None = None, *, boilerplate: BoilerplateChoice = True
-) -> Iterator[Scope]:
-    """A scope in a read transaction of an index. Only for `docindex`'s own packages.
-
-    `ValueError` for a condition that is not SQL, `KeyError` for a template that does not exist. With
-    ``boilerplate=False`` the scope ignores nothing. That saves a statement if boilerplate makes no difference
-    to the question.
-    """
-    boilerplate = checked_choice(boilerplate)
-    store = reader._store  # noqa: SLF001 - this module's own class; hosts would see a public method
-    with store.reading() as db:
-        condition = None if where is None else user_sql.checked_condition(db, where)
-        ignored = _current_ignored(reader, db, boilerplate)
-        check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
-        with stopped_by(check_cancelled):
-            yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
-
-
-def _current_ignored(reader: IndexReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:
-    """The hashes and shingles that a question ignores; those of all templates are kept until a change."""
-    if boilerplate is False:
-        return NOTHING_IGNORED
-    if boilerplate is not True:
-        return templates.ignored_by(db, boilerplate)
-    ignored = templates.ignored(db, reader._ignored)  # noqa: SLF001 - as above
-    reader._ignored = ignored  # noqa: SLF001
-    return ignored

@@ -19,7 +19,7 @@ from docindex.query.scope import Scope
 from docindex.query.unknown_keys import unknown
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import contents, documents
+from docindex.storage import contents, document_lookup, documents
 from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored
 
@@ -150,7 +150,7 @@ def resolve(db: apsw.Connection, what: object) -> Query:
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)
-    content = contents.content_of(db, plain) if can_be_stored(plain) else None
+    content = document_lookup.content_of(db, plain) if can_be_stored(plain) else None
     if content is not None:
         return Query(None, content)
     if isinstance(what, Key):

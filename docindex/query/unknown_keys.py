@@ -9,7 +9,7 @@ import apsw
 from docindex.argument_checks import shown
 from docindex.errors import UnknownKey
 from docindex.spelling import most_alike
-from docindex.storage import contents
+from docindex.storage import document_lookup
 from docindex.storage.values import can_be_stored
 
 # A slip in the last letters leaves a key among these neighbours in the order of the keys. With 20, looking at
@@ -40,5 +40,5 @@ def _neighbours(db: apsw.Connection, key: str) -> tuple[str, ...]:
     return tuple(
         near
         for spelled in ((key,) if other == key else (key, other))
-        for near in contents.keys_around(db, spelled, _NEIGHBOURS)
+        for near in document_lookup.keys_around(db, spelled, _NEIGHBOURS)
     )

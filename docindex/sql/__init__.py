@@ -118,8 +118,9 @@ doc_error()
     Only on Python's sqlite3: the message of the last error, or NULL. See "Errors".
 
 doc_put(key, text, meta) [schema]
-    Stores a document, or replaces the document with that key. `meta` is JSON or NULL, and can be
-    left out. Returns the id of the document. See "Changes".
+    Stores a document, or replaces the document with that key. `meta` is JSON. Without `meta`, a
+    document that exists keeps its meta; NULL removes it. Returns the id of the document. See
+    "Changes".
 doc_remove(key) [schema]
     Removes a document. Returns 1, or 0 if there is no document with that key. See "Changes".
 doc_flush() [schema]
@@ -375,8 +376,9 @@ process. A plain `select` from a table such as `docindex_document` does not inde
 An index can follow a table of an app in the same file, and read the texts there instead of keeping
 copies of them: `index.follow` in Python, `docindex index` on the command line, or on apsw a virtual
 table. Its triggers only queue the changed rows, so every program can change the table. A hidden
-column with the name of the virtual table takes commands: 'rebuild' indexes all rows again, and
-'integrity-check' is an error if the index is damaged or misses rows.
+column with the name of the virtual table takes commands: 'rebuild' indexes all rows again, and makes
+lost triggers again; 'integrity-check' is an error if the index is damaged, or misses rows or triggers.
+A virtual table in an attached database follows a table there: ``create virtual table side.note_index``.
 
     >>> import apsw
     >>> app = apsw.Connection(":memory:")

@@ -6,7 +6,8 @@ never write.
 """
 
 from docindex.argument_checks import shown
-from docindex.index.reader import IndexReader, open_scope
+from docindex.index.reader import IndexReader
+from docindex.index.scopes import open_scope
 from docindex.query.resolve import Id, Text
 from docindex.query.scope import Scope
 from docindex.query.unknown_keys import unknown

@@ -30,6 +30,7 @@ from docindex.storage import (
     content_writer,
     contents,
     document_removal,
+    host_connection,
     migrations,
     pending,
 )
@@ -56,9 +57,7 @@ class DocIndexModule:
         self, db: apsw.Connection, _module: str, schema: str, name: str, *arguments: str
     ) -> tuple[str, "DocIndexTable"]:
         """Declare a table for the index in a database. With arguments, the index follows an app's table."""
-        # Only when somebody makes a table, not when SQLite meets one: a transaction that has read from a file
-        # does not wait for another writer when it begins to write. (SQLite calls the same function then.)
-        is_new = db.txn_state(schema) == apsw.SQLITE_TXN_WRITE
+        is_new = self._is_made(db, schema)
         # Makes `insert or replace`, `insert or ignore` and their like work as on any other table.
         db.vtab_config(apsw.SQLITE_VTAB_CONSTRAINT_SUPPORT, 1)
         if not arguments:
@@ -67,12 +66,28 @@ class DocIndexModule:
             return declaration("doc_index", _COLUMNS, ()), DocIndexTable(self._databases, schema, db)
         with errors_from("doc_index"):
             source = followed_table(arguments)
+            if schema == "temp":
+                raise ValueError(
+                    "a table in temp cannot follow a table; make it in the database of the table"
+                )
             if is_new:
                 self._databases.follow(schema, source)
         table = FollowedTable(self._databases, schema, db, source.name)
         return declaration("doc_index", _COLUMNS, (name,)), table
 
     Connect = Create
+
+    def _is_made(self, db: apsw.Connection, schema: str) -> bool:
+        """Whether somebody makes a table, and SQLite does not only meet one: it calls the same function then.
+
+        Only who makes a table may write: a transaction that has read from a file does not wait for another
+        writer when it begins to write. SQLite meets a table while it reads a statement, and makes one while
+        the statement runs.
+        """
+        if db.txn_state(schema) != apsw.SQLITE_TXN_WRITE:
+            return False
+        with self._databases.host.undisturbed() as undisturbed:
+            return host_connection.is_writing_statement(undisturbed)
 
     def _refuse_other_database(self, schema: str) -> None:
         with self._databases.host.undisturbed() as db:
@@ -83,9 +98,6 @@ class DocIndexModule:
 
 class DocIndexTable:
     """The documents of the index in one database."""
-
-    source: str | None = None
-    """The table of the app whose rows are the documents; None for all documents."""
 
     def __init__(self, databases: ConnectionDatabases, schema: str, db: apsw.Connection) -> None:
         self._databases = databases
@@ -119,6 +131,10 @@ class DocIndexTable:
         info.estimatedRows = rows
         info.estimatedCost = _LOOK_UP + _OUR_ROW * rows
         return True
+
+    def source_in(self, _db: apsw.Connection) -> str | None:
+        """The table of the app whose rows are the documents; None for all documents."""
+        return None
 
     def Open(self) -> "_Cursor":
         """A cursor."""
@@ -227,18 +243,23 @@ class FollowedTable(DocIndexTable):
 
     def __init__(self, databases: ConnectionDatabases, schema: str, db: apsw.Connection, source: str) -> None:
         super().__init__(databases, schema, db)
-        self.source: str = source
+        self._source = source
+
+    def source_in(self, db: apsw.Connection) -> str:
+        """The table of the app, under the name that the index has for it."""
+        with errors_from("doc_index"):  # if the index was told to follow it no longer
+            return app_tables.source(db, self._source).name
 
     def Destroy(self) -> None:
         """Stop following the table, and remove its documents."""
-        self._databases.unfollow(self._schema, self.source)
+        self._databases.unfollow(self._schema, self._source)
 
     def UpdateInsertRow(self, _rowid: int | None, fields: tuple[Value, ...]) -> int:
         """Do what a command says."""
         command = fields[-1]
         if command == "rebuild":
             with self.located.transactions.writing() as db:
-                app_rows.queue_all(db, app_tables.source(db, self.source))
+                app_tables.rebuild(db, self.source_in(db))
         elif command == "integrity-check":
             with self.located.transactions.reading() as db:
                 for finding in check.findings(db, self.located.reader.recipe, lambda: None):
@@ -258,7 +279,7 @@ class FollowedTable(DocIndexTable):
         raise self._refusal()
 
     def _refusal(self) -> ValueError:
-        return ValueError(f"doc_index: this table follows the table {self.source!r}; change that one")
+        return ValueError(f"doc_index: this table follows the table {self._source!r}; change that one")
 
 
 class _Cursor:
@@ -317,7 +338,7 @@ class _Cursor:
             by_key = id_of(db, value) if isinstance(value, str) else None
             number = by_key if name == "key" else as_integer(value)
             found = [] if number is None else listed_as(db, number)
-            source = self._table.source
+            source = self._table.source_in(db)
             if source is not None:
                 found = [document for document in found if app_rows.table_with(db, document.id) == source]
         yield from found
@@ -330,7 +351,7 @@ class _Cursor:
 
     def _batch_after(self, last: int) -> list[Listed]:
         with self._table.located.transactions.reading() as db:
-            return listed(db, last, _BATCH, self._table.source)
+            return listed(db, last, _BATCH, self._table.source_in(db))
 
 
 def _not_an_index(schema: str) -> NotAnIndex:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from docindex.index.reader import open_scope
+from docindex.index.scopes import open_scope
 from docindex.query.fingerprint_positions import approximate_counts, fingerprint_positions
 from docindex.sql.sources import IndexSource
 from docindex.sql.sql_values import Value, as_integer, schema_name

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from docindex.index.reader import IndexReader, open_scope
+from docindex.index.reader import IndexReader
+from docindex.index.scopes import open_scope
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U32, U64
 from docindex.kernels.feature_filter import acceptance

@@ -14,11 +14,12 @@ import apsw
 
 from docindex.errors import NotAnIndex
 from docindex.index.pending_changes import index_some, remove_all
-from docindex.index.reader import IndexReader, open_scope
+from docindex.index.reader import IndexReader
+from docindex.index.scopes import open_scope
 from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
 from docindex.recipe import Recipe
-from docindex.storage import app_tables, host_connection, migrations
+from docindex.storage import app_schema, app_tables, host_connection, migrations
 from docindex.storage.host_connection import HostTransactions, change_of_its_own
 from docindex.storage.hosts import Host
 from docindex.storage.migrations import Version
@@ -89,13 +90,26 @@ class ConnectionDatabases:
         `host_connection.Change` says what that means.
         """
         with self.host.undisturbed(schema or "main") as db, change_of_its_own(db) as change:
-            for name in self._names(db) if schema is None else [schema]:
-                # Nothing is read before: a transaction that has read does not wait for another writer.
-                if host_connection.lock_tables(db, name) and (place := self._if_index(db, name)):
-                    change.locked.append(name)
-                    yield place, change.is_alone
-                    return
-            yield self.located(schema), True  # raises the error that fits
+            place = self._locked(db, schema)
+            if place is not None:
+                change.locked.append(place.transactions.schema)
+                yield place, change.is_alone
+            else:
+                yield self.located(schema), True  # raises the error that fits
+
+    @contextlib.contextmanager
+    def queueing(self, schema: str | None = None) -> Iterator[LocatedIndex | None]:
+        """The same, for a single row that waits in the queue; None if the host is not in a transaction."""
+        with self.host.undisturbed(schema or "main") as db:
+            yield self._locked(db, schema) if db.in_transaction else None
+
+    def _locked(self, db: apsw.Connection, schema: str | None) -> LocatedIndex | None:
+        """The index in a schema, whose tables are locked; None if there is no such index."""
+        # Nothing is read before: a transaction that has read does not wait for another writer.
+        for name in self._names(db) if schema is None else [schema]:
+            if host_connection.lock_tables(db, name) and (place := self._if_index(db, name)):
+                return place
+        return None
 
     def reader(self, schema: str | None = None) -> IndexReader:
         """The index in a schema."""
@@ -118,16 +132,21 @@ class ConnectionDatabases:
         """Let the index in a database follow a table there. Makes the index if it is missing."""
         with self.host.undisturbed(schema):
             db = self.host.database(schema)
+            app_schema.as_in_schema(db, source)  # first, so that a mistake makes no index
             if not migrations.has_index(db):
                 migrations.make_index(db, Recipe())
             place = self.located(schema)
-            with place.transactions.writing() as writing:
+            with place.transactions.writing(indexes_queue=False) as writing:
                 app_tables.follow(writing, source)
 
     def unfollow(self, schema: str, name: str) -> None:
         """Let the index in a database no longer follow a table, and remove its documents."""
         place = self.located(schema)
-        with place.transactions.writing() as db, contextlib.suppress(KeyError):  # it was unfollowed before
+        with (
+            # The queue may have rows that cannot be indexed here: then this is the way out.
+            place.transactions.writing(indexes_queue=False) as db,
+            contextlib.suppress(KeyError),  # it was unfollowed before
+        ):
             remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:

@@ -16,7 +16,7 @@ from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import app_rows, app_tables, contents, segments, tallies
+from docindex.storage import app_rows, app_tables, app_triggers, contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
@@ -50,12 +50,12 @@ def findings(db: apsw.Connection, recipe: Recipe, check_cancelled: Callable[[], 
 
 def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     try:
-        found = rows(db, f"pragma integrity_check({_MOST_FINDINGS})")
+        found = rows(db, f"pragma main.integrity_check({_MOST_FINDINGS})")
     except apsw.SQLError:  # an index of the app uses a function that only the app has
         found = [
             finding
             for (table,) in rows(db, OUR_TABLES)
-            for finding in rows(db, f"pragma integrity_check({table})")
+            for finding in rows(db, f"pragma main.integrity_check({table})")
         ]
     for (finding,) in found:
         if finding != "ok":
@@ -63,7 +63,7 @@ def _structure(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 
 def _references(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
-    for table, row, parent, _ in stream(db, "pragma foreign_key_check"):
+    for table, row, parent, _ in stream(db, "pragma main.foreign_key_check"):
         yield f"row {row} of {table} refers to a row of {parent} that is missing"
     for (content,) in stream(
         db, "select content from main.docindex_dead where content in (select id from main.docindex_content)"
@@ -266,9 +266,21 @@ def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for source in app_tables.sources(db):
-        missing = app_rows.missing(db, source)
+        try:
+            missing = app_rows.missing(db, source)
+        except apsw.SQLError as error:
+            yield str(app_rows.unreadable(db, source, error))
+            continue
         if missing:
-            yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
+            yield (
+                f"rows of the table {source.name!r} that are not in the index: {missing}; "
+                "rebuild its documents"
+            )
+        if lost := app_triggers.lost_triggers(db, source):
+            yield (
+                f"triggers of the table {source.name!r} are missing or changed ({', '.join(lost)}), so the "
+                "index may miss changes; rebuild its documents, which makes the triggers again"
+            )
     orphans = "select document from main.docindex_sourced except select id from main.docindex_document"
     for (document,) in stream(db, orphans):
         yield f"a row of docindex_sourced belongs to document {document}, which is missing"

@@ -20,7 +20,8 @@ from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
 from docindex.storage import tallies
 from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column
-from docindex.storage.contents import damaged_content, damaged_document
+from docindex.storage.contents import damaged_content
+from docindex.storage.document_lookup import damaged_document
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow, DocumentRow

@@ -20,7 +20,8 @@ from docindex.sketching.text_parts import EXTERNAL
 from docindex.storage import tallies
 from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, kept_column
 from docindex.storage.content_writer import SET_KEPT, content_tallies, document_tallies
-from docindex.storage.contents import PARTS, content_row, damaged_content, intact_documents, part_ids
+from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
+from docindex.storage.document_lookup import intact_documents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import PREFIX, counter, rows, rows_for, value
 from docindex.storage.tables import CONTENT, ContentRow

@@ -14,9 +14,9 @@ from docindex.kernels.arrays import I64, U32, U64
 from docindex.kernels.feature_hashes import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import user_sql
-from docindex.storage.contents import (
+from docindex.storage.contents import damaged_content
+from docindex.storage.document_lookup import (
     ENDS,
-    damaged_content,
     damaged_document,
     intact_documents,
     link_of,

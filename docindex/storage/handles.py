@@ -135,7 +135,6 @@ def _first_held(path: str, flags: int) -> HeldFile:
         raise apsw.CantOpenError(str(error)) from error
     held = FILES.of_descriptor(descriptor)
     held.main = descriptor
-    held.count_hosts()
     return held
 
 
@@ -144,7 +143,7 @@ def _notice(connection: apsw.Connection) -> None:
     if not isinstance(connection, Handle) and FILES.all():
         with FILES.lock:
             for held in FILES.all():
-                held.count_hosts()
+                held.count_hosts(connection)
 
 
 if CLOSING_DROPS_LOCKS:
@@ -162,8 +161,12 @@ def _parked(held: HeldFile, way: Way) -> Handle | None:
 def _opened(held: HeldFile, way: Way) -> Handle:
     connection = Handle(way[0], way[1])
     connection.held, connection.way = held, way
-    kind = connection.readonly("main")
-    held.spare[kind] = max(0, held.spare[kind] - 1)  # SQLite uses it before it opens another one
+    if held.lent or held.connections:
+        held.count_opened(connection.readonly("main"))
+        return connection
+    with contextlib.suppress(apsw.Error):  # then what is open besides our own is never closed
+        connection.execute("pragma schema_version").fetchall()  # takes the lock that `hosts` needs
+        held.count_hosts()
     return connection
 
 
@@ -192,12 +195,12 @@ def _is_safe(held: HeldFile, path: str) -> bool:
 
 
 def _refuse_unsafe_mode(held: HeldFile, path: str) -> None:
-    """`Busy` for a file with a rollback journal that this process has open elsewhere.
+    """`Busy` for a file with a rollback journal that another library of this process has open.
 
     There, even reading drops the locks of the other library: SQLite gives up the lock of a reader by removing
     all locks of the process.
     """
-    if held.is_open_elsewhere():
+    if held.is_open_in_another_library():
         raise Busy(_UNSAFE_MODE.format(path), path)
 
 

@@ -53,6 +53,16 @@ def lock_tables(db: apsw.Connection, schema: str) -> bool:
     return True
 
 
+def is_writing_statement(db: apsw.Connection) -> bool:
+    """Whether a statement that writes is running. Only inside a transaction that writes."""
+    try:
+        db.execute(f"savepoint {_SAVEPOINT}")
+        db.execute(f"release {_SAVEPOINT}")
+    except apsw.BusyError:  # SQLite refuses savepoints inside a statement that writes
+        return True
+    return False
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Change:
     """A change on a connection of the host."""
@@ -160,10 +170,14 @@ class HostTransactions:
                 held.close(True)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """The connection, for a change that is part of a statement of the host."""
+    def writing(self, *, indexes_queue: bool = True) -> Iterator[apsw.Connection]:
+        """The connection, for a change that is part of a statement of the host.
+
+        It begins with what waits to be indexed, if it `indexes_queue`.
+        """
         with self._host.undisturbed(self.schema) as host, self.refusals(), part_of_a_statement(host):
-            self.index_waiting_now()
+            if indexes_queue:
+                self.index_waiting_now()
             yield self.database
 
     def index_waiting_now(self) -> int:

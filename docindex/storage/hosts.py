@@ -7,6 +7,7 @@ know a table of docindex.
 
 import contextlib
 import ctypes
+import functools
 import re
 import sqlite3
 import time
@@ -19,7 +20,7 @@ import apsw
 from docindex.errors import Cancelled
 from docindex.storage.rows import Bindings
 from docindex.storage.sqlite3_connection import RunningStatements, Sqlite3Connection
-from docindex.storage.sqlite_errors import translation
+from docindex.storage.sqlite_errors import BEGAN_AS_READER, is_snapshot, translation
 from docindex.storage.values import quoted
 
 _INTERRUPTED = (
@@ -67,6 +68,10 @@ class ApswHost:
         db.exec_trace = db.row_trace = None
         try:
             yield db
+        except apsw.BusyError as error:
+            if is_snapshot(error):  # SQLite only says "database is locked"
+                error.args = (BEGAN_AS_READER,)
+            raise
         finally:
             db.exec_trace, db.row_trace = traces
 
@@ -196,7 +201,7 @@ class AttachedDatabase:
 
     def execute(self, statement: str, bindings: Bindings = ()) -> apsw.Cursor:
         """Run a statement on the attached database."""
-        return self._db.execute(self._redirected(statement), bindings)
+        return self._db.execute(_redirected(statement, self._prefix), bindings)
 
     def pragma(self, name: str) -> Any:
         """The value of a pragma of the attached database."""
@@ -217,18 +222,15 @@ class AttachedDatabase:
 
     def executemany(self, statement: str, bindings: Any) -> apsw.Cursor:
         """Run a statement on the attached database, once for each tuple of bindings."""
-        return self._db.executemany(self._redirected(statement), bindings)
+        return self._db.executemany(_redirected(statement, self._prefix), bindings)
 
     def last_insert_rowid(self) -> int:
         """The rowid of the last row that the connection inserted."""
         return self._db.last_insert_rowid()
 
-    def _redirected(self, statement: str) -> str:
-        return statement.replace("main.", self._prefix)
-
 
 class _AttachedCursor(apsw.Cursor):
-    """A cursor on which `main` is the attached database, except inside the strings of a condition."""
+    """A cursor on which `main` is the attached database."""
 
     def __init__(self, db: apsw.Connection, prefix: str) -> None:
         super().__init__(db)
@@ -236,8 +238,14 @@ class _AttachedCursor(apsw.Cursor):
 
     def execute(self, statements: str, bindings: Any = None, **options: Any) -> apsw.Cursor:
         """Run a statement on the attached database."""
-        redirected = _MAIN.sub(lambda found: self._prefix if found[1] else found[0], statements)
-        return super().execute(redirected, bindings, **options)
+        return super().execute(_redirected(statements, self._prefix), bindings, **options)
 
 
-_MAIN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\b(main\.)""")
+# Conditions of callers make statements of their own. So the cache is bounded.
+@functools.lru_cache(maxsize=512)
+def _redirected(statement: str, prefix: str) -> str:
+    """A statement on another database than `main`. Strings, quoted names and comments stay as they are."""
+    return _MAIN.sub(lambda found: prefix if found[1] else found[0], statement)
+
+
+_MAIN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\b(main\.)""")

@@ -14,7 +14,7 @@ import numpy as np
 from docindex.errors import DiskFull, UnreadableFile
 from docindex.kernels.winnowing import winnowing_density
 from docindex.recipe import Recipe
-from docindex.storage import contents, postings, segment_writer, tallies, write_ahead_log
+from docindex.storage import document_lookup, postings, segment_writer, tallies, write_ahead_log
 from docindex.storage.connection import Store
 from docindex.storage.connector import NO_ROOM
 from docindex.storage.rows import PREFIX, row_lists, rows, value
@@ -149,7 +149,7 @@ def _publish(part: str, path: Path) -> None:
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     """The counts and sizes of an index. Reads the row of each content, but not its fingerprints."""
-    documents = contents.document_total(db)
+    documents = document_lookup.document_total(db)
     read, totals = tallies.NOTHING, np.zeros(4, np.int64)
     for some in row_lists(db, _LENGTHS, most=_ROWS_AT_A_TIME):
         columns = np.array(some, np.int64).T

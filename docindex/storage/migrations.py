@@ -140,7 +140,7 @@ def make_index(db: apsw.Connection, recipe: Recipe) -> None:
             db.filename,
         ) from error
     if not foreign:
-        db.execute(f"pragma application_id = {APPLICATION_ID}")
+        db.execute(f"pragma main.application_id = {APPLICATION_ID}")
     db.execute(RECIPE.insert, RECIPE.with_sum(RecipeRow(1, len(_migrations()), recipe.to_json())))
 
 
@@ -204,7 +204,7 @@ _STATE = (
 
 
 def _version(db: apsw.Connection, path: str) -> int:
-    """The schema number of the index in a file, or 0 if there is none; an error for a newer one.
+    """The schema number of the index in a file, 0 for a file without an index; an error for a newer one.
 
     Runs inside a transaction.
     """
@@ -225,7 +225,9 @@ def has_index(db: apsw.Connection) -> bool:
 def _stored_version(db: apsw.Connection, schema: str) -> Any:
     """The schema number as the file has it; None if the database has no index."""
     try:
-        found = db.execute(_SCHEMA.format(quoted(schema))).fetchall()
+        # Not in quotes, so that `main` is the database that a connection presents as `main`.
+        name = schema if schema == "main" else quoted(schema)
+        found = db.execute(_SCHEMA.format(name)).fetchall()
     except apsw.SQLError:  # there is no such table
         return None
     return found[0][0] if len(found) == 1 else -1

@@ -99,6 +99,8 @@ class Sqlite3Connection(OtherConnection):
     def executemany(self, statement: str, bindings: Iterable[Bindings]) -> "Sqlite3Cursor":
         """Run a statement once for each tuple of bindings."""
         cursor = self.cursor()
+        if self.in_transaction and statement.startswith(_CHANGES):  # else sqlite3 would begin a transaction
+            return cursor.executemany(statement, bindings)
         for some in bindings:
             cursor.execute(statement, some)
         return cursor
@@ -141,6 +143,15 @@ class Sqlite3Cursor:
             raise as_apsw(error) from error
         if self._cursor.description is not None:
             self._running.cursors.add(self)
+        return self
+
+    def executemany(self, statement: str, bindings: Iterable[Bindings]) -> "Sqlite3Cursor":
+        """Run a statement that changes rows once for each tuple of bindings, in a transaction."""
+        try:
+            self._cursor.executemany(_redirected(statement, self._schema), bindings)
+        except sqlite3.Error as error:
+            self.close()
+            raise as_apsw(error) from error
         return self
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
@@ -186,7 +197,9 @@ def as_apsw(error: sqlite3.Error) -> Exception:
     """The error that apsw raises for the same reason; the error itself if apsw has no such error."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
-        return type(apsw.exception_for(code))(str(error))
+        same = apsw.exception_for(code)  # with the extended code, which says why a file is busy
+        same.args = (str(error),)
+        return same
     if str(error).startswith("Could not decode to UTF-8"):
         return UnicodeDecodeError("utf-8", b"", 0, 0, str(error))
     return error
@@ -208,12 +221,17 @@ def _adapted(statement: str, schema: str, blobs: int | None) -> str:
     array = "(select value from json_each(?))"
     if blobs is not None:
         array = f"(select column1 as value from (values {', '.join(['(?)'] * blobs)}))"
-    prefix = f"{quoted(schema)}."
-    adapted = _ADAPTED.sub(lambda found: prefix if found[1] else array if found[2] else found[0], statement)
+    adapted = _redirected(statement, schema, array)
     if adapted.startswith(_CHANGES):
         # sqlite3 may begin a transaction before a statement that begins with one of these words.
         adapted = f"with unused as (select 1) {adapted}"
     return adapted
+
+
+def _redirected(statement: str, schema: str, array: str = "") -> str:
+    """A statement on one of the databases, with an expression for `carray(?)`."""
+    prefix = f"{quoted(schema)}."
+    return _ADAPTED.sub(lambda found: prefix if found[1] else array if found[2] else found[0], statement)
 
 
 @functools.lru_cache(maxsize=512)

@@ -34,14 +34,16 @@ def translation(
     `trusted`, a value above the limits is damage too.
     """
     match error:
+        case apsw.BusyError() if is_snapshot(error):
+            return Busy(BEGAN_AS_READER, path)
         case apsw.BusyError() | apsw.LockedError():
             return still_writing(path, _writer_of(path), timeout_s)
         case apsw.ConstraintError():
             return refused(path, error)
-        case apsw.SQLError() if "no such function" in str(error):
+        case apsw.AuthError() if not trusted:
             return Refused(
-                f"a rule in {path} uses a function that is not registered here ({error}); "
-                "the change was not made",
+                f"{path} is open with trusted=False, which forbids this ({error}); open it with trusted=True "
+                "if you know who made it",
                 path,
             )
         case apsw.InterruptError():
@@ -60,7 +62,7 @@ def translation(
             return _damaged(path, error)
         case apsw.SQLError() if "unsupported file format" in str(error):  # an impossible number in the header
             return _damaged(path, error)
-    return _not_opened(error, path)
+    return _not_opened(error, path) or _not_registered(error, path)
 
 
 def _not_opened(error: apsw.Error, path: str) -> FileError | None:
@@ -81,6 +83,22 @@ def _not_opened(error: apsw.Error, path: str) -> FileError | None:
     return None
 
 
+def _not_registered(error: apsw.Error, path: str) -> FileError | None:
+    if isinstance(error, apsw.SQLError) and "no such function" in str(error):
+        return Refused(
+            f"a rule in {path} uses a function that is not registered here ({error}); "
+            "the change was not made",
+            path,
+        )
+    if isinstance(error, apsw.SQLError) and "no such collation" in str(error):
+        return Refused(
+            f"a table in {path} uses a collation that is not registered here ({error}); use a connection of "
+            "the app, which has it",
+            path,
+        )
+    return None
+
+
 # What a file system or a layer below SQLite says that verifies checksums.
 _FALSE_CHECKSUM = apsw.SQLITE_IOERR_DATA
 
@@ -98,6 +116,18 @@ def _io_error(path: str, error: apsw.IOError) -> FileError:
 
 def _damaged(path: str, error: apsw.Error) -> CorruptIndex:
     return CorruptIndex(f"{path} is damaged: {error}; restore a backup, or index again", path)
+
+
+BEGAN_AS_READER = (
+    "the transaction began as a reader, and others have written to the file since, so it cannot write; roll "
+    "it back, and start it with begin immediate"
+)
+"""The message for SQLITE_BUSY_SNAPSHOT. Without a path: nobody knows which file of the transaction it was."""
+
+
+def is_snapshot(error: apsw.BusyError) -> bool:
+    """Whether a transaction cannot write because others have written since it read first."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_BUSY_SNAPSHOT
 
 
 def still_writing(path: str, writer: str, timeout_s: float) -> Busy:

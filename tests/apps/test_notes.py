@@ -1,9 +1,11 @@
 """The notes app keeps its promises: it is driven as a person does, without a screen."""
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import apsw
 import pytest
@@ -211,6 +213,24 @@ def test_a_note_that_another_copy_removes_while_somebody_edits_it_is_not_lost(op
     window.close()
     other.close()
     assert sorted(stored(tmp_path).values())[0].startswith(OPENING)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system lists the open files on Linux only")
+def test_closed_windows_leave_no_descriptor_open(tmp_path):
+    def open_here():
+        links = (file.readlink() for file in Path("/proc/self/fd").iterdir() if file.is_symlink())
+        return sum(str(link).startswith(str(tmp_path)) for link in links)
+
+    window = opened(tmp_path / "notes.db")
+    type_note(window, OPENING)
+    most = []
+    for _ in range(3):
+        with contextlib.closing(opened(tmp_path / "notes.db")) as other:
+            type_note(other, "They say: " + OPENING)
+            most.append(open_here())
+    assert len(set(most)) == 1
+    window.close()
+    assert open_here() == 0
 
 
 def test_the_frozen_app_starts_and_suggests(tmp_path):

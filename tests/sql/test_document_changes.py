@@ -78,12 +78,41 @@ def test_documents_are_put_and_removed_like_with_the_methods_of_an_index(db, pat
     del expected[second]
     assert sound(path, db) == expected
     with docindex.open(path) as index, docindex.open(":memory:", recipe=RECIPE) as other:
-        assert index[first].meta is None
+        assert index[first].meta == {"n": 1}
         assert index[list(TEXTS)[2]].meta == {"n": 1}
         other.add_many(list(expected.items()), workers=1)
         for text in TEXTS.values():
             found = [(match.key, match.score) for match in index.search(docindex.Text(text))]
             assert found == [(match.key, match.score) for match in other.search(docindex.Text(text))]
+
+
+@pytest.mark.parametrize("way", ["alone", "in a transaction", "by a trigger"])
+def test_a_document_keeps_its_meta_unless_the_statement_names_meta(db, path, way):
+    db.execute("create table note (body)")
+    if way == "by a trigger":
+        db.execute("create trigger t after insert on note begin select doc_put('a', new.body); end")
+    put = "insert into note values (?)" if way == "by a trigger" else "select doc_put('a', ?)"
+
+    def meta():
+        return one(db, "select meta from docindex_document where key = 'a'")
+
+    db.execute("select doc_put('a', 'a text', '{\"n\":1}')").fetchall()
+    if way == "in a transaction":
+        db.execute("begin")
+    db.execute(put, ("another text",)).fetchall()
+    db.execute("select doc_flush()").fetchall()
+    assert meta() == '{"n":1}'
+    db.execute("select doc_put('a', 'a text', '{\"n\":2}')").fetchall()
+    db.execute(put, ("a third text",)).fetchall()  # if that is queued, it keeps what is queued
+    db.execute("select doc_flush()").fetchall()
+    assert meta() == '{"n":2}'
+    db.execute("select doc_put('a', 'a text', null)").fetchall()
+    db.execute(put, ("another text",)).fetchall()
+    db.execute("select doc_flush()").fetchall()
+    assert meta() is None
+    if db.in_transaction:
+        db.execute("commit")
+    assert sound(path, db) == {"a": "another text"}
 
 
 def test_a_change_belongs_to_the_transaction_of_the_host(db, path):

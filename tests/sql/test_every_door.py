@@ -17,6 +17,7 @@ from datasette.app import Datasette
 import docindex
 from docindex.cli import main
 from docindex.sql.table_functions import TABLES
+from tests.sql import readme_statements
 
 TEXT = "It is a truth universally acknowledged, that a single man in possession of a good fortune"
 OTHER = "must be in want of a wife, however little known the feelings or views of such a man may be"
@@ -137,3 +138,20 @@ def test_tables_give_the_rows_of_the_json_functions(door, path):
         found = ask(path, f"select {columns} from {table.name}({arguments})", [])
         ((expected,),) = ask(path, f"select {table.name}_json({arguments})", [])
         assert found == [tuple(row.values()) for row in json.loads(expected)]
+
+
+def test_the_readme_shows_statements_that_ask_in_each_way():
+    shown = list(readme_statements.shown())
+    for part in ("join docindex_document", "doc_pairs(", "resemblance >=", "distance <=", "ignore_above ="):
+        assert any(part in sql for sql in shown), part
+
+
+@pytest.mark.parametrize("sql", list(readme_statements.shown()))
+def test_every_statement_of_the_readme_gives_one_answer_through_all_doors(sql, path):
+    values = [TEXT] * sql.count("?")
+    expected = by_library(apsw)(path, sql, values)
+    assert expected
+    for door in ("execute", "command"):
+        assert DOORS[door](path, sql, values) == expected, door
+    for door, ask in DOORS.items():
+        assert ask(path, readme_statements.without_tables(sql), values) == expected, door

@@ -169,3 +169,45 @@ def test_a_change_that_cannot_be_committed_leaves_nothing_behind(tmp_path, kind)
     with docindex.open(path) as index:
         assert index.check() == []
         assert list(index) == ["c"]
+
+
+@pytest.mark.parametrize("place", ["main", "attached"])
+@pytest.mark.parametrize("change", ["select doc_put('c', 'a third text')", "select doc_containment(1, 2)"])
+@pytest.mark.parametrize("kind", ["apsw", "sqlite3"])
+def test_a_transaction_that_began_as_a_reader_says_why_it_cannot_write(tmp_path, kind, change, place):
+    path = str(tmp_path / "index")
+    with docindex.open(path) as index:
+        index.add_many([("a", TEXT), ("b", TEXT + " says Hamlet")])
+    _prepare(path, "wal")
+    db = connection_to(kind, path if place == "main" else ":memory:")
+    if place == "attached":
+        db.execute("attach ? as side", (path,))
+    with other_process(path) as other:
+        # A question indexes it first.
+        other.run("insert into docindex_pending (key, id, text) values ('d', 4, 'a fourth text')")
+        db.execute("begin")
+        db.execute("select * from account").fetchall()
+        assert other.run("insert into account values (5)") == "done"
+    reason = _error_of(db, change)
+    assert "the transaction began as a reader, and others have written to the file since" in reason
+    assert "begin immediate" in reason
+    assert "written by" not in reason
+    db.execute("rollback")
+    db.execute("begin immediate")
+    db.execute(change).fetchall()
+    db.execute("commit")
+    db.close()
+    with docindex.open(path) as index:
+        assert "d" in index
+        assert index.check() == []
+
+
+def _error_of(db, statement):
+    """The message of the error of a statement; sqlite3 tells it in `doc_error`."""
+    if isinstance(db, sqlite3.Connection):
+        with pytest.raises(sqlite3.OperationalError, match="user-defined"):
+            db.execute(statement).fetchall()
+        return db.execute("select doc_error()").fetchone()[0]
+    with pytest.raises(apsw.BusyError) as raised:
+        db.execute(statement).fetchall()
+    return str(raised.value)

@@ -17,7 +17,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.index.reader import open_scope
+from docindex.index.scopes import open_scope
 from docindex.query.fingerprint_positions import fingerprint_positions
 from tests.query.corpus import RECIPE, corpus
 

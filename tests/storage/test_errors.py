@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import content_writer, contents, documents
+from docindex.storage import content_writer, contents, document_lookup, documents
 from docindex.storage.connection import Store
 from docindex.storage.tables import DOCUMENT
 
@@ -60,7 +60,7 @@ def test_only_corruption_is_damage(error, path):
 )
 def test_a_mistake_in_our_own_sql_is_not_called_damage(ask, path, monkeypatch):
     for name in ("_GET", "_FROM_KEY"):
-        monkeypatch.setattr(contents, name, "select flavour from main.docindex_document where key = ?")
+        monkeypatch.setattr(document_lookup, name, "select flavour from main.docindex_document where key = ?")
     monkeypatch.setattr(
         documents, "_OF", "select flavour from main.docindex_document where content in carray(?)"
     )

@@ -298,6 +298,34 @@ def test_a_connection_of_apsw_that_the_host_closed_leaves_no_file_open(path, is_
     assert [file.name for file in path.parent.iterdir()] == ["index"]
 
 
+@pytest.mark.parametrize("hosts", [1, 2, 3])
+def test_connections_of_apsw_that_the_host_closes_before_the_index_leave_no_file_open(path, hosts):
+    with docindex.open(path) as index:
+        connections = [apsw.Connection(str(path)) for _ in range(hosts)]
+        for connection in connections:
+            connection.execute("select key from docindex_document").fetchall()
+        for connection in connections:
+            connection.close()
+        with docindex.open(path):  # takes over a descriptor that SQLite keeps for the host
+            index.add("b", "text")
+    assert opened(path) == 0
+
+
+def test_a_lock_of_sqlite3_is_kept_beside_descriptors_that_sqlite_keeps_for_the_host(path):
+    with docindex.open(path):
+        connections = [apsw.Connection(str(path)) for _ in range(2)]
+        for connection in connections:
+            connection.execute("select key from docindex_document").fetchall()
+            connection.close()
+        other = sqlite3.connect(path)
+        other.execute("begin immediate")
+    read(path)
+    assert is_locked(path)
+    other.close()
+    read(path)
+    assert opened(path) == 0
+
+
 @pytest.mark.usefixtures("host")
 def test_a_connection_with_something_left_is_not_used_again(path):
     for leave in ("create temp table t (x)", "attach ':memory:' as other"):
@@ -419,3 +447,29 @@ def test_a_file_whose_journal_is_left_from_a_crash_opens_at_once(path):
     with docindex.open(path, timeout_s=0.1) as index:
         assert index.check() == []
     assert not Path(journal).exists()
+
+
+def test_an_index_is_made_beside_a_connection_of_apsw_that_keeps_its_locks(tmp_path):
+    path = tmp_path / "app.db"
+    with contextlib.closing(apsw.Connection(str(path))) as app:
+        app.execute("create table note (id integer primary key, body text)")
+        assert app.execute("pragma journal_mode").fetchall() == [("delete",)]
+        with docindex.open(path, create=True) as index:
+            index.follow("note", key="id", text="body")
+        app.execute("begin immediate")
+        app.execute("insert into note values (1, 'A text that somebody will look for.')")
+        with docindex.open(path, readonly=True) as index:
+            assert list(index) == []
+        assert is_locked(path)
+        app.execute("commit")
+        with docindex.open(path) as index:
+            assert list(index) == ["1"]
+            assert index.check() == []
+
+
+def test_a_file_with_a_rollback_journal_is_refused_only_if_another_library_has_it_open(tmp_path):
+    path = tmp_path / "app.db"
+    with contextlib.closing(apsw.Connection(str(path))) as app, contextlib.closing(sqlite3.connect(path)):
+        app.execute("create table note (id integer primary key, body text)")
+        with pytest.raises(docindex.Busy, match="through another SQLite library"):
+            docindex.open(path, create=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 import docindex
 from docindex import Recipe
-from docindex.storage import contents
+from docindex.storage import contents, document_lookup
 from tests.storage.answers import looked_up
 from tests.storage.texts import prose
 
@@ -114,7 +114,7 @@ def look(index, rng, counts):
 
 def _look_in_one_transaction(index, group, *, deep):
     with index._store.reading() as db:
-        documents = [contents.get(db, f"{group}/{member}") for member in range(MEMBERS)]
+        documents = [document_lookup.get(db, f"{group}/{member}") for member in range(MEMBERS)]
         versions = {document.meta for document in documents}
         assert len(versions) == 1, f"half a commit: {versions}"
         (version,) = versions

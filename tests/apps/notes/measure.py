@@ -8,9 +8,9 @@ from PySide6.QtTest import QTest
 
 from tests.apps.notes.driving import do_until, export, notes, opened, run_app, wait_until
 
-NOTES = 8_000
+NOTES = 30_000
 KEY_S = 0.03  # between an answer and the next key press: few people type as fast
-TYPED = "and so this note goes on as the one before it did, word by word, " * 5
+TYPED = "and so this note goes on as the one before it did, word by word, " * 3
 MOST_MS = 30
 
 

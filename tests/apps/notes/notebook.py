@@ -30,6 +30,7 @@ class Notebook:
         self.path = str(path)
         self.index = docindex.open(path, create=True)
         self._writing = self._connect()
+        docindex.register(self._writing)
         self._reading = self._connect()
         with self._change() as db:
             if db.pragma("user_version") < SCHEMA:
@@ -50,6 +51,8 @@ class Notebook:
         self._writing.execute("begin immediate")
         try:
             yield self._writing
+            # The index changes in the same transaction: no question ever has to do it, or to wait for it.
+            self._writing.execute("select doc_flush()").fetchall()
             self._writing.execute("commit")
         finally:
             if self._writing.in_transaction:
@@ -83,7 +86,6 @@ class Notebook:
         """Add imported notes as (source, body). Those that are there already stay as they are."""
         with self._change() as db:
             db.executemany("insert or ignore into note (source, body) values (?, ?)", notes)
-        self.index.flush()  # now, so that no question has to do it
 
     def replace(self, old, new, keep):
         """Replace a text in all notes, call ``keep(count)``, and undo all of it unless that returns true.

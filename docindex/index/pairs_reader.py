@@ -1,0 +1,118 @@
+"""Ask an index which of its documents resemble each other: pairs, containments, clusters.
+
+Checks the arguments of a question, and passes them with a scope to `docindex.query`. Must never contain SQL
+or arithmetic, and must never write.
+"""
+
+import functools
+from typing import get_args
+
+from docindex import argument_checks
+from docindex.index.boilerplate import BoilerplateChoice
+from docindex.index.scopes import ScopedReader, open_scope
+from docindex.query.clusters import Clusters, Linkage, find_clusters
+from docindex.query.defaults import SAME_WORK
+from docindex.query.joined_pairs import Method
+from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
+from docindex.storage.user_sql import Where
+
+
+class PairsReader(ScopedReader):
+    """The questions of `docindex.Index` that compare all documents with each other."""
+
+    def pairs(
+        self,
+        *,
+        min_resemblance: float | None = None,
+        min_containment: float | None = None,
+        limit: int | None = None,
+        where: Where | None = None,
+        ignore_above: int | None = None,
+        method: Method = "shingles",
+        boilerplate: BoilerplateChoice = True,
+    ) -> Pairs:
+        """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
+
+        Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A
+        pair reaches `min_containment` if one document contains at least this share of the other. `limit` is
+        the largest number of pairs.
+
+        Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
+        pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
+        fingerprints: such a pair near the threshold may be missed or added.
+
+        The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
+        fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
+        them that also pass the feature filter, which misses some. `ignore_above` ignores shingles (or
+        fingerprints) that more than this many texts have; `set_aside` of the result is how many different
+        ones were ignored.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     index.add("draft", "The Analytical Engine weaves algebraical patterns.")
+        ...     index.add("final", "The ANALYTICAL engine weaves algebraical patterns")
+        ...     [(pair.a, pair.b, pair.resemblance) for pair in index.pairs(min_resemblance=0.5)]
+        [('draft', 'final', 1.0)]
+        """
+        threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
+        return find_pairs(
+            functools.partial(open_scope, self, where, boilerplate=boilerplate),
+            threshold,
+            argument_checks.limit(limit),
+        )
+
+    def containments(
+        self,
+        min_containment: float = SAME_WORK,
+        *,
+        limit: int | None = None,
+        where: Where | None = None,
+        ignore_above: int | None = None,
+        method: Method = "shingles",
+        boilerplate: BoilerplateChoice = True,
+    ) -> Pairs:
+        """The pairs of documents in which the second, `b`, contains at least this share of the first, `a`.
+
+        The other parameters are those of `pairs`.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
+        ...     index.add("line", "To be, or not to be")
+        ...     index.add("speech", "To be, or not to be, that is the question")
+        ...     [(pair.a, pair.b) for pair in index.containments(0.7)]
+        [('line', 'speech')]
+        """
+        threshold = checked_threshold(None, min_containment, method, ignore_above)
+        return find_containments(
+            functools.partial(open_scope, self, where, boilerplate=boilerplate),
+            threshold,
+            argument_checks.limit(limit),
+        )
+
+    def clusters(
+        self,
+        min_resemblance: float = SAME_WORK,
+        *,
+        linkage: Linkage = "connected",
+        where: Where | None = None,
+        ignore_above: int | None = None,
+        method: Method = "shingles",
+        boilerplate: BoilerplateChoice = True,
+    ) -> Clusters:
+        """Groups of similar documents, the largest first. Each member says why it belongs to its group.
+
+        A pair is two documents with at least this resemblance. "connected": any two members are linked by a
+        chain of pairs. "greedy": each member is in a pair with the first member, the leader. "complete": any
+        two members are a pair. The other parameters are those of `pairs`.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:") as index:
+        ...     for key, text in ("a", "some words"), ("b", "Some words!"), ("c", "others"):
+        ...         index.add(key, text)
+        ...     [cluster.keys for cluster in index.clusters()]
+        [('a', 'b')]
+        """
+        linkage = argument_checks.choice("linkage", linkage, get_args(Linkage))
+        threshold = checked_threshold(min_resemblance, None, method, ignore_above)
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
+            return find_clusters(scope, threshold, linkage)
