@@ -119,12 +119,15 @@ create table main.docindex_segment (
                                     -- target and its sources
 ) strict;
 
--- The keys of one block, without their highest `block_bits` bits, which are the same in all of them. Each key takes
--- as many bytes as its remaining bits need, and at least 1. Each block of a segment has a row, also if it has no keys.
--- During a merge, the blocks that have been moved have rows in the target only, the others in the sources only.
+-- The keys of one block, without their highest `block_bits` bits, which are the same in all of them. Of the remaining
+-- b bits of a key, the lowest 8 * w are stored as bytes, where w is (b - 3) / 8, rounded down, and at least 1; the
+-- others are its high bits, a number h. In the bitmap, bit h + i is set for key i of the block, which counts from 0;
+-- the first bit is the lowest one of the first byte. The bitmap of n keys has n + 2^(b - 8 * w) bits, or n + 1 if b
+-- is below 8 * w, rounded up to whole bytes. Each block of a segment has a row, also if it has no keys. During a
+-- merge, the blocks that have been moved have rows in the target only, the others in the sources only.
 create table main.docindex_posting (
     id integer primary key,         -- segment << 32 | block
-    keys blob not null,             -- ascending
+    keys blob not null,             -- ascending: the low bytes of all keys, then the bitmap; empty without keys
     sum integer not null
 ) strict;
 

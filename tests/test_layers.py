@@ -37,7 +37,7 @@ INSIDE = {
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
         | {"segment_sort", "simhash_bits", "table_design"},
-        {"feature_filter", "shingling", "sorted_tables", "winnowing"},
+        {"feature_filter", "shingling", "sorted_blocks", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
     ],
@@ -60,7 +60,7 @@ INSIDE = {
         {"sketches", "tokens", "text_parts", "word_weights", "worker_command", "kept_memory"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
-        {"shingle_batches"},
+        {"shingle_batches", "worker_process"},
         {"workers"},
     ],
     "storage": [
@@ -91,7 +91,7 @@ INSIDE = {
         {"forward_index", "contents", "migrations", "postings"},
         {"document_lookup"},
         {"content_writer", "bulk", "sqlite3_connection"},
-        {"documents", "templates", "hosts", "segment_writer", "check", "pending"},
+        {"documents", "templates", "hosts", "segment_writer", "document_removal", "check", "pending"},
         {"host_connection"},
         {"maintenance"},
     ],

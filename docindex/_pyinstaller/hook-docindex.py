@@ -17,4 +17,4 @@ datas = [
     (str(_PACKAGE / "reading" / "*.table"), "docindex/reading"),
     (str(_PACKAGE / "report" / "templates"), "docindex/report/templates"),
 ]
-hiddenimports = [*docindex._HOMES, "docindex.sketching.workers"]  # noqa: SLF001 - the hook is part of docindex
+hiddenimports = [*docindex._HOMES, "docindex.sketching.worker_process"]  # noqa: SLF001 - the hook is part of docindex

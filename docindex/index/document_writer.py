@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import app_rows, content_writer, contents, segment_writer
+from docindex.storage import app_rows, content_writer, contents, document_removal, segment_writer
 from docindex.storage.connection import Connection
 from docindex.storage.content_writer import Incoming
 
@@ -43,6 +43,6 @@ def write_documents(
         for number in range(len(batch)):
             document = next(left)
             document.sketches, document.number = batch, number
-    return segment_writer.add_postings(
-        db, content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
-    )
+    postings, replaced = content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
+    document_removal.drop_unused(db, replaced, recipe)
+    return segment_writer.add_postings(db, postings)

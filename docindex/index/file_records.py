@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
-from docindex.storage import content_writer, document_lookup, documents, file_rows
+from docindex.storage import content_writer, document_lookup, document_removal, documents, file_rows
 from docindex.storage.tracked_files import TEXT, Tracked
 from docindex.storage.transactions import Transactions
 
@@ -36,7 +36,7 @@ class FileRecords:
             for file in gone:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
-                    content_writer.remove_document(db, file.key, self._recipe)
+                    document_removal.remove_document(db, file.key, self._recipe)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.

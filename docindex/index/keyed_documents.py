@@ -5,8 +5,12 @@ Must never contain SQL.
 """
 
 import functools
+import itertools
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Any
+
+import numpy as np
 
 from docindex.argument_checks import many, shown
 from docindex.errors import UnknownKey
@@ -14,7 +18,14 @@ from docindex.index.items import checked_key, meta_to_json
 from docindex.index.reader import IndexReader
 from docindex.query.resolve import Id
 from docindex.query.unknown_keys import unknown
-from docindex.storage import app_rows, content_writer, contents, document_lookup, documents
+from docindex.storage import (
+    app_rows,
+    content_writer,
+    contents,
+    document_lookup,
+    document_removal,
+    documents,
+)
 from docindex.storage.connection import Connection, Store
 from docindex.storage.document_lookup import Document
 from docindex.storage.values import can_be_stored
@@ -22,6 +33,8 @@ from docindex.storage.values import can_be_stored
 _KEYS_AT_A_TIME = 1000
 # A key in the table and in its index, and the pages around it that change with it.
 _LOG_BYTES_A_KEY = 500
+# A document that is removed changes its own pages, and pages of five indexes that others change too.
+_LOG_BYTES_A_DOCUMENT = 10_000
 
 
 class KeyedDocuments(IndexReader):
@@ -45,7 +58,7 @@ class KeyedDocuments(IndexReader):
 
     def __len__(self) -> int:
         with self._store.reading() as db:
-            return document_lookup.count(db)
+            return document_lookup.document_total(db)
 
     def __iter__(self) -> Iterator[str]:
         return self.keys()
@@ -106,17 +119,20 @@ class KeyedDocuments(IndexReader):
     def remove_many(self, keys: Iterable[str | Id]) -> int:
         """Remove documents in one transaction, and return their number.
 
-        If one of the keys is unknown, nothing is removed.
+        If one of the keys is unknown, or is given twice, nothing is removed. Many keys at once are removed
+        much faster than one by one.
         """
-        count = 0
-        with self._store.writing() as db:
-            for key in many("keys", keys):
-                known = _known_key(db, key)
-                if known is None:
-                    raise unknown(db, key)
-                app_rows.refuse_rows(db, [known])
-                content_writer.remove_document(db, known, self.recipe)
-                count += 1
+        given, count = many("keys", keys), 0
+        log_bytes = _LOG_BYTES_A_DOCUMENT * operator.length_hint(keys)
+        before = self._store.cancels()
+        with self._store.writing(log_bytes=log_bytes) as db:
+            while some := list(itertools.islice(given, document_removal.REMOVED_AT_A_TIME)):
+                self._store.refuse_cancelled(before)
+                ids, repeated = _different_ids(db, some)
+                document_removal.remove_documents(db, ids, self.recipe)
+                if repeated:
+                    raise unknown(db, repeated[0])
+                count += len(ids)
         return count
 
     def rename(self, old: str | Id, new: str) -> None:
@@ -185,6 +201,33 @@ def _known_key(db: Connection, key: object) -> str | None:
     if not isinstance(key, str) or not can_be_stored(plain := str.__str__(key)):
         return None
     return None if document_lookup.link_of(db, plain) is None else plain
+
+
+def _different_ids(db: Connection, keys: list[str | Id]) -> tuple[list[int], list[str | Id]]:
+    """The ids of the documents with some keys or ids, and the keys that name one of them once more.
+
+    `UnknownKey` for the first key that no document has; `ValueError` for a row of a followed table.
+    """
+    numbers = [int.__index__(key) for key in keys if isinstance(key, Id)]
+    possible = [number for number in numbers if -(1 << 63) <= number < 1 << 63]
+    plain = {str.__str__(key) for key in keys if isinstance(key, str)}
+    by_key = document_removal.with_keys(db, [key for key in plain if can_be_stored(key)])
+    by_id = document_removal.with_ids(db, np.unique(np.array(possible, np.int64)))
+    found: dict[int, str] = {}
+    repeated = []
+    for key in keys:
+        if isinstance(key, Id):
+            document = by_id.get(int.__index__(key))
+        else:
+            document = by_key.get(str.__str__(key)) if isinstance(key, str) else None
+        if document is None:
+            _known_key(db, key)  # verifies that it is missing
+            raise unknown(db, key)
+        if document.id in found:
+            repeated.append(key)
+        found[document.id] = document.key
+    app_rows.refuse_rows(db, found.values())
+    return list(found), repeated
 
 
 def document_of(db: Connection, key: object) -> Document:

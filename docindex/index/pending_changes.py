@@ -12,7 +12,7 @@ from docindex.index.document_writer import write_documents
 from docindex.index.items import incoming, meta_of_column
 from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
-from docindex.storage import app_rows, app_schema, app_tables, content_writer, contents, pending
+from docindex.storage import app_rows, app_schema, app_tables, contents, document_removal, pending
 from docindex.storage.app_rows import AppRow
 from docindex.storage.content_writer import Incoming
 from docindex.storage.tables import SourceRow
@@ -79,4 +79,4 @@ def _document(source: SourceRow, row: AppRow) -> Incoming:
 def remove_all(db: apsw.Connection, keys: Iterable[str], recipe: Recipe) -> None:
     """Remove the documents with some keys, if there are any."""
     for key in keys:
-        content_writer.remove_document(db, key, recipe)
+        document_removal.remove_document(db, key, recipe)

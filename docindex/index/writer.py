@@ -4,7 +4,6 @@ Takes keys, texts and meta from callers, and passes checked documents to storage
 """
 
 import collections
-import concurrent.futures
 import contextlib
 import functools
 import itertools
@@ -31,13 +30,7 @@ from docindex.index.pending_changes import index_some
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
-from docindex.sketching.workers import (
-    ENOUGH_FOR_WORKERS,
-    MOST_WORKERS,
-    SketchedBatch,
-    SketchWorkers,
-    default_workers,
-)
+from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
 from docindex.storage import check, contents, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import Connection, Store
 from docindex.storage.connector import MEMORY
@@ -141,9 +134,9 @@ class Index(FollowedTables):
         documents, and at the end. With ``commit_every=n`` it also commits after each n documents: a crash
         loses fewer, and others see them sooner, but each commit takes some milliseconds. `progress` is called
         with the number of documents that were read, and with the number of all items if ``len(items)`` tells
-        it, else None. If there is much text, worker processes make the sketches: one for each
-        core, but at most four. ``workers=1`` uses this process only, with the same result. After an error in
-        `items` or in `progress`, earlier commits stay in the file.
+        it, else None. If there is much text, other processes help to make the sketches: with this one, they
+        are as many as the cores, but at most four, or `workers`. ``workers=1`` uses this process only, with
+        the same result. After an error in `items` or in `progress`, earlier commits stay in the file.
         """
         if workers is not None:
             workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
@@ -171,29 +164,31 @@ class Index(FollowedTables):
     ) -> int:
         """Do the work of `add_many`; a commit has at most `most` documents."""
         is_often = most < _COMMITTED_DOCUMENTS
-        taken = characters = out = uncommitted = 0
+        taken = out = uncommitted = 0
         group: list[Incoming] = []
         waiting: collections.deque[_Batch] = collections.deque()
 
+        newest: int | None = None
+
         def arrive() -> None:
             """Add the oldest batch to the group, and commit the group if it is large."""
-            nonlocal taken, characters, out, uncommitted
+            nonlocal taken, out, uncommitted, newest
             batch = waiting.popleft()
             group.extend(batch.arrived())
             taken += len(batch.documents)
-            characters += batch.characters
             uncommitted += batch.characters
             out -= batch.characters
             checkpoint()
             if progress is not None:
                 progress(taken)
             while uncommitted >= _COMMIT or len(group) >= most:
+                newest = self._newest_content() if newest is None else newest
                 self._commit(group[:most], store_text)
                 del group[:most]
                 uncommitted = 0
 
-        with contextlib.ExitStack() as stack:
-            sketchers = stack.enter_context(SketchWorkers(self.recipe, workers or 1))
+        most_workers = default_workers() if workers is None else workers
+        with SketchWorkers(self.recipe, most_workers, automatic=workers is None) as sketchers:
             for documents in _in_batches(items, self.recipe, most):
                 batch = self._sketching(documents, sketchers, store_text)
                 waiting.append(batch)
@@ -201,12 +196,11 @@ class Index(FollowedTables):
                 # Give the workers enough text in advance, so that they never wait during a commit.
                 while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
                     arrive()
-                if workers is None and characters >= ENOUGH_FOR_WORKERS:
-                    workers = default_workers()
-                    sketchers = stack.enter_context(SketchWorkers(self.recipe, workers, optional=True))
             while waiting:
                 arrive()
         self._commit(group, store_text)
+        if newest is not None and not is_often:
+            self._merge_added(newest)
         return taken
 
     def add_from(
@@ -345,10 +339,28 @@ class Index(FollowedTables):
             unmerged = write_documents(db, group, self.recipe, store_text=store_text)
         # The documents are stored. If somebody reads for too long now, a later commit merges instead.
         with contextlib.suppress(Busy):
-            while unmerged:
-                with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
-                    segment_writer.merge(db, min(unmerged, segment_writer.MERGED_AT_A_TIME))
-                unmerged = max(0, unmerged - segment_writer.MERGED_AT_A_TIME)
+            self._merge(unmerged)
+
+    def _merge(self, postings: int) -> None:
+        """Merge this many postings, in short commits."""
+        while postings > 0:
+            checkpoint()
+            with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
+                segment_writer.merge(db, min(postings, segment_writer.MERGED_AT_A_TIME))
+            postings -= segment_writer.MERGED_AT_A_TIME
+
+    def _newest_content(self) -> int:
+        with self._store.reading() as db:
+            return contents.newest_content(db)
+
+    def _merge_added(self, newest: int) -> None:
+        """Leave few segments after many documents were added; `newest` was the newest content before."""
+        due = 1
+        with contextlib.suppress(Busy):
+            while due:
+                with self._store.writing() as db:
+                    due = segment_writer.begin_merge_of_added(db, newest)
+                self._merge(due)
 
 
 class _Batch:
@@ -358,7 +370,7 @@ class _Batch:
         self,
         documents: list[Incoming],
         new: list[Incoming],
-        made: "concurrent.futures.Future[SketchedBatch] | None",
+        made: SketchJob | None,
     ) -> None:
         self.documents = documents
         self.characters = sum(len(document.text) for document in documents)

@@ -23,7 +23,7 @@ spec = PathFinder.find_spec("docindex", sys.argv[1:2])
 sys.modules["docindex"] = module = util.module_from_spec(spec)
 spec.loader.exec_module(module)
 sys.path.extend(path for path in sys.argv[2:] if path not in sys.path)
-from docindex.sketching.workers import serve
+from docindex.sketching.worker_process import serve
 serve()
 """
 

@@ -1,103 +1,116 @@
-"""Sketch batches of texts in several worker processes: `SketchWorkers`.
+"""Sketch batches of texts on several cores: `SketchWorkers`.
 
-In: batches of texts. Out: their sketches and, on request, the parts in which the texts are stored. A worker
-is a new Python process that reads texts from a pipe and writes arrays back. It is not forked, because the
-host may have threads. It does not import the host's main module, and nothing is pickled. A worker must never
-open the file of an index.
+In: batches of texts. Out: their sketches and, on request, the parts in which the texts are stored. This
+process and its helpers take batches from one list. Helpers are worker processes, because numpy holds Python's
+lock; on a Python without that lock they are threads. They start only when this process has sketched for a
+while, and this process sketches when it would otherwise wait for them. So they cost next to nothing where
+they do not pay. The result must never depend on who has sketched a batch.
 """
 
+import collections
 import concurrent.futures
 import contextlib
-import dataclasses
+import contextvars
 import logging
 import os
 import queue
-import signal
-import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import IO, Self
+from typing import Protocol, Self
 
-from docindex.errors import DocIndexError
+from docindex.checkpoints import stopped_by
+from docindex.errors import CANCELLED, Cancelled
 from docindex.recipe import Recipe
-from docindex.sketching.sketcher import sketch_batch
-from docindex.sketching.sketches import Sketches
-from docindex.sketching.text_parts import Parts, parts_of
-from docindex.sketching.worker_command import WorkerCommand, worker_command
-from docindex.sketching.worker_protocol import (
-    READY_LINE,
-    receive_parts,
-    receive_sketches,
-    receive_texts,
-    send_parts,
-    send_sketches,
-    send_texts,
-)
+from docindex.sketching.worker_command import worker_command
+from docindex.sketching.worker_process import WorkerProcess, sketched
+from docindex.sketching.worker_protocol import SketchedBatch
 
 _log = logging.getLogger("docindex")
 
-_NO_START = "worker processes cannot be started with {!r} ({}); call add_many with workers=1"
 _ALONE = "no worker processes: %s; the work is done in this process"
 
-# A worker allocates arrays of the same sizes again and again. These settings make the C library of Linux keep
-# their memory instead of returning it to the system, which saves 5% of the time. Other systems ignore them.
-_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "268435456", "MALLOC_TRIM_THRESHOLD_": "268435456"}
+MOST_WORKERS = 61
+"""More workers cannot be asked for: Windows waits for at most so many processes."""
 
-# The size of a pipe: half a batch, so that the two processes wait for each other less often. Only Linux can
-# change this size.
-_PIPE_BYTES = 1 << 20
+# Helpers start when this process has sketched for this long: 10 MB of files, or 4 MB of notes. A worker takes
+# 0.1 to 0.2 s of another core to start. So at most as much work is wasted as was done, and a build that ends
+# sooner would have ended before the worker is of use.
+_WORTHWHILE_S = 0.2
 
 # A batch with this many characters is sketched in this process, because a worker would hold it twice.
 _VERY_LONG = 16_000_000
 
-# After an error, a worker has this many seconds to end by itself.
-_EXIT_S = 5
-
-MOST_WORKERS = 61
-"""More workers cannot be asked for: Windows waits for at most so many processes.
-
-The process that writes is busy with four.
-"""
-
-ENOUGH_FOR_WORKERS = 16_000_000
-"""Workers save time if the texts have more characters than this.
-
-A worker takes a third of a second to start; in that time this process sketches 20 MB.
-"""
+# A worker has at most this many batches: one that it works on, and one that waits. So it never waits for this
+# process, whose threads may get Python's lock late.
+_AT_A_TIME = 2
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class SketchedBatch:
-    """The result of one batch of texts."""
+# This process waits for this long before it sketches a batch that a helper seems to work on: twice as long as
+# a batch takes. Without this, a helper that gets no processor would make the work slower than none.
+_PATIENCE_S = 0.1
 
-    sketches: Sketches
-    parts: list[Parts]
-    """The parts of each text; an empty list if the caller must compress the texts itself."""
+# How many of the newest jobs of helpers this process remembers: it does some of them itself at the end.
+_NOTICED = 16
+
+
+class SketchJob:
+    """One batch of texts to sketch."""
+
+    def __init__(self, owner: "SketchWorkers", texts: Sequence[str], *, keep: bool) -> None:
+        self._owner = owner
+        self._claimed = threading.Lock()
+        self.future: concurrent.futures.Future[SketchedBatch] = concurrent.futures.Future()
+        self.texts = texts
+        self.keep = keep
+
+    def claim(self) -> bool:
+        """Whether nobody else sketches the batch. If so, the caller must."""
+        return self._claimed.acquire(blocking=False)
+
+    def settle(self, outcome: SketchedBatch | BaseException) -> None:
+        """Note the result, unless somebody else was faster."""
+        with contextlib.suppress(concurrent.futures.InvalidStateError):
+            if isinstance(outcome, BaseException):
+                self.future.set_exception(outcome)
+            else:
+                self.future.set_result(outcome)
+
+    def done(self) -> bool:
+        """Whether `result` would return at once."""
+        return self.future.done()
+
+    def result(self) -> SketchedBatch:
+        """The sketches of the batch. This thread sketches if it would have to wait.
+
+        The parts of the texts are missing if there are no helpers. The caller then compresses each text when
+        it writes it, because the text may turn out to be stored already.
+        """
+        return self._owner.finish(self)
 
 
 class SketchWorkers:
-    """Sketches batches in worker processes or, if there are no workers, in this process.
+    """Sketches batches in this process and up to ``workers - 1`` helpers.
 
-    There are no workers if fewer than two are asked for, or if this process has no `worker_command`. If a
-    worker does not start, this is a `DocIndexError`. With `optional`, and in a frozen application, this
-    process sketches its batches instead. The logger ``"docindex"`` says why.
+    There are no helpers until they pay, and none if they cannot start. The logger ``"docindex"`` then says
+    why; with `automatic`, only at the level INFO. A helper that ends too early is a `DocIndexError`.
     """
 
-    def __init__(self, recipe: Recipe, workers: int, *, optional: bool = False) -> None:
+    def __init__(self, recipe: Recipe, workers: int, *, automatic: bool = False) -> None:
         self._recipe = recipe
-        self._optional = optional
+        self._most = workers - 1
         # Whoever asks for workers wants to know; automatic ones only save time.
-        self._level = logging.INFO if optional else logging.WARNING
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._ready: dict[int, bool] = {}
-        if workers > 1:
-            self._start_all(workers)
-        self._idle: queue.SimpleQueue[subprocess.Popen[bytes]] = queue.SimpleQueue()
-        for process in self._processes:
-            self._idle.put(process)
-        # One thread for each worker waits for its answers.
-        self._threads = concurrent.futures.ThreadPoolExecutor(max(1, len(self._processes)), "docindex")
+        self._level = logging.INFO if automatic else logging.WARNING
+        self._sketched_s = 0.0
+        self._helpers: list[_Helper] = []
+        self._threads: list[threading.Thread] = []
+        self._unclaimed: collections.deque[SketchJob] = collections.deque()
+        # Jobs that helpers have claimed, as far as this thread has noticed.
+        self._given: collections.deque[SketchJob] = collections.deque(maxlen=_NOTICED)
+        # For the helpers, in the same order; None ends one of them.
+        self._jobs: queue.SimpleQueue[SketchJob | None] = queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         return self
@@ -105,120 +118,185 @@ class SketchWorkers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            # After an error the batches that are still being sketched are not needed.
-            self._kill_all()
-        self._threads.shutdown(cancel_futures=True)
-        self._end_all()
-
-    def _start_all(self, workers: int) -> None:
-        """Start all workers, or none."""
-        command = worker_command()
-        if not command.arguments:
-            _log.log(self._level, _ALONE, command.reason)
-            return
-        self._optional = self._optional or command.frozen
-        try:
-            for _ in range(workers):
-                self._processes.append(_start(self._recipe, command))
-        except BaseException as error:
-            self._kill_all()
-            self._end_all()
-            if not isinstance(error, OSError):
-                raise
-            if not self._optional:
-                raise DocIndexError(_NO_START.format(sys.executable, error)) from error
-            _log.log(self._level, _ALONE, error)
-
-    def _kill_all(self) -> None:
-        for process in self._processes:
-            process.kill()
-
-    def _end_all(self) -> None:
-        """Wait until all workers have ended."""
-        for process in self._processes:
-            requests, replies = _pipes(process)
-            with contextlib.suppress(OSError):  # a worker that has ended: EPIPE, or EINVAL on Windows
-                requests.close()  # the worker ends when its input does
-            replies.close()
-            process.wait()
-        self._processes.clear()
+        while self._unclaimed:  # after an error, batches that nobody has begun are not needed
+            self._unclaimed.popleft().claim()
+        for helper in self._helpers:
+            self._jobs.put(None)
+            helper.stop()  # batches that are still being sketched are not needed: see `finish`
+        for thread in self._threads:
+            thread.join()
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
 
     @property
     def alone(self) -> bool:
-        """Whether there are no workers, so that `submit` sketches every batch itself."""
-        return not self._processes
+        """Whether there are no helpers now."""
+        return not self._helpers
 
-    def submit(self, texts: Sequence[str], *, keep: bool) -> "concurrent.futures.Future[SketchedBatch]":
-        """A future that returns the sketches of one batch, and the parts of its texts if `keep` is true.
+    def submit(self, texts: Sequence[str], *, keep: bool) -> SketchJob:
+        """Begin to sketch one batch, and with `keep` to make the parts of its texts, if there are helpers."""
+        job = SketchJob(self, texts, keep=keep)
+        self._unclaimed.append(job)
+        if self._helpers:
+            self._offer(job)
+        return job
 
-        Without workers, or from 16 million characters, the batch is sketched before this method returns, and
-        the result has no parts. The caller then compresses each text when it writes it, because the text may
-        turn out to be stored already.
+    def _offer(self, job: SketchJob) -> None:
+        if sum(map(len, job.texts)) < _VERY_LONG:
+            self._jobs.put(job)
+
+    def finish(self, job: SketchJob) -> SketchedBatch:
+        """The result of a job. While helpers work on it, this thread sketches others.
+
+        At the end these are batches that a helper has, and perhaps has not begun.
         """
-        if self._processes and sum(map(len, texts)) < _VERY_LONG:
-            return self._threads.submit(self._ask, texts, keep)
-        done: concurrent.futures.Future[SketchedBatch] = concurrent.futures.Future()
-        done.set_result(SketchedBatch(sketch_batch(texts, self._recipe), []))
-        return done
+        while not job.done():
+            own = job if job.claim() else self._next() or self._last_given(job)
+            if own is None:
+                with contextlib.suppress(TimeoutError):
+                    job.future.result(timeout=_PATIENCE_S)
+                own = job
+            if not own.done():
+                self._sketch(own)
+        return job.future.result()
 
-    def _ask(self, texts: Sequence[str], keep: bool) -> "SketchedBatch":
-        process = self._idle.get()
-        requests, replies = _pipes(process)
+    def _last_given(self, job: SketchJob) -> SketchJob | None:
+        """The newest job that a helper has, or None if that is `job`."""
+        while self._given and self._given[-1].done():
+            self._given.pop()
+        return self._given[-1] if self._given and self._given[-1] is not job else None
+
+    def _next(self) -> SketchJob | None:
+        """The oldest job that nobody has begun, or None. The caller must do it."""
+        while self._unclaimed:
+            job = self._unclaimed.popleft()
+            if job.claim():
+                return job
+            self._given.append(job)
+        return None
+
+    def _sketch(self, job: SketchJob) -> None:
+        begin = time.thread_time()
+        # With helpers also the parts: this process would make them in the last commit, when no helper works.
+        job.settle(sketched(job.texts, self._recipe, keep=job.keep and not self.alone))
+        self._sketched_s += time.thread_time() - begin
+        if self._sketched_s >= _WORTHWHILE_S and self._most > 0:
+            self.start()
+
+    def start(self) -> None:
+        """Start all helpers, without waiting for them. If one of them cannot be started, there are none."""
+        missing, self._most = self._most, 0
         try:
-            if process.pid not in self._ready:
-                self._ready[process.pid] = ready = replies.readline() == READY_LINE
-                if not ready and self._optional:
-                    _log.log(self._level, _ALONE, f"{sys.executable!r} did not start as one")
-            if not self._ready[process.pid]:
-                if self._optional:
-                    return SketchedBatch(sketch_batch(texts, self._recipe), [])
-                raise ValueError("the worker did not start")
-            send_texts(requests, texts, keep)
-            return SketchedBatch(receive_sketches(replies, self._recipe), receive_parts(replies))
-        except (OSError, ValueError, EOFError) as error:
-            code = _exit_code(process)
-            raise DocIndexError(
-                f"a worker process ended with code {code}. Committed documents are kept; add the "
-                "others again. Use workers=1 if there is too little memory, or if "
-                f"{sys.executable!r} does not run Python"
-            ) from error
-        finally:
-            self._idle.put(process)
+            for _ in range(missing):
+                self._helpers.append(self._started())
+        except BaseException as error:
+            for helper in self._helpers:
+                helper.stop()
+                helper.join()
+            self._helpers.clear()
+            if not isinstance(error, (OSError, _NoCommandError)):
+                raise
+            _log.log(self._level, _ALONE, error)
+            return
+        for job in self._unclaimed:
+            self._offer(job)
+        for helper in self._helpers:
+            thread = threading.Thread(target=self._feed, args=(helper,), name="docindex", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _started(self) -> "_Helper":
+        if not has_lock():
+            return _HelperThread(self._recipe)
+        command = worker_command()
+        if not command.arguments:
+            raise _NoCommandError(command.reason)
+        return WorkerProcess(self._recipe, command)
+
+    def _feed(self, helper: "_Helper") -> None:
+        """Pass jobs to a helper until there are none; runs in a thread of its own."""
+        if not helper.wait_until_ready():
+            if not helper.was_stopped:
+                _log.log(self._level, _ALONE, f"{sys.executable!r} did not start as one")
+            return
+        given: collections.deque[SketchJob] = collections.deque()
+        is_open = True
+        try:
+            while is_open or given:
+                is_open = is_open and self._give(helper, given)
+                if given:
+                    batch = helper.receive()
+                    given.popleft().settle(batch)
+        except BaseException as error:
+            for job in given:
+                job.settle(error)
+
+    def _give(self, helper: "_Helper", given: "collections.deque[SketchJob]") -> bool:
+        """Give a helper as many jobs as it should have; waits for one if it has none. False at the end."""
+        while len(given) < _AT_A_TIME:
+            try:
+                job = self._jobs.get(block=not given)
+            except queue.Empty:
+                return True
+            if job is None:
+                return False
+            if job.claim():
+                given.append(job)
+                helper.send(job.texts, keep=job.keep)
+        return True
 
 
-def _start(recipe: Recipe, command: WorkerCommand) -> "subprocess.Popen[bytes]":
-    process = subprocess.Popen(
-        command.arguments,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        pipesize=_PIPE_BYTES,
-        env={**os.environ, **_KEEP_MEMORY},
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-    )
-    requests, _ = _pipes(process)
-    with contextlib.suppress(OSError):  # the worker has ended already; the first batch reports that
-        requests.write(recipe.to_json().encode() + b"\n")
-        requests.flush()
-    return process
+class _Helper(Protocol):
+    """Somebody who sketches for this process. One thread at a time may use it, except `stop`."""
+
+    @property
+    def was_stopped(self) -> bool: ...
+    def wait_until_ready(self) -> bool: ...
+    def send(self, texts: Sequence[str], *, keep: bool) -> None: ...
+    def receive(self) -> SketchedBatch: ...
+    def stop(self) -> None: ...
+    def join(self) -> None: ...
 
 
-def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    return process.stdin, process.stdout
+class _HelperThread:
+    """Sketches in the thread that asks it: a helper for a Python without a global lock."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._requests: collections.deque[tuple[Sequence[str], bool]] = collections.deque()
+        self._context = contextvars.copy_context()  # with the tokens that cancel the work
+        self.was_stopped = False
+
+    def wait_until_ready(self) -> bool:
+        return True
+
+    def send(self, texts: Sequence[str], *, keep: bool) -> None:
+        self._requests.append((texts, keep))
+
+    def receive(self) -> SketchedBatch:
+        texts, keep = self._requests.popleft()
+        with stopped_by(self._refuse_stopped):
+            return self._context.run(sketched, texts, self._recipe, keep=keep)
+
+    def _refuse_stopped(self) -> None:
+        if self.was_stopped:
+            raise Cancelled(CANCELLED, "")
+
+    def stop(self) -> None:
+        self.was_stopped = True
+
+    def join(self) -> None:
+        pass
 
 
-def _exit_code(process: "subprocess.Popen[bytes]") -> int:
-    """The exit code of a worker after an error. If the worker is still running, it is ended."""
-    requests, _ = _pipes(process)
-    with contextlib.suppress(OSError):
-        requests.close()
-    try:
-        return process.wait(_EXIT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        return process.wait()
+class _NoCommandError(Exception):
+    """Workers cannot be started from this process."""
+
+
+def has_lock() -> bool:
+    """Whether only one thread of this Python runs at a time."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def default_workers() -> int:
@@ -229,24 +307,3 @@ def default_workers() -> int:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, 4)
-
-
-def serve() -> None:
-    """Run as a worker process: sketch every batch that arrives on standard input, until the input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host process handles Ctrl-C
-    try:
-        _serve()
-    except (OSError, EOFError):
-        os._exit(0)  # the host has closed the pipes or has ended; do not flush the buffers
-
-
-def _serve() -> None:
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    replies.write(READY_LINE)
-    replies.flush()
-    recipe = Recipe.from_json(requests.readline().decode())
-    while requests.peek(1):  # type: ignore[union-attr] # standard input is buffered, so peek waits for data
-        texts, keep = receive_texts(requests)
-        send_sketches(replies, sketch_batch(texts, recipe))
-        send_parts(replies, [list(parts_of(text)) for text in texts] if keep else [])
-        replies.flush()

@@ -19,7 +19,7 @@ from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, as_text, schema_name
-from docindex.storage import app_rows, content_writer, document_lookup, pending
+from docindex.storage import app_rows, document_lookup, document_removal, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
 
@@ -61,7 +61,7 @@ class DocumentChanges:
         with self._changing(schema) as (db, place, _):
             place.transactions.index_waiting_now()
             app_rows.refuse_rows(db, [name])
-            return int(content_writer.remove_document(db, name, place.reader.recipe))
+            return int(document_removal.remove_document(db, name, place.reader.recipe))
 
     def flush(self, schema: Value = None) -> Value:
         """Index the documents that are queued now. Returns their number."""

@@ -29,6 +29,7 @@ from docindex.storage import (
     check,
     content_writer,
     contents,
+    document_removal,
     host_connection,
     migrations,
     pending,
@@ -193,7 +194,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             app_rows.refuse_rows(db, [before.key, key])
             if taken:
-                content_writer.remove_document(db, key, place.reader.recipe)
+                document_removal.remove_document(db, key, place.reader.recipe)
             content_writer.relabel(db, row, key, document.meta)
             if changed:
                 put_document(db, place, document)
@@ -217,7 +218,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
                 app_rows.refuse_rows(db, [document.key])
-                content_writer.remove_document(db, document.key, place.reader.recipe)
+                document_removal.remove_document(db, document.key, place.reader.recipe)
 
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.

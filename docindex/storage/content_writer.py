@@ -1,30 +1,29 @@
 """Write documents and their contents: everything except the inverted index.
 
-The only module that writes the tables `document`, `content`, `fingerprint`, `feature`, `sample` and `text`.
-Its functions run inside a transaction that the caller has begun. Must never make a sketch.
+The only module that adds rows to the tables `document`, `content`, `fingerprint`, `feature`, `sample` and
+`text`; `document_removal` deletes them. Its functions run inside a transaction that the caller has begun.
+Must never make a sketch.
 """
 
 import dataclasses
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Container, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
 
 from docindex.argument_checks import shown
-from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
 from docindex.storage import tallies
-from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, BatchRows, kept_column
-from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
+from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column
+from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import damaged_document
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import PREFIX, counter, rows, rows_for, value
+from docindex.storage.rows import counter, rows, rows_for
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow, DocumentRow
 from docindex.storage.tallies import Tally
 
@@ -71,6 +70,15 @@ class NewPostings:
     """The number of hashes of each content."""
 
 
+class Written(NamedTuple):
+    """What `put_documents` wrote."""
+
+    postings: NewPostings
+    """The postings of the new contents."""
+    replaced: list[int]
+    """The contents of documents that now have another text; perhaps no document has them any longer."""
+
+
 def put_documents(
     db: apsw.Connection,
     incoming: Sequence[Incoming],
@@ -78,12 +86,11 @@ def put_documents(
     recipe: Recipe,
     *,
     store_text: bool,
-) -> NewPostings:
-    """Store new documents, and new texts or meta under existing keys. Returns the postings of new contents.
+) -> Written:
+    """Store new documents, and new texts or meta under existing keys.
 
     The keys must all be different. `contents_of` is the result of `known` for their texts; a text that is not
-    in it must come with its sketches. An unchanged document is not written. Contents that no document has any
-    longer are removed.
+    in it must come with its sketches. An unchanged document is not written.
     """
     new: dict[bytes, Incoming] = {}
     for document in incoming:
@@ -102,23 +109,7 @@ def put_documents(
         _copy_external_texts(
             db, {ids[each.hash]: each for each in incoming if each.hash in contents_of and not each.source}
         )
-    replaced = _put_documents(db, incoming, ids)
-    drop_unused(db, replaced, recipe)
-    return postings
-
-
-def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
-    """Remove a document, and its content if no other document has it. Returns False for an unknown key."""
-    found = rows(
-        db, "delete from main.docindex_document where key = ? returning id, key, content, sum", (key,)
-    )
-    if not found:
-        return False
-    db.execute("delete from main.docindex_sourced where document = ?", (found[0][0],))
-    gone = _document_tallies(found)
-    tallies.note(db, {name: tallies.NOTHING.without(tally) for name, tally in gone.items()})
-    drop_unused(db, [found[0][2]], recipe)
-    return True
+    return Written(postings, _put_documents(db, incoming, ids))
 
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
@@ -161,41 +152,7 @@ def rename_many(db: apsw.Connection, renamed: Sequence[tuple[int, str]]) -> None
     tallies.note(db, {"document": next(sums).without(next(sums))})
 
 
-def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
-    """Remove the given contents that no document has. Their postings stay until a merge deletes them."""
-    newest = counter(db, "segment")
-    gone, dead = [], []
-    for content in set(contents):
-        if value(db, "select 1 from main.docindex_document where content = ? limit 1", (content,)):
-            _forget_external_text(db, content)
-            continue
-        row = content_row(db, content)
-        _drop(db, row, recipe)
-        gone.append(row)
-        if row.fingerprints:
-            db.execute("insert into main.docindex_dead (content, segment) values (?, ?)", (content, newest))
-            dead.append(content)
-    changes = {name: tallies.NOTHING.without(tally) for name, tally in _content_tallies(gone).items()}
-    tallies.note(db, changes | {"dead": tallies.mixed_tally(dead, [newest] * len(dead))})
-
-
-def _drop(db: apsw.Connection, row: ContentRow, recipe: Recipe) -> None:
-    """Remove a content from every table."""
-    k, s, _ = recipe.features
-    if len(row.slots) != SLOT_BYTES * recipe.slots:
-        raise CorruptIndex(f"content {row.id} does not have {recipe.slots} slots; index again", db.filename)
-    values = features(np.frombuffer(row.slots, "<u4").reshape(1, -1), k, s)[0].view(np.int64).tolist()
-    db.executemany(
-        "delete from main.docindex_feature where value = ? and content = ?",
-        [(feature, row.id) for feature in values],
-    )
-    for table in ("fingerprint", "text"):
-        db.execute(f"delete from main.{PREFIX}{table} where {PARTS}", part_ids(row.id))
-    db.execute("delete from main.docindex_sample where content = ?", (row.id,))
-    db.execute("delete from main.docindex_content where id = ?", (row.id,))
-
-
-def _content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]:
+def content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]:
     """The tallies of some rows of `content`."""
     ids = [row.id for row in contents]
     words = np.frombuffer(b"".join([row.words_hash for row in contents]), "<i8").reshape(-1, 2)
@@ -239,7 +196,7 @@ def _put_contents(
         for batch, document, content in sources
     ]
     db.executemany(CONTENT.insert, CONTENT.with_sums(rows_of_contents))
-    tallies.note(db, _content_tallies(rows_of_contents))
+    tallies.note(db, content_tallies(rows_of_contents))
     if recipe.min_s or recipe.mod_m or recipe.level:
         samples = (batch.sample(document.number, content) for batch, document, content in sources)
         db.executemany(SAMPLE.insert, SAMPLE.with_sums(samples))
@@ -298,23 +255,7 @@ def _copy_external_texts(db: apsw.Connection, documents: dict[int, Incoming]) ->
     _put_texts(db, {number >> PART_BITS: documents[number >> PART_BITS] for number in external})
 
 
-def _forget_external_text(db: apsw.Connection, content: int) -> None:
-    """Note that the text of a content is no longer kept, if only a table of the app had it."""
-    number = content << PART_BITS
-    if value(db, "select codec from main.docindex_text where id = ?", (number,)) != EXTERNAL:
-        return
-    if value(db, _SOURCED, (content,)) is None:
-        row = content_row(db, content)
-        row = row._replace(kept=kept_column(row.shingles, kept=False))
-        db.execute(_SET_KEPT, (row.kept, CONTENT.sum_of(row), content))
-        db.execute("delete from main.docindex_text where id = ?", (number,))
-
-
-_SOURCED = (
-    "select s.source from main.docindex_document as d "
-    "join main.docindex_sourced as s on s.document = d.id where d.content = ? limit 1"
-)
-_SET_KEPT = "update main.docindex_content set kept = ?, sum = ? where id = ?"
+SET_KEPT = "update main.docindex_content set kept = ?, sum = ? where id = ?"
 
 
 def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
@@ -326,7 +267,7 @@ def _add_missing_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> N
     kept = [row._replace(kept=kept_column(row.shingles, kept=True)) for row in map(CONTENT.made, found)]
     _put_texts(db, {row.id: documents[row.id] for row in kept})
     db.executemany(
-        _SET_KEPT,
+        SET_KEPT,
         ((row.kept, CONTENT.sum_of(row), row.id) for row in kept),
     )
 
@@ -365,7 +306,7 @@ def _put_documents(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
-    new, old = _document_tallies(added + after), _document_tallies(before)
+    new, old = document_tallies(added + after), document_tallies(before)
     tallies.note(db, {name: new[name].without(old[name]) for name in new})
     return replaced
 
@@ -376,7 +317,7 @@ _PUT_SOURCED = (
 )
 
 
-def _document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:
+def document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:
     """The tallies of some rows of `document` with their sums."""
     return {
         "document": tallies.tally_of(row[-1] for row in stored),

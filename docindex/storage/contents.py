@@ -22,7 +22,7 @@ from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage import app_tables
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts, gap_type
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import rows, stream, value
+from docindex.storage.rows import counter, rows, stream, value
 from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow
 from docindex.storage.values import encodes
 
@@ -67,6 +67,11 @@ def damaged_content(db: apsw.Connection, content: int) -> CorruptIndex:
     return CorruptIndex(
         f"content {content} is missing or damaged; restore a backup, or index again", db.filename
     )
+
+
+def newest_content(db: apsw.Connection) -> int:
+    """The largest id that a content ever had; 0 if there was none."""
+    return counter(db, "content")
 
 
 def text_of(db: apsw.Connection, content: int) -> str | None:

@@ -149,7 +149,7 @@ def _publish(part: str, path: Path) -> None:
 
 def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     """The counts and sizes of an index. Reads the row of each content, but not its fingerprints."""
-    documents = document_lookup.count(db)
+    documents = document_lookup.document_total(db)
     read, totals = tallies.NOTHING, np.zeros(4, np.int64)
     for some in row_lists(db, _LENGTHS, most=_ROWS_AT_A_TIME):
         columns = np.array(some, np.int64).T

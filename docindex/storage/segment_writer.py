@@ -18,7 +18,7 @@ import numpy as np
 import xxhash
 
 from docindex.kernels.arrays import I64, U64, are_first
-from docindex.kernels.packing import packed
+from docindex.kernels.sorted_blocks import packed_blocks
 from docindex.storage import tallies
 from docindex.storage.content_writer import NewPostings
 from docindex.storage.postings import dead
@@ -53,10 +53,18 @@ _LEAST = 4096
 _MERGED_PER_POSTING = 12
 _MERGED_AT_LEAST = 1 << 15
 
+# When `add_many` has made several commits, it ends with a merge of its segments, and of smaller ones. They
+# have at most this many times the postings that it added. That takes 0.06 us for a posting, a thirteenth of
+# the time of adding it without its text; a search in one segment takes 0.63 of the time of one in three.
+_MERGED_PER_ADDED = 2
+
 # How many postings one commit merges at most. It takes half a second: a crash loses at most that work.
 MERGED_AT_A_TIME = 4_000_000
 MERGE_LOG_BYTES = 8 * MERGED_AT_A_TIME
 """About how much such a commit writes to the log: a posting takes six bytes or so."""
+
+# A block may be nearly empty, and its bitmap then takes a hundred bytes for a key: so blocks are counted.
+_PACKED_AT_A_TIME = 1 << 12
 
 _NEW_COLUMNS = SEGMENT_COLUMNS[1:]  # SQLite chooses the id
 _INSERT_SEGMENT = (
@@ -121,6 +129,32 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
         budget -= _move(db, target, sources_of(segments, target), min(budget, KEYS_IN_MEMORY))
         merged = True
     return merged
+
+
+def begin_merge_of_added(db: apsw.Connection, newest: int) -> int:
+    """Begin to merge the segments of contents above an id, and others that are small beside them.
+
+    If a small enough merge is under way, begins nothing, because that merge comes first. Returns how many
+    postings `merge` should move.
+    """
+    segments = [each for each in all_segments(db) if each.target is None]
+    limit = _MERGED_PER_ADDED * sum(segment.postings * _share_above(newest, segment) for segment in segments)
+    under_way = sum(each.postings for each in segments if each.moved is not None and each.postings <= limit)
+    if under_way:
+        return under_way
+    segments = [segment for segment in segments if segment.moved is None]
+    segments.sort(key=lambda segment: segment.postings)
+    totals = itertools.accumulate(segment.postings for segment in segments)
+    sources = [segment for segment, total in zip(segments, totals, strict=True) if total <= limit]
+    if len(sources) < 2:
+        return 0
+    _begin_merge(db, sources)
+    return sum(segment.postings for segment in sources)
+
+
+def _share_above(newest: int, segment: Segment) -> float:
+    """The share of a segment's contents that are above an id."""
+    return max(0, segment.last - max(newest, segment.first - 1)) / (segment.last - segment.first + 1)
 
 
 def _similar(segments: Iterable[Segment]) -> list[Segment]:
@@ -248,8 +282,11 @@ def _block_rows(segment: Segment, keys: U64, blocks: range) -> Iterator[tuple[in
     keys = keys[are_first(keys)]
     # If all 64 bits are stored, numpy's shift by 64 bits gives 0, which is the only block.
     of_keys = (keys >> np.uint64(segment.stored_bits)).astype(np.int64)
-    data = packed(keys & np.uint64((1 << segment.stored_bits) - 1), segment.width)
-    borders = np.searchsorted(of_keys, np.arange(blocks.start, blocks.stop + 1)) * segment.width
-    for block, (begin, end) in zip(blocks, itertools.pairwise(borders.tolist()), strict=True):
-        row, keys_of_block = segment.row(block), data[begin:end]
-        yield row, keys_of_block, signed(xxhash.xxh3_64_intdigest(keys_of_block, row))
+    keys &= np.uint64((1 << segment.stored_bits) - 1)
+    for begin in range(blocks.start, blocks.stop, _PACKED_AT_A_TIME):
+        some = range(begin, min(begin + _PACKED_AT_A_TIME, blocks.stop))
+        borders = np.searchsorted(of_keys, np.arange(some.start, some.stop + 1))
+        own = keys[borders[0] : borders[-1]]
+        for block, data in zip(some, packed_blocks(own, np.diff(borders), segment.stored_bits), strict=True):
+            row = segment.row(block)
+            yield row, data, signed(xxhash.xxh3_64_intdigest(data, row))

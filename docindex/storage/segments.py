@@ -21,7 +21,7 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64
-from docindex.kernels.packing import unpacked
+from docindex.kernels.sorted_blocks import unpacked_blocks
 from docindex.storage import tallies
 from docindex.storage.rows import columns, columns_for, row_sum, rows
 from docindex.storage.tallies import Tally
@@ -60,8 +60,8 @@ class Segment:
     The fields are the columns of the table, in their order, and `blocks`.
 
     >>> segment = Segment(5, 10, 17, hash_bits=32, block_bits=4, postings=4000, target=None, moved=None)
-    >>> segment.local_bits, segment.stored_bits, segment.width
-    (3, 31, 4)
+    >>> segment.local_bits, segment.stored_bits
+    (3, 31)
     """
 
     id: int
@@ -91,11 +91,6 @@ class Segment:
     def stored_bits(self) -> int:
         """How many bits of a key are stored: all except the number of the block."""
         return self.hash_bits - self.block_bits + self.local_bits
-
-    @property
-    def width(self) -> int:
-        """How many bytes a stored key takes."""
-        return max(1, -(-self.stored_bits // 8))
 
     @property
     def possible_postings(self) -> int:
@@ -260,15 +255,15 @@ def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path
         return np.empty(0, np.uint64)
     if b"".join(map(xxhash.xxh3_64_digest, data, ids)) != np.array(sums, ">i8").tobytes():
         damaged_segments(f"a block of segment {segment.id} was changed", path)
-    lengths = np.fromiter(map(len, data), np.int64, len(data))
-    if (lengths % segment.width).any():
-        damaged_segments(f"a block of segment {segment.id} is not a whole number of keys", path)
-    keys = unpacked(b"".join(data), segment.width)
+    try:
+        keys, counts = unpacked_blocks(data, segment.stored_bits)
+    except ValueError as error:
+        damaged_segments(f"segment {segment.id}: {error}", path)
     stored_bits = np.uint64(segment.stored_bits)
     if keys.max(initial=0) >> stored_bits:
         damaged_segments(f"a block of segment {segment.id} has a key that is too large", path)
     blocks = (rows - segment.row(0)).astype(np.uint64)
-    keys |= np.repeat(blocks, lengths // segment.width) << stored_bits
+    keys |= np.repeat(blocks, counts) << stored_bits
     if (keys[1:] <= keys[:-1]).any():
         damaged_segments(f"the keys of segment {segment.id} are out of order", path)
     return keys

@@ -16,8 +16,10 @@ def use(path):
         workers=2,
     )
     with SketchWorkers(index.recipe, 2) as sketchers:
+        sketchers.start()
         has_workers = not sketchers.alone
-        worked = len(sketchers.submit(["one text", "another"], keep=True).result().parts)
+        job = sketchers.submit(["one text", "another"], keep=True)
+        worked = len((job.future if has_workers else job).result().parts)
     answer = {
         "added": added,
         "found": [match.key for match in index.search("the note with the number 7 in words 7", limit=1)],

@@ -26,8 +26,8 @@ with docindex.open(sys.argv[2]) as index:
     assert [match.key for match in index.near("to be or not to be", 0)] == ["a"]
     assert index.check() == []
     with SketchWorkers(index.recipe, 2) as sketchers:
-        assert not sketchers.alone
-        assert len(sketchers.submit(["a text"], keep=True).result().parts) == 1
+        sketchers.start()
+        assert len(sketchers.submit(["a text"], keep=True).future.result().parts) == 1
 print("done")
 """
 
@@ -79,13 +79,16 @@ def test_work_goes_on_without_workers_that_do_not_start_and_the_log_says_so(monk
         lambda: worker_command.WorkerCommand([sys.executable, "-c", "raise SystemExit"]),
     )
     caplog.set_level(logging.INFO, "docindex")
-    with SketchWorkers(docindex.Recipe(), 2, optional=True) as sketchers:
+    with SketchWorkers(docindex.Recipe(), 2) as sketchers:
+        sketchers.start()
+        sketchers._threads[0].join()
         assert len(sketchers.submit(["a text"], keep=False).result().sketches) == 1
     assert "did not start" in caplog.text
     assert "the work is done in this process" in caplog.text
 
 
 def test_an_application_that_is_not_python_works_in_one_process_and_the_log_says_so(monkeypatch, caplog):
+    monkeypatch.setattr(workers, "_WORTHWHILE_S", 0)
     for name, value in (("executable", "/usr/bin/blender"), ("frozen", True)):
         with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "docindex"):
             patch.setattr(sys, name, value, raising=False)

@@ -352,3 +352,23 @@ def test_a_cancelled_scan_can_be_repeated(tmp_path):
             scan(index, [folder], progress=lambda done, _: token.cancel() if done > 5 else None)
         scan(index, [folder])
         assert len(index) == 30
+
+
+def test_adding_many_documents_ends_with_few_segments(tmp_path, monkeypatch):
+    def sizes():
+        return [row[0] for row in index.execute("select postings from docindex_segment order by 1")]
+
+    def texts(first, count):
+        return ((str(number), program.text_of(number)) for number in range(first, first + count))
+
+    monkeypatch.setattr("docindex.index.writer._COMMITTED_DOCUMENTS", 10)
+    monkeypatch.setattr("docindex.storage.segment_writer._LEAST", 16)
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many(texts(0, 95))
+        (large,) = sizes()
+        index.add_many(texts(100, 15))
+        small, unchanged = sizes()
+        assert (unchanged, small < large / 2) == (large, True)
+        index.add_many(texts(200, 150))
+        assert len(sizes()) == 1
+        assert index.check() == []

@@ -6,11 +6,10 @@ from docindex import Recipe
 from docindex.sketching.sketcher import sketch_batch
 from docindex.sketching.text_parts import parts_of
 from docindex.sketching.worker_protocol import (
-    receive_parts,
-    receive_sketches,
+    SketchedBatch,
+    receive_batch,
     receive_texts,
-    send_parts,
-    send_sketches,
+    send_batch,
     send_texts,
 )
 
@@ -20,14 +19,14 @@ RECIPE = Recipe(slots=4, features=(2, 2, 1), min_s=2)
 
 def reply():
     stream = io.BytesIO()
-    send_sketches(stream, sketch_batch(TEXTS, RECIPE))
-    send_parts(stream, [list(parts_of(text)) for text in TEXTS])
+    parts = [list(parts_of(text)) for text in TEXTS]
+    send_batch(stream, SketchedBatch(sketch_batch(TEXTS, RECIPE), parts))
     return stream.getvalue()
 
 
 def received(data):
     stream = io.BytesIO(data)
-    return receive_sketches(stream, RECIPE), receive_parts(stream), stream.read()
+    return receive_batch(stream, RECIPE), stream.read()
 
 
 def test_texts_and_parts_arrive_as_they_were_sent():
@@ -35,9 +34,9 @@ def test_texts_and_parts_arrive_as_they_were_sent():
     send_texts(request, TEXTS, keep=True)
     request.seek(0)
     assert receive_texts(request) == (TEXTS, True)
-    sketches, parts, rest = received(reply())
-    assert len(sketches) == len(TEXTS)
-    assert parts == [list(parts_of(text)) for text in TEXTS]
+    batch, rest = received(reply())
+    assert len(batch.sketches) == len(TEXTS)
+    assert batch.parts == [list(parts_of(text)) for text in TEXTS]
     assert rest == b""
 
 

@@ -12,7 +12,7 @@ if getattr(sys, "frozen", False):
     if sys.argv[1:] == [WORKER_OPTION]:
         # Windows gives an application without a console no standard streams. It then works alone.
         if sys.stdin is not None and sys.stdout is not None:
-            from docindex.sketching.workers import serve
+            from docindex.sketching.worker_process import serve
 
             serve()
         sys.exit()
