@@ -6,7 +6,7 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql
+from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, questions, sql
 
 BENCHES = {
     "build": build.run,
@@ -18,6 +18,7 @@ BENCHES = {
     "notes": notes.run,
     "quality": quality.run,
     "query": query.run,
+    "questions": questions.run,
     "sql": sql.run,
 }
 
@@ -28,7 +29,7 @@ def main():
     parser.add_argument(
         "folders",
         nargs="*",
-        help="text files to measure with (default: Python's own); for quality, sections (default: all)",
+        help="text files to measure with (default: Python's own); for quality and questions, sections",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(
