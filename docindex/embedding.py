@@ -53,7 +53,8 @@ document is not the id of the row, so join on the key:
 
 A new version of an app may make its table anew: create, copy, drop, rename, as SQLite advises. That drops
 the triggers with the old table. Follow the table again afterwards, or at each start: this makes lost triggers
-again, and indexes what changed. `Index.check` names lost triggers, too.
+again, and indexes what changed. `Index.check` names lost triggers, too. If the table has unique indexes, the
+triggers know their columns: unfollow a table before you drop such a column.
 
 After a batch of changes, `Index.flush` indexes them at once. Otherwise the next question does it, and has to
 wait for other writers first. An index that is open for reading only cannot do it: `docindex.OutOfDate`. If

@@ -207,9 +207,9 @@ create table main.docindex_sourced (
 create table main.docindex_changed (
     id integer primary key,
     source text not null,           -- name of the source
-    value any not null,             -- what the row has, or had, in `key_column`
-    unique (source, value)
+    value any not null              -- what the row has, or had, in `key_column`
 ) strict;
+create index main.docindex_changed_value on docindex_changed (source, value);
 
 -- Documents that SQL has added or replaced, and that are not indexed yet. Whoever uses the index next indexes them
 -- first.

@@ -37,9 +37,10 @@ class FollowedTables(KeyedDocuments):
         """Index the rows of a table in the same file from now on, without a copy of their texts.
 
         `key`, `text` and `meta` are columns of the table. The key of a document is `prefix`, followed by the
-        value in the column `key`, which must be different in each row; a row whose `text` is NULL is no
-        document. Triggers note which rows change, and the next question or change indexes these rows, whoever
-        wrote them. Each text stays in the table, where it is read for exact numbers and passages.
+        value in the column `key`, which must be different in each row and should have an index, because each
+        text is found by it. A row whose `text` is NULL is no document. Triggers note which rows change, and
+        the next question or change indexes these rows, whoever wrote them. Each text stays in the table,
+        where it is read for exact numbers and passages.
 
         A value in the column `key` that is a number or a text is written as such, and a BLOB in hexadecimal
         digits. Only a change of the row changes its document: `add`, `update`, `rename` and `remove` refuse
@@ -102,8 +103,8 @@ class FollowedTables(KeyedDocuments):
     def rebuild(self, table: str) -> None:
         """Index again those rows of a followed table that changed without its triggers.
 
-        The triggers miss rows that `replace` removes because of another unique column, and all changes while
-        they are dropped. Makes lost triggers again.
+        The triggers miss all changes while they are dropped, and rows that `replace` removes because of a
+        unique index on an expression, or on a part of the rows. Makes lost triggers again.
         """
         with self._store.writing() as db:
             app_tables.rebuild(db, plain_text("table", table))

@@ -18,8 +18,10 @@ from docindex.storage.rows import rows, stream, value
 from docindex.storage.tables import SourceRow
 from docindex.storage.values import can_be_stored, quoted
 
-_CHARACTERS = 16_000_000  # that are taken at a time: memory must hold them and their sketches
-_ROWS = 5_000
+MOST_CHARACTERS = 16_000_000
+"""How many are indexed at a time: memory must hold them and their sketches."""
+MOST_ROWS = 5_000
+"""How many rows are indexed at a time, for the same reason."""
 
 
 class AppRow(NamedTuple):
@@ -57,13 +59,15 @@ def take_changes(db: apsw.Connection, source: SourceRow) -> Changes:
 
     `OutOfDate` if the table cannot be read.
     """
-    last = value(db, f"select max(id) from (select id from main.docindex_changed order by id limit {_ROWS})")
+    last = value(
+        db, f"select max(id) from (select id from main.docindex_changed order by id limit {MOST_ROWS})"
+    )
     coding = str(value(db, "pragma main.encoding"))
     found: dict[str, AppRow] = {}
     repeated = set()
     without_key = characters = previous = 0
     for row in _read(db, source, _CHANGED, last):
-        if characters >= _CHARACTERS and row.number != previous:
+        if characters >= MOST_CHARACTERS and row.number != previous:
             last = previous
             break
         previous = row.number
@@ -75,10 +79,25 @@ def take_changes(db: apsw.Connection, source: SourceRow) -> Changes:
             repeated.add(made.key)
         found[made.key] = made
         characters += len(made.text)
+    shadowed = {
+        key for key, owner in _owners(db, source, last, found) if not _is_same(owner, found[key].value)
+    }
     of_documents = rows(db, _DOCUMENTS_OF_CHANGES, (source.name, last, source.prefix))
     taken = rows(db, _TAKE, (source.name, last))
     gone = [key for (key,) in of_documents if key not in found]
-    return Changes(list(found.values()), gone, len(taken), without_key, repeated)
+    present = [row for key, row in found.items() if key not in shadowed]
+    return Changes(present, gone, len(taken), without_key, repeated | shadowed)
+
+
+def _owners(db: apsw.Connection, source: SourceRow, last: int, found: Iterable[str]) -> list[tuple[str, Any]]:
+    """The documents with some keys that belong to rows of the table which did not change, by their values."""
+    keys = tuple(found)
+    return rows(db, _OWNERS, (bound_array(db, keys), source.name, last)) if keys else []
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two values of SQLite are the same, unlike 7 and '7', or 1 and 1.0."""
+    return type(a) is type(b) and a == b
 
 
 def drop_changes(db: apsw.Connection, name: str) -> int:
@@ -90,10 +109,15 @@ def queue_all(db: apsw.Connection, source: SourceRow) -> None:
     """Note all rows of a table as changed, and all its documents: those without a row are removed."""
     key = quoted(source.key_column)
     for values in (
-        f"select ?1, {key} from main.{quoted(source.name)} where {key} is not null",
-        "select source, value from main.docindex_sourced where source = ?1",
+        f"select {key} as value from main.{quoted(source.name)} where {key} is not null",
+        "select value from main.docindex_sourced where source = ?1",
     ):
-        db.execute(f"insert or ignore into main.docindex_changed (source, value) {values}", (source.name,))
+        db.execute(
+            f"insert into main.docindex_changed (source, value) select ?1, v.value from ({values}) as v "
+            "where not exists (select 1 from main.docindex_changed as c where c.source = ?1 "
+            "and c.value = +v.value collate binary and typeof(c.value) = typeof(v.value))",
+            (source.name,),
+        )
 
 
 def count_rows(db: apsw.Connection, source: SourceRow) -> int:
@@ -109,6 +133,7 @@ def missing(db: apsw.Connection, source: SourceRow) -> int:
         db,
         f"select count(*) from main.{quoted(source.name)} as n "
         f"where n.{key} is not null and n.{quoted(source.text_column)} is not null "
+        f"and (typeof(n.{key}) <> 'text' or instr(n.{key}, char(0)) = 0) "  # else it makes no key
         "and not exists (select 1 from main.docindex_document as d "
         "join main.docindex_sourced as s on s.document = d.id and s.source = ?2 "
         f"where d.key = ?1 || {_key_text(f'n.{key}')})",
@@ -199,7 +224,12 @@ def texts(db: apsw.Connection, source: SourceRow, content: int) -> Iterator[str]
 
 def _key_text(column: str) -> str:
     """The expression for what follows the prefix in the key of a document. A BLOB is in hexadecimal."""
-    return f"case typeof({column}) when 'blob' then hex({column}) else {column} end"
+    return f"case typeof({column}) when 'blob' then hex({column}) else {_text(column)} end"
+
+
+def _text(column: str) -> str:
+    """The expression for a column as a text. The versions of SQLite write a REAL with 15 digits alike."""
+    return f"case typeof({column}) when 'real' then printf('%!.15g', {column}) else {column} end"
 
 
 # The tables that name the rows to read, the column with their values, and the condition.
@@ -231,14 +261,14 @@ def _read(db: apsw.Connection, source: SourceRow, where: _Where, number: int) ->
     meta = "null" if source.meta_column is None else f"n.{quoted(source.meta_column)}"
     statement = (
         f"select c.id, typeof({key}), {_without_text(key)}, cast({_key_text(key)} as blob), "
-        f"cast({text} as blob), {_without_text(meta)}, typeof({meta}) "
+        f"cast({_text(text)} as blob), {_without_text(meta)}, typeof({meta}) "
         f"from {tables} cross join main.{quoted(source.name)} as n on {key} = {value_} "
         f"where {text} is not null and {condition}"
     )
     try:
         for *columns, kind_of_meta in stream(db, statement, (source.name, number)):
             row = _Read(*columns)
-            yield row._replace(meta=_Text(row.meta)) if kind_of_meta == "text" else row
+            yield row._replace(meta=_TextBytes(row.meta)) if kind_of_meta == "text" else row
     except apsw.SQLError as error:
         raise unreadable(db, source, error) from error
 
@@ -248,7 +278,7 @@ def _without_text(column: str) -> str:
     return f"case typeof({column}) when 'text' then cast({column} as blob) else {column} end"
 
 
-class _Text(bytes):
+class _TextBytes(bytes):
     """A text as bytes, unlike a BLOB."""
 
 
@@ -260,7 +290,7 @@ def _made(source: SourceRow, coding: str, row: _Read) -> AppRow | None:
         return None
     if not can_be_stored(key):
         return None
-    meta = row.meta.decode(coding, "replace") if isinstance(row.meta, _Text) else row.meta
+    meta = row.meta.decode(coding, "replace") if isinstance(row.meta, _TextBytes) else row.meta
     value_ = row.value.decode(coding) if row.kind == "text" else row.value
     return AppRow(key, value_, row.text.decode(coding, "replace"), meta)
 
@@ -269,7 +299,14 @@ _DOCUMENTS_OF_CHANGES = (
     f"select d.key from main.docindex_changed as c "
     f"cross join main.docindex_document as d on d.key = ?3 || {_key_text('c.value')} "
     "cross join main.docindex_sourced as s on s.document = d.id and s.source = ?1 "
-    "where +c.source = ?1 and c.id <= ?2"
+    "where +c.source = ?1 and c.id <= ?2 and s.value = c.value and typeof(s.value) = typeof(c.value)"
+)
+_OWNERS = (
+    "select d.key, s.value from carray(?) as wanted "
+    "cross join main.docindex_document as d on d.key = wanted.value "
+    "join main.docindex_sourced as s on s.document = d.id and s.source = ? where not exists "
+    "(select 1 from main.docindex_changed as c where c.source = s.source and c.value = s.value "
+    "and typeof(c.value) = typeof(s.value) and c.id <= ?)"
 )
 _TAKE = "delete from main.docindex_changed where +source = ? and id <= ? returning id"
 _AMONG = (

@@ -14,9 +14,6 @@ _TABLE = (
     "select name, type, rootpage from main.sqlite_schema "
     "where name = ? collate nocase and type in ('table', 'view')"
 )
-# The values of the column `hidden` of `pragma table_xinfo` for generated columns. Hidden columns of virtual
-# tables have another one, but those tables are refused.
-_GENERATED = (2, 3)
 
 
 def same_name(a: str | None, b: str | None) -> bool:
@@ -34,7 +31,7 @@ def as_in_schema(db: apsw.Connection, row: SourceRow) -> SourceRow:
     `ValueError` if there is no such table or column, or if SQLite cannot tell when its rows change.
     """
     table = _table(db, row.name)
-    columns = list(_columns(db, table))
+    columns = _columns(db, table)
     key, text, meta = (
         name if name is None else _column(name, table, columns)
         for name in (row.key_column, row.text_column, row.meta_column)
@@ -46,16 +43,9 @@ def as_in_schema(db: apsw.Connection, row: SourceRow) -> SourceRow:
 
 def is_gone(db: apsw.Connection, row: SourceRow) -> bool:
     """Whether the app has dropped or renamed a table or one of its columns."""
-    columns = list(_columns(db, row.name))
+    columns = _columns(db, row.name)
     read = {row.key_column, row.text_column, row.meta_column or row.key_column}
     return not all(any(same_name(column, name) for column in columns) for name in read)
-
-
-def has_generated(db: apsw.Connection, row: SourceRow) -> bool:
-    """Whether a column of a source is computed from other columns."""
-    generated = [name for name, hidden in _columns(db, row.name).items() if hidden in _GENERATED]
-    read = (row.key_column, row.text_column, row.meta_column)
-    return any(same_name(column, name) for column in generated for name in read)
 
 
 def _table(db: apsw.Connection, name: str) -> str:
@@ -76,10 +66,9 @@ def _table(db: apsw.Connection, name: str) -> str:
     return str(stored)
 
 
-def _columns(db: apsw.Connection, table: str) -> dict[str, int]:
-    """The columns of a table, each with the number that says whether it is generated."""
-    found = rows(db, f"pragma main.table_xinfo({quoted(table)})")
-    return {name: hidden for _, name, _, _, _, _, hidden in found}
+def _columns(db: apsw.Connection, table: str) -> list[str]:
+    """The columns of a table, with the generated ones."""
+    return [name for _, name, *_ in rows(db, f"pragma main.table_xinfo({quoted(table)})")]
 
 
 def _column(name: str, table: str, columns: list[str]) -> str:

@@ -28,7 +28,7 @@ def sources(db: apsw.Connection) -> list[SourceRow]:
 
 
 def source(db: apsw.Connection, name: str) -> SourceRow:
-    """The followed table with a name; `KeyError` if there is none."""
+    """The followed table with a name; `KeyError` if the index does not follow it."""
     found = sources(db)
     for row in found:
         if app_schema.same_name(row.name, name):

@@ -272,11 +272,14 @@ def _sources(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
             yield str(app_rows.unreadable(db, source, error))
             continue
         if missing:
-            yield f"{missing} rows of the table {source.name!r} are not in the index; rebuild its documents"
+            yield (
+                f"rows of the table {source.name!r} that are not in the index: {missing}; "
+                "rebuild its documents"
+            )
         if lost := app_triggers.lost_triggers(db, source):
             yield (
-                f"the table {source.name!r} lost its triggers after {', '.join(lost)}, so the index does not "
-                "notice all its changes; rebuild its documents, which makes the triggers again"
+                f"triggers of the table {source.name!r} are missing or changed ({', '.join(lost)}), so the "
+                "index may miss changes; rebuild its documents, which makes the triggers again"
             )
     orphans = "select document from main.docindex_sourced except select id from main.docindex_document"
     for (document,) in stream(db, orphans):

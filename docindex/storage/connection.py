@@ -23,6 +23,11 @@ from docindex.storage.write_ahead_log import WriteAheadLog
 Connection = apsw.Connection
 
 
+# A long queue is indexed in several transactions. After so much work, a pause lets other writers in: one that
+# waits looks every 0.1 s whether it may write.
+_WORK_S, _PAUSE_S = 1.0, 0.12
+
+
 class Store(FileConnections):
     """The transactions of one process on one file.
 
@@ -149,19 +154,23 @@ class Store(FileConnections):
 
     def _begin_writing(self, before: int, log_bytes: int, indexes_queue: bool, loan: Loan) -> apsw.Connection:
         self.refuse_readonly()
-        deadline = time.monotonic() + self.waiting.timeout_s
         connection = self._begin_turn(before, loan)
         if loan.is_nested and connection.in_transaction:
             raise RuntimeError("a transaction cannot begin inside another transaction; finish the first one")
         with self.translated(), self._undone(connection, before):
-            self._begin_immediate(connection, log_bytes, deadline)
+            self._begin_immediate(connection, log_bytes)
+            worked = time.monotonic()
             while self._index_some(connection, indexes_queue=indexes_queue):
                 connection.execute("commit")  # what is indexed stays, even if this change is cancelled
+                if time.monotonic() - worked > _WORK_S:
+                    time.sleep(_PAUSE_S)
+                    worked = time.monotonic()
                 self.refuse_cancelled(before)
-                self._begin_immediate(connection, log_bytes, deadline)
+                self._begin_immediate(connection, log_bytes)
         return connection
 
-    def _begin_immediate(self, connection: apsw.Connection, log_bytes: int, deadline: float) -> None:
+    def _begin_immediate(self, connection: apsw.Connection, log_bytes: int) -> None:
+        deadline = time.monotonic() + self.waiting.timeout_s
         if self._in_memory or self._log.has_room(connection, log_bytes):
             connection.execute("begin immediate")
         else:

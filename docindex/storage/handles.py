@@ -135,7 +135,6 @@ def _first_held(path: str, flags: int) -> HeldFile:
         raise apsw.CantOpenError(str(error)) from error
     held = FILES.of_descriptor(descriptor)
     held.main = descriptor
-    held.count_hosts()
     return held
 
 
@@ -162,7 +161,12 @@ def _parked(held: HeldFile, way: Way) -> Handle | None:
 def _opened(held: HeldFile, way: Way) -> Handle:
     connection = Handle(way[0], way[1])
     connection.held, connection.way = held, way
-    held.count_opened(connection.readonly("main"))
+    if held.lent or held.connections:
+        held.count_opened(connection.readonly("main"))
+        return connection
+    with contextlib.suppress(apsw.Error):  # then what is open besides our own is never closed
+        connection.execute("pragma schema_version").fetchall()  # takes the lock that `hosts` needs
+        held.count_hosts()
     return connection
 
 

@@ -24,7 +24,17 @@ from docindex.storage.log_guard import LogGuard
 class HeldFile:
     """What docindex has open of one file: connections and plain descriptors, in use or parked."""
 
-    __slots__ = ("connections", "descriptors", "file", "guard", "hosts", "lent", "main", "spare")
+    __slots__ = (
+        "connections",
+        "descriptors",
+        "file",
+        "guard",
+        "hosts",
+        "is_closing",
+        "lent",
+        "main",
+        "spare",
+    )
 
     def __init__(self, file: FileId) -> None:
         self.file = file
@@ -37,11 +47,16 @@ class HeldFile:
         self.main = -1
         """A descriptor that stays open as long as there are connections, else -1."""
         self.guard: LogGuard | None = None
+        self.is_closing = False
 
         self.spare = [0, 0]
         """The descriptors that SQLite keeps for connections closed here before others: to write, to read."""
         self.hosts = 0, 0
-        """The descriptors that SQLite opened for the host's own connections of apsw: to write, to read."""
+        """The descriptors that SQLite has open for the host's own connections of apsw: to write, to read.
+
+        They are counted from the moment when a connection of ours holds a lock: from then on, SQLite keeps
+        the descriptors of the connections that the host closes.
+        """
 
     def is_open_elsewhere(self) -> bool:
         """Whether this process has, or may have, the file open elsewhere."""
@@ -50,11 +65,12 @@ class HeldFile:
             return False
         # Fewer: the system does not list all of them. More: perhaps those that SQLite keeps for closed
         # connections of the host, because closing these descriptors would drop the locks of our connections.
-        return found != own + sum(self.hosts) or self.guard is None or any(self.count_hosts())
+        return found != own + sum(self.hosts) or self.guard is None or self.is_used_by_host()
 
     def is_open_in_another_library(self) -> bool:
         """Whether this process has, or may have, the file open otherwise than through apsw."""
-        return open_descriptors(self.file) != self._count_own() + sum(self.count_hosts())
+        self.count_hosts()
+        return open_descriptors(self.file) != self._count_own() + sum(self.hosts)
 
     def _count_own(self) -> int:
         """The descriptors of docindex."""
@@ -64,18 +80,36 @@ class HeldFile:
     def count_hosts(self, *new: apsw.Connection) -> tuple[int, int]:
         """Count the connections of apsw to this file that the host has open: to write, to read.
 
-        apsw lists a `new` connection only after its hooks have run.
+        apsw lists a `new` connection only after its hooks have run. A connection that is busy in another
+        thread is not counted: too large a number would hide a descriptor of another library.
         """
         counts = [0, 0]
         for connection in (*apsw.connections(), *new):
-            if getattr(connection, "held", None) is not None:
-                continue  # one of our own
-            with contextlib.suppress(apsw.Error):  # another thread uses it: then the file stays open
-                if connection.filename and file_at(connection.filename) == self.file:
-                    counts[connection.readonly("main")] += 1
+            with contextlib.suppress(apsw.Error):
+                for schema in self._schemas(connection):
+                    counts[connection.readonly(schema)] += 1
         # SQLite opens a descriptor only if it keeps none that is open in the same way.
         self.hosts = max(counts[0], self.hosts[0]), max(counts[1], self.hosts[1])
         return counts[0], counts[1]
+
+    def is_used_by_host(self) -> bool:
+        """Whether a connection of apsw that the host has open uses the file, or may use it."""
+        for connection in apsw.connections():
+            try:
+                if self._schemas(connection):
+                    return True
+            except apsw.ConnectionClosedError:
+                continue
+            except apsw.Error:  # it is busy in another thread, perhaps in a transaction on this file
+                return True
+        return False
+
+    def _schemas(self, connection: apsw.Connection) -> list[str]:
+        """The databases of a connection of the host that are this file; an error if nobody may ask now."""
+        if getattr(connection, "held", None) is not None:
+            return []  # one of our own
+        names = {name: connection.db_filename(name) for name in connection.db_names()}
+        return [name for name, path in names.items() if path and file_at(path) == self.file]
 
     def count_opened(self, kind: int) -> None:
         """Count a new connection of our own, to write (0) or to read (1): whose descriptor it has taken over.
@@ -134,7 +168,7 @@ class HeldFiles:
 
     def close_parked(self, held: HeldFile) -> None:
         """Close what is parked of a file if nothing is in use and the process has it open nowhere else."""
-        if held.lent:
+        if held.lent or held.is_closing:
             return
         if held.is_open_elsewhere():
             if open_descriptors(held.file) is None:  # then the connections are parked until the process ends
@@ -143,19 +177,26 @@ class HeldFiles:
         # Closing would do this work, and another library may open the file while it lasts.
         if _move_journal(held) and held.is_open_elsewhere():
             return
-        if self._files.pop(held.file, None) is None:
-            return
-        if held.guard is not None:
-            held.guard.let_go(held.main)
-        # A connection that writes is the last one, because the last connection to a file removes the journal.
-        for connection in sorted(held.connections, key=lambda one: not one.readonly("main")):
-            connection.close(True)  # also if somebody keeps a cursor
-        if held.guard is not None:
-            held.descriptors.append(held.guard.index)
-        if held.main >= 0:
-            held.descriptors.append(held.main)
-        for descriptor in held.descriptors:
-            os.close(descriptor)
+        held.is_closing = True
+        try:
+            _close_all(held)
+        finally:
+            # Last: as long as the file is listed, a new connection of the host waits before it takes a lock.
+            self._files.pop(held.file, None)
+
+
+def _close_all(held: HeldFile) -> None:
+    if held.guard is not None:
+        held.guard.let_go(held.main)
+    # A connection that writes is the last one, because the last connection to a file removes the journal.
+    for connection in sorted(held.connections, key=lambda one: not one.readonly("main")):
+        connection.close(True)  # also if somebody keeps a cursor
+    if held.guard is not None:
+        held.descriptors.append(held.guard.index)
+    if held.main >= 0:
+        held.descriptors.append(held.main)
+    for descriptor in held.descriptors:
+        os.close(descriptor)
 
 
 FILES = HeldFiles()

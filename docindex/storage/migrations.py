@@ -204,7 +204,7 @@ _STATE = (
 
 
 def _version(db: apsw.Connection, path: str) -> int:
-    """The schema number of the index in a file, or 0 if there is none; an error for a newer one.
+    """The schema number of the index in a file, 0 for a file without an index; an error for a newer one.
 
     Runs inside a transaction.
     """

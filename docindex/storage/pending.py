@@ -26,9 +26,6 @@ _KNOWN = (
 _NEXT_ID = f"update main.sqlite_sequence set seq = seq + 1 where name = '{PREFIX}document' returning seq"
 _FIRST_ID = f"insert into main.sqlite_sequence (name, seq) values ('{PREFIX}document', 1)"
 
-_CHARACTERS = 16_000_000  # that are taken at a time: memory must hold them and their sketches
-_ROWS = 5_000
-
 
 class QueuedDocument(NamedTuple):
     """A document of the queue."""
@@ -77,9 +74,9 @@ def take(db: apsw.Connection) -> list[QueuedDocument]:
 
 def _bounded(db: apsw.Connection) -> Iterator[QueuedDocument]:
     characters = 0
-    for columns in itertools.islice(stream(db, _SOME), _ROWS):
+    for columns in itertools.islice(stream(db, _SOME), app_rows.MOST_ROWS):
         row = QueuedDocument(*columns)
         yield row
         characters += len(row.text)
-        if characters >= _CHARACTERS:
+        if characters >= app_rows.MOST_CHARACTERS:
             return

@@ -62,7 +62,7 @@ def test_the_next_command_indexes_what_the_app_has_changed(app, capsys, tmp_path
 
 def test_the_same_command_again_indexes_all_rows_again(app, capsys):
     run(capsys, "index", app, "note", "--text", "body")
-    change(app, "drop trigger docindex_note_insert")
+    change(app, "drop trigger docindex_insert_note")
     change(app, "insert into note values (9, 'behind its back')")
     assert run(capsys, "check", "--index", app)[0] == 6
     assert run(capsys, "index", app, "note", "--text", "body")[1] == "indexed: 3 documents\n"

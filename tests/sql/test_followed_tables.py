@@ -53,8 +53,10 @@ def test_a_table_of_an_attached_database_is_followed_inside_that_database(tmp_pa
     assert db.execute("select key, text from note_index").fetchall() == expected
     assert db.execute("select key, text from note_index where key = 'main.2'").fetchall() == [expected[1]]
     assert db.execute("select key from doc_search(?)", (TEXT,)).fetchall() == [("main.1",)]
-    db.execute('drop trigger "the side".docindex_note_delete')
-    with pytest.raises(docindex.CorruptIndex, match=r"lost its triggers after delete.*; rebuild"):
+    db.execute('drop trigger "the side".docindex_delete_note')
+    with pytest.raises(
+        docindex.CorruptIndex, match=r"triggers of the table .note. are missing or changed .*; rebuild its"
+    ):
         db.execute("insert into note_index (note_index) values ('integrity-check')")
     db.execute('delete from "the side".note where id = 3')
     db.execute("insert into note_index (note_index) values ('rebuild')")

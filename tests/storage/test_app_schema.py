@@ -73,10 +73,10 @@ TWELVE_STEPS = (
     "losing",
     [
         TWELVE_STEPS,
-        ("drop trigger docindex_note_update",),
+        ("drop trigger docindex_update_note",),
         (
-            "drop trigger docindex_note_insert",
-            "create trigger docindex_note_insert after insert on note begin select 1; end",
+            "drop trigger docindex_insert_note",
+            "create trigger docindex_insert_note after insert on note begin select 1; end",
         ),
         ("alter table note rename to old", "create table note as select * from old"),
     ],
@@ -90,7 +90,7 @@ def test_lost_triggers_are_named_by_check_and_made_again(app, losing, mend):
         "insert into note (id, body) values (7, 'a late note')",
     )
     with docindex.open(app) as index:
-        (finding,) = [finding for finding in index.check() if "lost its triggers" in finding]
+        (finding,) = [finding for finding in index.check() if "are missing or changed" in finding]
         assert "rebuild its documents" in finding
         mend(index)
         assert {key: index.text(key) for key in index} == {
@@ -131,16 +131,16 @@ def test_a_table_that_is_gone_does_not_keep_check_from_the_others(app):
     with docindex.open(app) as index:
         index.follow("task", key="id", text="body", prefix="task ")
         index.flush()
-        change(app, "drop table note", "drop trigger docindex_task_insert")
+        change(app, "drop table note", "drop trigger docindex_insert_task")
         findings = " ".join(index.check())
         assert "'note', which the index follows, cannot be read" in findings
-        assert "'task' lost its triggers after insert" in findings
+        assert "triggers of the table 'task' are missing or changed (insert)" in findings
 
 
 def test_a_table_that_became_a_view_is_named(app):
     change(app, "alter table note rename to old", "create view note as select * from old")
     with docindex.open(app) as index:
-        assert any("lost its triggers" in finding for finding in index.check())
+        assert any("are missing or changed" in finding for finding in index.check())
         with pytest.raises(ValueError, match="'note' is a view"):
             index.rebuild("note")
         index.unfollow("note")

@@ -176,17 +176,17 @@ def test_a_change_behind_the_trigger_is_named_and_rebuild_mends_it(app):
         assert len(index) == NOTES
         change(
             app,
-            'drop trigger "docindex_my ""notes""_update"',
+            'drop trigger "docindex_update_my ""notes"""',
             "update note set body = 'new words' where id = 3",
         )
         change(
-            app, 'drop trigger "docindex_my ""notes""_insert"', "insert into note values (900, 'late', 0, 0)"
+            app, 'drop trigger "docindex_insert_my ""notes"""', "insert into note values (900, 'late', 0, 0)"
         )
         with pytest.raises(docindex.OutOfDate, match="changed without its trigger"):
             index.text("3")
         findings = index.check()
         assert any("changed without its trigger" in finding for finding in findings)
-        assert any("1 rows of the table" in finding for finding in findings)
+        assert any("not in the index: 1;" in finding for finding in findings)
         index.rebuild('my "notes"')
         assert (index.text("3"), index.text("900"), index.check()) == ("new words", "late", [])
 
@@ -324,7 +324,7 @@ def test_a_row_removes_no_document_that_somebody_added_under_its_key(app, caplog
         assert index.text("100").startswith("a text of my own")
         assert 'other documents have the keys of these rows of my "notes": 100' in caplog.text
         assert index.check() == [
-            "1 rows of the table 'my \"notes\"' are not in the index; rebuild its documents"
+            "rows of the table 'my \"notes\"' that are not in the index: 1; rebuild its documents"
         ]
         index.remove("100")
         index.rebuild('my "notes"')
@@ -455,11 +455,139 @@ def test_a_row_that_another_row_replaces_is_no_document(tmp_path):
         assert len(index.pairs(min_resemblance=0.1)) > 0
 
 
+@pytest.mark.parametrize(
+    ("table", "before", "replace"),
+    [
+        (
+            "k integer primary key, name text collate nocase unique",
+            "(1, 'A')",
+            "insert or replace into page values (2, 'a'",
+        ),
+        ("k, name unique", "(1, 1.0)", "insert or replace into page values (2, 1"),
+        ("k text primary key, name", "('a', 0)", "insert or replace into page values ('a', 1"),
+        ("k primary key, name", "(1.0, 0)", "insert or replace into page values (1, 1"),
+        (
+            "k text collate nocase, name unique",
+            "('a', 1), ('A', 2)",
+            "update or replace page set name = 2 where name = (1",
+        ),
+    ],
+)
+def test_each_way_in_which_a_row_replaces_another_is_noticed(table, before, replace, tmp_path):
+    path = tmp_path / "app.db"
+    change(path, f"create table page ({table}, body text default '{text_of(1)}')")
+    change(path, f"insert into page (k, name) values {before}")
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="k", text="body")
+        assert len(index) == before.count("(")
+        change(path, f"{replace}, 'new')" if replace.startswith("insert") else f"{replace})")
+        assert len(index) == 1
+        assert index.check() == []
+
+
+def test_a_row_gets_another_rowid_under_each_of_its_names(tmp_path):
+    path = tmp_path / "app.db"
+    change(
+        path, "create table page (id integer primary key, body text)", "insert into page values (1, 'a page')"
+    )
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="id", text="body")
+        for number, name in enumerate(["rowid", "oid", "_rowid_", "id"], 5):
+            assert len(index) == 1
+            change(path, f"update page set {name} = {number}")
+            assert list(index) == [str(number)]
+        assert index.check() == []
+
+
+def test_a_change_of_another_column_queues_nothing(app):
+    with docindex.open(app) as index:
+        index.flush()
+        change(app, "update note set hidden = hidden + 1")
+        with contextlib.closing(sqlite3.connect(app)) as db:
+            assert db.execute("select count(*) from docindex_changed").fetchone() == (0,)
+
+
+def test_a_part_of_a_primary_key_is_not_taken_for_the_whole(tmp_path):
+    path = tmp_path / "app.db"
+    change(
+        path, "create table page (book integer, page integer, k text, body text, primary key (book, page))"
+    )
+    change(path, *(f"insert into page values (1, {n}, 'k{n}', 'body {n}')" for n in range(20)))
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="k", text="body")
+        index.flush()
+        change(path, "insert into page values (1, 20, 'k20', 'body 20')")
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            assert db.execute("select value from docindex_changed").fetchall() == [("k20",)]
+
+
+def test_a_trigger_for_an_index_that_is_gone_goes_when_the_table_is_followed_again(tmp_path):
+    path = tmp_path / "app.db"
+    change(path, "create table page (id integer primary key, name text, body text)")
+    change(path, "create unique index by_name on page (name)")
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="id", text="body")
+        change(path, "drop index by_name")
+        assert any("are missing or changed" in finding for finding in index.check())
+        index.follow("page", key="id", text="body")
+        assert index.check() == []
+        change(path, "alter table page drop column name")
+        assert index.check() == []
+
+
+def test_tables_whose_names_begin_alike_have_their_own_triggers(tmp_path):
+    path = tmp_path / "app.db"
+    tables = ["page", "page_before", "before_page", "insert_page", "page_before_insert"]
+    with docindex.open(path) as index:
+        for table in tables:
+            change(path, f"create table {table} (id integer primary key, name unique, body text)")
+            index.follow(table, key="id", text="body", prefix=f"{table}/")
+        change(path, *(f"insert into {table} values (1, 'a', 'a page')" for table in tables))
+        assert sorted(index) == sorted(f"{table}/1" for table in tables)
+        index.unfollow("page")
+        change(path, *(f"insert into {table} values (2, 'b', 'a page')" for table in tables))
+        assert len(index) == 2 * (len(tables) - 1)
+        assert index.check() == []
+
+
+def test_two_values_that_read_the_same_are_one_document_and_the_other_is_named(tmp_path, caplog):
+    path = tmp_path / "app.db"
+    change(path, "create table page (k, body text)", "insert into page values (7, 'the number')")
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="k", text="body")
+        assert index.text("7") == "the number"
+        change(path, "insert into page values ('7', 'the text')")
+        assert index.text("7") == "the number"
+        assert "other rows of page have the same keys: 7" in caplog.text
+        change(path, "delete from page where k = '7'")
+        assert index.text("7") == "the number"
+        change(path, "update page set k = '7'")
+        assert index.text("7") == "the number"
+        change(path, "delete from page")
+        assert list(index) == []
+        assert index.check() == []
+
+
+def test_real_keys_are_the_same_in_every_version_of_sqlite(tmp_path):
+    path = tmp_path / "app.db"
+    change(path, "create table page (k real primary key, body text)")
+    change(path, "insert into page values (0.1 + 0.2, 'a'), (1, 'b'), (1e300, 'c'), (-2.5, 'd')")
+    with docindex.open(path, create=True) as index:
+        index.follow("page", key="k", text="body")
+        assert sorted(index) == ["-2.5", "0.3", "1.0", "1.0e+300"]
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            docindex.register(db)
+            db.execute("update page set body = body || ' more'")
+            assert db.execute("select doc_flush()").fetchone() == (4,)
+            db.commit()
+        assert (len(index), index.text("0.3"), index.check()) == (4, "a more", [])
+
+
 def test_what_a_cancelled_question_has_indexed_stays(tmp_path, monkeypatch):
     path = tmp_path / "app.db"
     change(path, "create table page (id integer primary key, body text)")
     change(path, *(f"insert into page values ({n}, '{text_of(n)}')" for n in range(1, 9)))
-    monkeypatch.setattr(app_rows, "_ROWS", 3)
+    monkeypatch.setattr(app_rows, "MOST_ROWS", 3)
     with docindex.open(path, create=True) as index:
         index.follow("page", key="id", text="body")
         token = docindex.CancelToken()
@@ -514,7 +642,7 @@ def test_a_virtual_table_follows_a_table_until_it_is_dropped(tmp_path):
     db.close()
     db = apsw.Connection(str(tmp_path / "app.db"))
     docindex.register(db)
-    db.execute("drop trigger docindex_note_delete")
+    db.execute("drop trigger docindex_delete_note")
     db.execute("delete from note where id = 2")
     with pytest.raises(docindex.CorruptIndex, match="rebuild"):
         db.execute("insert into note_index (note_index) values ('integrity-check')")

@@ -55,7 +55,7 @@ _TORN = "one snapshot has"
 
 def _is_torn(error):
     """Whether an error is about a transaction that saw two states of the file."""
-    return any(words in str(error) for words in (_TORN, "malformed", "is damaged"))
+    return any(words in str(error) for words in (_TORN, "malformed", "is damaged", "or was changed"))
 
 
 def text_of(key):
