@@ -132,7 +132,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

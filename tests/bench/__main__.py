@@ -18,6 +18,7 @@ from tests.bench import (
     notes,
     quality,
     query,
+    questions,
     sql,
     stages,
 )
@@ -34,6 +35,7 @@ BENCHES = {
     "notes": notes.run,
     "quality": quality.run,
     "query": query.run,
+    "questions": questions.run,
     "sql": sql.run,
     "stages": stages.run,
 }
@@ -46,7 +48,7 @@ def main():
         "folders",
         nargs="*",
         help="text files to measure with (default: Python's own); for build and stages, M, notes or "
-        "large (default: all three); for quality, sections (default: all)",
+        "large (default: all three); for quality and questions, sections (default: all)",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(
