@@ -22,7 +22,7 @@ from docindex.kernels.sorted_blocks import packed_blocks
 from docindex.storage import tallies
 from docindex.storage.content_writer import NewPostings
 from docindex.storage.postings import dead
-from docindex.storage.rows import rows, value
+from docindex.storage.rows import counter, rows, value
 from docindex.storage.segments import (
     KEYS_IN_MEMORY,
     KEYS_PER_BLOCK,
@@ -253,6 +253,7 @@ def _create(
     """Insert the row of a segment. Its number of blocks follows from its number of postings."""
     block_bits = max(0, min(math.ceil(math.log2(max(1, postings) / _BLOCK)), hash_bits, MAX_BLOCK_BITS))
     row = (first, last, hash_bits, block_bits, postings, None, moved)
+    counter(db, "segment")  # refuses one that is at its limit, which SQLite would call a full disk
     db.execute(_INSERT_SEGMENT, row)
     number = db.last_insert_rowid()
     if number > MAX_SEGMENT:
