@@ -9,9 +9,8 @@ import stat
 from pathlib import Path
 from typing import get_args
 
-import platformdirs
-
 from docindex import argument_checks
+from docindex.default_path import default_path
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.index.writer import Index
 from docindex.recipe import Recipe
@@ -81,7 +80,7 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
 def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str:
     """The absolute path of an index, or ``":memory:"``; raises an error if no index can be there."""
     if path is None:
-        path = _own_folder(make=not readonly) / "index.docindex"
+        path = _own_path(make=not readonly)
     elif not isinstance(path, (str, bytes, os.PathLike)):
         raise TypeError(
             f"the path of an index must be str, bytes or os.PathLike, not {argument_checks.shown(path)}"
@@ -114,16 +113,16 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
     return str(absolute)
 
 
-def _own_folder(*, make: bool) -> Path:
-    """The folder of the default index."""
-    folder = platformdirs.user_data_path("docindex")
+def _own_path(*, make: bool) -> Path:
+    """The path of the default index; with `make`, its folder is made."""
+    path = default_path()
     try:
         if make:
-            folder.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UnreadableFile(
-            f"the folder {folder} for your default index cannot be made: {error.strerror}; "
+            f"the folder {path.parent} for your default index cannot be made: {error.strerror}; "
             "name another file for the index (the command has --index and DOCINDEX for this)",
-            str(folder),
+            str(path.parent),
         ) from error
-    return folder
+    return path

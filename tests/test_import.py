@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import docindex
+from docindex import folders
 
 INIT = Path(docindex.__file__)
 
@@ -37,15 +38,18 @@ def test_each_page_of_help_that_the_readme_names_can_be_read_after_importing_doc
         assert f"docindex.{page}" in imported(f"import docindex; assert docindex.{page}.__doc__")
 
 
-def test_type_checkers_see_the_modules_that_names_come_from():
-    (block,) = (node for node in ast.parse(INIT.read_text("utf-8")).body if isinstance(node, ast.If))
+@pytest.mark.parametrize("package", [docindex, folders])
+def test_type_checkers_see_the_modules_that_names_come_from(package):
+    tree = ast.parse(Path(package.__file__).read_text("utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {node.module: {alias.name for alias in node.names} for node in block.body}
-    assert seen == {module: set(names) for module, names in docindex._HOMES.items()}
+    assert seen == {module: set(names) for module, names in package._HOMES.items()}
 
 
-def test_every_public_name_can_be_imported_and_an_unknown_one_cannot():
-    for name in docindex.__all__:
-        assert getattr(docindex, name) is not None
-        assert name in dir(docindex)
+@pytest.mark.parametrize("package", [docindex, folders])
+def test_every_public_name_can_be_imported_and_an_unknown_one_cannot(package):
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+        assert name in dir(package)
     with pytest.raises(AttributeError, match="no attribute 'shingler'"):
-        docindex.shingler  # noqa: B018 - reading it is the test
+        package.shingler  # noqa: B018 - reading it is the test

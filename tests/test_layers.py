@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "embedding", "errors", "version"},
+    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"},
     {"checkpoints"},
     {"kernels"},
     {"recipe"},
@@ -34,8 +34,9 @@ ORDER = [
 INSIDE = {
     "kernels": [
         {"arrays"},
+        {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
-        | {"simhash_bits", "table_design"},
+        | {"segment_sort", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "sorted_blocks", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
@@ -56,7 +57,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights", "worker_command"},
+        {"sketches", "tokens", "text_parts", "word_weights", "worker_command", "kept_memory"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches", "worker_process"},
@@ -70,6 +71,7 @@ INSIDE = {
             "lock_holders",
             "descriptors",
             "lending",
+            "tracked_files",
             "transactions",
         },
         {"user_sql", "sqlite_errors", "write_ahead_log", "log_guard", "file_identity"},
@@ -119,21 +121,22 @@ INSIDE = {
         {"file_reader", "journal_steps"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"restore", "walk", "watch"},
-        {"exact_copies", "file_changes", "likeness"},
+        {"exact_copies", "file_changes"},
         {"plan", "root_scan"},
-        {"removal", "scanner"},
-        {"actions", "findings"},
+        {"removal", "scanner", "found_groups"},
+        {"likeness"},
+        {"actions", "findings", "exact_findings"},
     ],
     "report": [
         {"plots", "shown_names"},
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
-        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking"},
+        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},

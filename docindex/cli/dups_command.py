@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from docindex import folders
-from docindex.cli.existing_index import open_existing
 from docindex.cli.file_selection import selection_options, walk_options
 from docindex.cli.group_records import KIND_HEADINGS, group_record
 from docindex.cli.options import (
@@ -20,10 +19,10 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress
+from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
 from docindex.cli.typed_paths import display_path, typed_path
 from docindex.cli.wording import percent, several, size
-from docindex.opening import open as open_index
+from docindex.default_path import default_path
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -88,7 +87,8 @@ def dups_command(
     text files it also finds the same words (such as another encoding), near copies, and texts that are
     contained in others. Resemblance and containment count groups of five words (shingles), as in `docindex
     pairs`, without those found in more than --ignore-common texts. Changes no file. To remove exact copies,
-    save a plan with --json and run `docindex act` on it.
+    save a plan with --json and run `docindex act` on it. With --kind exact alone, no index is used: without
+    --no-scan, only files that have the size of another file are read.
 
     \b
     Examples:
@@ -98,35 +98,60 @@ def dups_command(
     """
     roots = [typed_path(path) for path in paths or (".",)]
     references = [typed_path(folder) for folder in reference]
+    wanted, options = [_KINDS[kind] for kind in kinds or _KINDS], walk_options(selection)
     scanned = None
-    with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
-        if no_scan:
-            remark_on_unknown(index, [*roots, *references])
-        else:
-            scanned = scan_with_progress(
-                index, [*roots, *references], walk_options(selection), encoding, verbose=verbose
-            )
+    if set(wanted) == {"exact"} and not no_scan:
         with progress("comparing", of_bytes=True) as advance:
-            found = folders.find(
-                index,
+            found = folders.find_exact(
                 roots,
-                kinds=[_KINDS[kind] for kind in kinds or _KINDS],
+                options=options,
                 keep=keep,
                 reference=references,
                 isolate=isolate,
-                min_resemblance=min_resemblance,
-                min_containment=min_containment,
-                ignore_above=ignore_above,
-                scan=scanned,
+                without=[index_path or default_path()],
                 progress=advance,
             )
-    remark_on_ignored(found.ignored, ignore_above)
+    else:
+        # Imported here: to import an index takes longer than to find exact copies without it.
+        from docindex.cli.existing_index import open_existing
+        from docindex.opening import open as open_index
+
+        with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
+            if no_scan:
+                remark_on_unknown(index, [*roots, *references])
+            else:
+                scanned = scan_with_progress(index, [*roots, *references], options, encoding, verbose=verbose)
+            with progress("comparing", of_bytes=True) as advance:
+                found = folders.find(
+                    index,
+                    roots,
+                    kinds=wanted,
+                    keep=keep,
+                    reference=references,
+                    isolate=isolate,
+                    min_resemblance=min_resemblance,
+                    min_containment=min_containment,
+                    ignore_above=ignore_above,
+                    scan=scanned,
+                    progress=advance,
+                )
+        remark_on_ignored(found.ignored, ignore_above)
+    _remark_on_files(found, scanned, form, verbose=verbose)
+    plan = _plan(found) if form == "json" else None  # it takes as long as all the rest
+    return show([group_record(group) for group in found.groups], form, lambda: _text(found), plan)
+
+
+def _remark_on_files(
+    found: folders.Findings, scanned: "folders.Scan | None", form: str | None, *, verbose: bool
+) -> None:
+    """Say which files were seen; to programs, only that some could not be read."""
     if scanned is not None and form is None:
         remark(scan_text(scanned, verbose=verbose))
+    elif found.walked is not None and form is None:
+        remark(walked_text(found.walked, found.unreadable, verbose=verbose))
     elif found.unreadable:
         count = several(len(found.unreadable), "file")
         remark(f"docindex: {count} could not be read, and may have copies")
-    return show([group_record(group) for group in found.groups], form, lambda: _text(found), _plan(found))
 
 
 def _plan(found: folders.Findings) -> dict[str, Any]:

@@ -5,7 +5,6 @@ Must never print text that moves the cursor, nor progress to anything but a term
 
 import codecs
 import contextlib
-import csv
 import io
 import json
 import os
@@ -105,6 +104,8 @@ codecs.register_error(_AS_BYTES, _bytes_of)
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     if not records:
         return ""
+    import csv  # takes longer than the rest of this module
+
     lines = io.StringIO()
     writer = csv.DictWriter(lines, list(records[0]), lineterminator="\n")
     writer.writeheader()

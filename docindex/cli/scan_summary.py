@@ -3,29 +3,30 @@
 Also says which folders were never scanned.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from docindex import folders
 from docindex.cli.output import progress, remark
-from docindex.cli.text_input import remark_on_guess, remark_on_undetected
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
-from docindex.index.writer import Index
 from docindex.storage.key_ranges import counts_under_roots
+
+if TYPE_CHECKING:  # a search for exact copies needs no index
+    from docindex.index.writer import Index
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
 
 
 def scan_with_progress(
-    index: Index,
+    index: "Index",
     roots: Sequence[bytes],
     options: folders.WalkOptions,
     encoding: str | None,
     *,
     verbose: bool,
     reread: bool = True,
-) -> folders.Scan:
+) -> "folders.Scan":
     """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr.
 
     With an encoding, `reread` says whether unchanged texts are read again.
@@ -35,6 +36,8 @@ def scan_with_progress(
             index, roots, options=options, encoding=encoding, reread=reread, progress=advance
         )
     if verbose:
+        from docindex.cli.text_input import remark_on_guess, remark_on_undetected
+
         for key, guessed in result.guessed.items():
             remark_on_guess(display_path(key), guessed)
         for key in result.undetected:
@@ -42,7 +45,7 @@ def scan_with_progress(
     return result
 
 
-def remark_on_unknown(index: Index, roots: Iterable[bytes]) -> None:
+def remark_on_unknown(index: "Index", roots: Iterable[bytes]) -> None:
     """Say on stderr which roots have nothing under them that is in the index."""
     for root in map(folders.key_of, roots):
         ((documents, _),) = index.execute(*counts_under_roots([root]))
@@ -52,7 +55,7 @@ def remark_on_unknown(index: Index, roots: Iterable[bytes]) -> None:
             )
 
 
-def scan_record(result: folders.Scan) -> dict[str, Any]:
+def scan_record(result: "folders.Scan") -> dict[str, Any]:
     """The result of a scan as a JSON object."""
     return {
         **{name: getattr(result, name) for name in _COUNTS},
@@ -62,7 +65,7 @@ def scan_record(result: folders.Scan) -> dict[str, Any]:
     }
 
 
-def scan_text(result: folders.Scan, *, verbose: bool) -> str:
+def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
     """The result of a scan for a person; with `verbose`, every file that could not be read."""
     lines = [
         f"{several(result.files, 'file')}, {size(result.bytes)}: "
@@ -70,16 +73,31 @@ def scan_text(result: folders.Scan, *, verbose: bool) -> str:
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
-    if result.skipped:
-        skipped = ", ".join(f"{count:,} {reason}" for reason, count in sorted(result.skipped.items()))
-        lines.append(f"left out: {skipped}")
+    lines += _skipped_lines(result.skipped)
     if result.undetected:
         lines.append(
             f"unknown encoding: {several(len(result.undetected), 'text')}, counted among the other files; "
             f"--encoding reads them{'' if verbose else ', --verbose lists them'}"
         )
-    if verbose:
-        lines += [f"  {display_path(file.key)}: {file.reason}" for file in result.failed]
-    elif result.failed:
-        lines.append("the next scan tries the unreadable files again; --verbose lists them")
+    lines += _failed_lines(result.failed, "the next scan tries the unreadable files again", verbose=verbose)
     return "\n".join(lines)
+
+
+def walked_text(walked: folders.Walked, failed: Sequence[folders.FailedFile], *, verbose: bool) -> str:
+    """What a search without an index found in the folders, for a person."""
+    lines = [f"{several(walked.files, 'file')}, {size(walked.bytes)}", *_skipped_lines(walked.skipped)]
+    return "\n".join(
+        [*lines, *_failed_lines(failed, "files that could not be read may have copies", verbose=verbose)]
+    )
+
+
+def _skipped_lines(skipped: Mapping[str, int]) -> Iterable[str]:
+    if skipped:
+        yield f"left out: {', '.join(f'{count:,} {reason}' for reason, count in sorted(skipped.items()))}"
+
+
+def _failed_lines(failed: Sequence[folders.FailedFile], consequence: str, *, verbose: bool) -> Iterable[str]:
+    if verbose:
+        yield from (f"  {display_path(file.key)}: {file.reason}" for file in failed)
+    elif failed:
+        yield f"{consequence}; --verbose lists them"

@@ -3,6 +3,7 @@
 A path that was printed must never be read back as another path.
 """
 
+import functools
 import os
 import re
 from collections.abc import Container
@@ -42,6 +43,11 @@ def display_path(key: str) -> str:
 
     Relative if it is below the current folder. It never looks like an option.
     """
-    here = key_of(root_of(".")).rstrip("/") + "/"
-    name = one_line(key.removeprefix(here))
+    name = one_line(key.removeprefix(_below(os.fsencode(Path.cwd()))))
     return f"./{name}" if name.startswith("-") else name
+
+
+@functools.lru_cache(maxsize=1)
+def _below(folder: bytes) -> str:
+    """What the keys of the files below a folder begin with."""
+    return key_of(root_of(folder)).rstrip("/") + "/"

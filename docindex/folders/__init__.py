@@ -8,6 +8,8 @@
         outcome = folders.act(plan, "trash")
         folders.undo(outcome.journal)                 # every act in this journal that is not undone yet
 
+    folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
+
 `act` and `undo` do their work unless you pass ``dry_run=True``; the commands of the same names only show what
 they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act` a journal of its own.
 
@@ -22,16 +24,48 @@ macOS and Windows `scan`, `find` and dry runs are expected to work; `act` and `u
 `UnsupportedPlatform`.
 """
 
-from docindex.cancel_tokens import CancelFlag
-from docindex.folders.actions import Outcome, UndoOutcome, act, undo
-from docindex.folders.findings import KINDS, FindingKind, Findings, find
-from docindex.folders.likeness import LikeFile, LikenessGroup, LikenessKind
-from docindex.folders.path_keys import Root, key_of, path_of
-from docindex.folders.plan import KEEP, CopyGroup, KeepRule, Plan, PlannedFile
-from docindex.folders.removal import HOW, FileOutcome, How
-from docindex.folders.restore import UndoneFile
-from docindex.folders.scanner import Scan, scan
-from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is not installed
+
+if TYPE_CHECKING:
+    from docindex.cancel_tokens import CancelFlag
+    from docindex.folders.actions import Outcome, UndoOutcome, act, undo
+    from docindex.folders.exact_findings import find_exact
+    from docindex.folders.findings import find
+    from docindex.folders.found_groups import (
+        KINDS,
+        FindingKind,
+        Findings,
+        LikeFile,
+        LikenessGroup,
+        LikenessKind,
+        Walked,
+    )
+    from docindex.folders.path_keys import Root, key_of, path_of
+    from docindex.folders.plan import KEEP, CopyGroup, KeepRule, Plan, PlannedFile
+    from docindex.folders.removal import HOW, FileOutcome, How
+    from docindex.folders.restore import UndoneFile
+    from docindex.folders.scanner import Scan, scan
+    from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
+
+# The same modules and names as above, for `__getattr__`. A test compares them.
+_HOMES = {
+    "docindex.cancel_tokens": ("CancelFlag",),
+    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "undo"),
+    "docindex.folders.exact_findings": ("find_exact",),
+    "docindex.folders.findings": ("find",),
+    "docindex.folders.found_groups": (
+        *("KINDS", "FindingKind", "Findings", "LikeFile", "LikenessGroup", "LikenessKind", "Walked"),
+    ),
+    "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
+    "docindex.folders.plan": ("KEEP", "CopyGroup", "KeepRule", "Plan", "PlannedFile"),
+    "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
+    "docindex.folders.restore": ("UndoneFile",),
+    "docindex.folders.scanner": ("Scan", "scan"),
+    "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
+}
 
 __all__ = [
     "HOW",
@@ -57,10 +91,26 @@ __all__ = [
     "UndoOutcome",
     "UndoneFile",
     "WalkOptions",
+    "Walked",
     "act",
     "find",
+    "find_exact",
     "key_of",
     "path_of",
     "scan",
     "undo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is used for the first time: exact copies need no index, nor numpy."""
+    for module, names in _HOMES.items():
+        if name in names:
+            member = getattr(importlib.import_module(module), name)
+            globals()[name] = member
+            return member
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,19 +1,23 @@
-"""Find files with the same bytes among those that a scan has seen.
+"""Find files with the same bytes, among those that a scan has seen or that a walk has found.
 
-A file is read only if another file has the same size, and its end is read first. The digests are stored in
-the index, so that the next call need not read the files again. Must never report files as copies unless all
-their bytes were read.
+A file is read only if another file has the same size, and its end is read first. The digests of scanned files
+are stored in the index, so that the next call need not read them again. Must never report files as copies
+unless all their bytes were read.
 """
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
+from docindex.checkpoints import checkpoint, stopped_by
 from docindex.folders.file_reader import TAIL, NotReadable, digest_of, tail_of
 from docindex.folders.path_keys import path_of
 from docindex.folders.walk import FolderProgress, Skipped, no_progress
-from docindex.index.writer import Index
-from docindex.storage.file_rows import Tracked
+from docindex.storage.tracked_files import Tracked
+
+if TYPE_CHECKING:  # numpy, which the index needs, takes longer to import than a small folder to search
+    from docindex.index.writer import Index
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class ExactCopies:
 
 
 def find_copies(
-    index: Index,
+    index: "Index",
     roots: Sequence[str],
     skipped: Skipped,
     progress: FolderProgress = no_progress,
@@ -40,37 +44,49 @@ def find_copies(
 ) -> list[ExactCopies]:
     """The groups of files under some roots that have the same bytes, the largest reclaimable size first.
 
-    Leaves out empty files, and files that are only hard links to each other. Files that cannot be read, or
-    have changed since they were scanned, are added to `skipped`. With `among`, only files with these keys are
-    compared. `progress` counts bytes. `Cancelled` after `Index.cancel`.
+    Takes the files that the last scans found. Otherwise as `copies_among`. With `among`, only files with
+    these keys are compared. `Cancelled` after `Index.cancel`.
     """
     known = {
         file.key: file
         for root in roots
         for file in index.files.under(root)
         # A file without an inode was announced by a scan that ended before it could read the file.
-        if file.size and file.inode and (among is None or file.key in among)
+        if file.inode and (among is None or file.key in among)
     }
-    candidates = _groups(known.values(), lambda file: file.size)
+    digested: list[Tracked] = []
+    try:
+        with stopped_by(index.files.cancel_check()):
+            return copies_among(known.values(), skipped, progress, digested)
+    finally:
+        index.files.put(digested)
+
+
+def copies_among(
+    files: Iterable[Tracked], skipped: Skipped, progress: FolderProgress, digested: list[Tracked]
+) -> list[ExactCopies]:
+    """The groups of files that have the same bytes, the largest reclaimable size first.
+
+    Leaves out empty files, and files that are only hard links to each other. Files that cannot be read, or
+    differ from their records, are added to `skipped`. Files whose digests were not known are added to
+    `digested`, with their digests. `progress` counts bytes.
+    """
+    candidates = _groups((file for file in files if file.size), lambda file: file.size)
     total = sum(file.size for same_size in candidates for file in same_size)
-    check_cancelled = index.files.cancel_check()
     compared = accounted = 0
 
     def add(size: int) -> None:
         nonlocal compared
         compared += size
-        check_cancelled()
+        checkpoint()
         progress(compared, total)
 
-    comparison = _Comparison(skipped, add)
+    comparison = _Comparison(skipped, add, digested)
     found: list[ExactCopies] = []
-    try:
-        for same_size in candidates:
-            found += comparison.copies_among(same_size)
-            accounted += same_size[0].size * len(same_size)
-            add(accounted - compared)  # most files are not read to their end
-    finally:
-        index.files.put(comparison.digested)
+    for same_size in candidates:
+        found += comparison.copies_among(same_size)
+        accounted += same_size[0].size * len(same_size)
+        add(accounted - compared)  # most files are not read to their end
     return sorted(found, key=lambda group: (-group.reclaimable, group.files[0].key))
 
 
@@ -85,9 +101,8 @@ def _groups(files: Iterable[Tracked], fact: Callable[[Tracked], Hashable]) -> li
 class _Comparison:
     """Compares files of one size."""
 
-    def __init__(self, skipped: Skipped, progress: Callable[[int], object]) -> None:
-        self.digested: list[Tracked] = []
-        """The files whose digests are new to the index."""
+    def __init__(self, skipped: Skipped, progress: Callable[[int], object], digested: list[Tracked]) -> None:
+        self._digested = digested
         self._skipped = skipped
         self._progress = progress
 
@@ -124,8 +139,8 @@ class _Comparison:
                 continue
             digest = self._read(file, digest_of)
             if digest is not None:
-                known = file._replace(digest=digest)
-                self.digested.append(known)
+                known = Tracked(*file[:-1], digest)  # `_replace` takes three times as long
+                self._digested.append(known)
                 yield known
 
     def _read(self, file: Tracked, reader: Callable[[bytes, int, int], bytes]) -> bytes | None:

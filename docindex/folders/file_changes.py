@@ -6,7 +6,7 @@ unchanged if its time is too recent to trust.
 
 from docindex.folders.file_reader import FileContent, NotReadable, digest_of
 from docindex.folders.walk import WalkedFile
-from docindex.storage.file_rows import BINARY, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import BINARY, TEXT, UNDETECTED, Tracked
 
 # A file that is changed twice within two seconds may keep its size and time, because some file systems store
 # times in steps of two seconds. The next scan reads such a file again.
@@ -22,12 +22,21 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     return Tracked(
         key=key,
         size=status.st_size,
-        mtime_ns=status.st_mtime_ns if began_ns - status.st_mtime_ns > _SETTLED_NS else -1,
+        mtime_ns=trusted_time(status.st_mtime_ns, began_ns),
         device=status.st_dev,
         inode=status.st_ino,
         kind=_kind(content),
         digest=content.digest,
     )
+
+
+def trusted_time(mtime_ns: int, began_ns: int) -> int:
+    """The time of a file, or -1 if another change might leave it the same: it is too recent.
+
+    >>> trusted_time(5, 10**10), trusted_time(5, 10)
+    (5, -1)
+    """
+    return mtime_ns if began_ns - mtime_ns > _SETTLED_NS else -1
 
 
 def _kind(content: FileContent) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
 from docindex.folders.path_keys import key_of, path_of, with_slashes
-from docindex.storage.file_rows import Tracked
+from docindex.storage.tracked_files import Tracked
 
 
 class FilePresence:

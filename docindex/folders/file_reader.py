@@ -14,14 +14,17 @@ from collections.abc import Iterator
 
 import xxhash
 
-from docindex.folders.system import NO_FOLLOW, READ_FLAGS, opened_for_reading
-from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
+from docindex.folders.system import NO_FOLLOW, READ_FLAGS, opened_descriptor, opened_for_reading
+from docindex.storage.held_files import close_descriptor
 
 _HEAD = 1 << 14
 """Bytes that are read to find out whether a file is binary."""
 
-_PIECE = 1 << 20
-"""Bytes that are read at a time."""
+_PIECE = 1 << 18
+"""Bytes that are read at a time: they stay in the cache of a core."""
+
+AT_ONCE = 1 << 16
+"""Bytes. A file of at most this size is read in one call."""
 
 TAIL = 1 << 14
 """Bytes at the end of a file that are compared first. Different files of one size rarely have the same end,
@@ -29,6 +32,9 @@ but photographs and archives of one kind often have the same beginning."""
 
 LARGEST_TEXT = 256_000_000
 """Bytes. A larger file counts as binary: as a document it would fill the memory."""
+
+
+_NOT_REGULAR = "it is not a regular file any more"
 
 
 class NotReadable(Exception):
@@ -58,14 +64,17 @@ def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | Non
     Without `encoding`, `docindex.frontends.text.decode` detects the encoding. `NotReadable` for a file that
     cannot be opened, changes while it is read, is not a regular file, or is not valid in `encoding`.
     """
+    from docindex.frontends.text import UndetectedEncoding, decode, looks_binary  # not needed for digests
+
     flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:
         with opened_for_reading(path, flags) as file:
             before = _regular_status(file.fileno())
-            data = file.read(_HEAD)
-            if before.st_size > LARGEST_TEXT or looks_binary(data, encoding):
+            data = file.read(max(_HEAD, min(before.st_size, AT_ONCE) + 1))
+            if before.st_size > LARGEST_TEXT or looks_binary(data[:_HEAD], encoding):
                 return FileContent(before, None, None)
-            data += file.read()
+            if len(data) > before.st_size or before.st_size > AT_ONCE:
+                data += file.read()
             _refuse_changed(before, os.fstat(file.fileno()), len(data))
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
@@ -91,6 +100,28 @@ def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
     return hasher.digest()
 
 
+def digest_at_once(path: bytes, status: os.stat_result) -> bytes:
+    """The xxh3-128 of a small file that a walk has found; `NotReadable` if it has changed since.
+
+    Takes a third of the time of `digest_of`, which matters if there are thousands of small files. The open
+    file is checked only after it is read: a change before that would have changed its time, too.
+    """
+    try:
+        descriptor = opened_descriptor(path, READ_FLAGS | NO_FOLLOW)
+        data = None
+        try:
+            data = os.read(descriptor, status.st_size + 1)
+            after = os.fstat(descriptor)
+        finally:
+            close_descriptor(descriptor, data)
+    except OSError as error:
+        raise NotReadable(error.strerror or str(error)) from error
+    if not stat.S_ISREG(after.st_mode):
+        raise NotReadable(_NOT_REGULAR)
+    _refuse_changed(status, after, len(data))
+    return xxhash.xxh3_128_digest(data)
+
+
 def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
     """The last `TAIL` bytes of a file with this size and time; `NotReadable` if either has changed."""
     with _opened_unchanged(path, size, mtime_ns) as file:
@@ -99,7 +130,7 @@ def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
 
 
 def beginning_of(path: bytes) -> bytes:
-    """The first megabyte of a file; `NotReadable` if it cannot be read."""
+    """The first quarter of a megabyte of a file; `NotReadable` if it cannot be read."""
     try:
         with opened_for_reading(path, READ_FLAGS) as file:
             _regular_status(file.fileno())
@@ -113,25 +144,30 @@ def _opened_unchanged(path: bytes, size: int, mtime_ns: int) -> Iterator[io.File
     """Open a file, and check its size and time before and after it is read. A time of -1 is not checked."""
     try:
         with opened_for_reading(path, READ_FLAGS | NO_FOLLOW) as file:
-            before = _regular_status(file.fileno())
-            if before.st_size != size or mtime_ns not in (-1, before.st_mtime_ns):
-                raise NotReadable("it was changed since it was scanned")
+            before = _expected_status(file.fileno(), size, mtime_ns)
             yield file
             _refuse_changed(before, os.fstat(file.fileno()), size)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
 
 
+def _expected_status(descriptor: int, size: int, mtime_ns: int) -> os.stat_result:
+    """The status of an open file; `NotReadable` unless it has this size and time."""
+    status = _regular_status(descriptor)
+    if status.st_size != size or mtime_ns not in (-1, status.st_mtime_ns):
+        raise NotReadable("it was changed since it was scanned")
+    return status
+
+
 def _regular_status(descriptor: int) -> os.stat_result:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise NotReadable("it is not a regular file any more")
+        raise NotReadable(_NOT_REGULAR)
     return status
 
 
 def _refuse_changed(before: os.stat_result, after: os.stat_result, size: int) -> None:
-    same = (before.st_size, before.st_mtime_ns, before.st_ino) == (
+    if size != after.st_size or (before.st_size, before.st_mtime_ns, before.st_ino) != (
         *(after.st_size, after.st_mtime_ns, after.st_ino),
-    )
-    if not same or size != after.st_size:
+    ):
         raise NotReadable("it was changed while it was read")

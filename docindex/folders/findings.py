@@ -4,61 +4,18 @@ Takes an index that a scan has brought up to date, and returns the groups. Reads
 stores their digests in the index, so that the next call need not read them again. Must never change a file.
 """
 
-import dataclasses
-import os
 from collections.abc import Iterable
-from typing import Literal
 
 from docindex.argument_checks import share
-from docindex.errors import UnreadableFile
 from docindex.folders.exact_copies import find_copies
-from docindex.folders.likeness import (
-    LIKENESS_KINDS,
-    LikenessGroup,
-    LikenessKind,
-    LikenessLimits,
-    find_likenesses,
-)
-from docindex.folders.path_keys import Root, key_of, roots_of
-from docindex.folders.plan import CopyGroup, KeepPolicy, KeepRule, Plan, check_keep, plan_groups
+from docindex.folders.found_groups import KINDS, FindingKind, Findings, LikenessGroup
+from docindex.folders.likeness import LikenessLimits, find_likenesses
+from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
+from docindex.folders.plan import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.scanner import Scan, check_index
-from docindex.folders.walk import FailedFile, FolderProgress, Skipped, no_progress
+from docindex.folders.walk import FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index
 from docindex.query.defaults import SAME_WORK
-
-FindingKind = Literal["exact"] | LikenessKind
-"""Exact: files with the same bytes. `LikenessKind` explains the other kinds."""
-
-KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
-"""Every value of `FindingKind`."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
-    """The result of `find`."""
-
-    copies: tuple[CopyGroup, ...]
-    """Groups of exact copies, with the files to keep; the largest reclaimable size first."""
-    likenesses: tuple[LikenessGroup, ...]
-    """Groups of text files that are alike; the largest reclaimable size first."""
-    unreadable: tuple[FailedFile, ...]
-    """Files and folders that could not be read. Their files may have copies that are not listed."""
-    ignored: int
-    """How many different shingles were ignored because more than `ignore_above` texts share them."""
-
-    @property
-    def groups(self) -> list[CopyGroup | LikenessGroup]:
-        """All groups, the largest reclaimable size first."""
-        return sorted((*self.copies, *self.likenesses), key=lambda group: -group.reclaimable)
-
-    @property
-    def reclaimable(self) -> int:
-        """The bytes that are freed if the exact copies are removed."""
-        return sum(group.reclaimable for group in self.copies)
-
-    def plan(self) -> Plan:
-        """The plan to remove the exact copies. It never includes files that are only alike."""
-        return Plan(self.copies)
 
 
 def find(
@@ -103,7 +60,7 @@ def find(
     share("min_resemblance", min_resemblance, above_zero=True)
     share("min_containment", min_containment, above_zero=True)
     own = [key_of(root) for root in roots_of(roots)]
-    references = [_checked_reference(root) for root in roots_of(reference)]
+    references = [key_of(root) for root in reference_roots(reference)]
     everywhere = list(dict.fromkeys([*own, *references]))
     among = None if scan is None else scan.seen
     skipped, copies, ignored = Skipped(), [], 0
@@ -119,19 +76,6 @@ def find(
         likenesses = [group for group in alike if group.kind in wanted]
     failed = (*(scan.failed if scan else ()), *skipped.failures())
     return Findings(tuple(copies), tuple(likenesses), tuple(dict.fromkeys(failed)), ignored)
-
-
-def _checked_reference(root: bytes) -> str:
-    """The key of a reference folder; `UnreadableFile` if it does not exist.
-
-    A mistyped folder would protect nothing.
-    """
-    key = key_of(root)
-    if not os.path.lexists(root):
-        raise UnreadableFile(
-            f"the reference folder {key} does not exist; name it correctly, or mount its disk", key
-        )
-    return key
 
 
 def _checked_kinds(kinds: Iterable[str]) -> set[str]:

@@ -5,20 +5,22 @@ ignored.
 """
 
 import fnmatch
+import importlib.util
 import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from docindex.folders.file_reader import NotReadable, beginning_of
 
-try:
+if TYPE_CHECKING:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-except ModuleNotFoundError as error:
+elif importlib.util.find_spec("pathspec") is None:
     raise ModuleNotFoundError(
         "docindex.folders needs pathspec 1.0 or later; in a checkout, install it with pip install '.[cli]'",
         name="pathspec",
-    ) from error
+    )
 
 IGNORE_FILE = b".gitignore"
 
@@ -60,13 +62,16 @@ class IgnoreRules:
         return None
 
 
-def _matches(pattern: GitIgnoreSpecPattern, inside: str) -> bool:
+def _matches(pattern: "GitIgnoreSpecPattern", inside: str) -> bool:
     """Whether a pattern matches this entry itself, not only a folder above it."""
     found = pattern.regex.finditer(inside) if pattern.regex else ()
     return any(match.groupdict().get("ps_d") is None or match.end("ps_d") == len(inside) for match in found)
 
 
-def _patterns(lines: str) -> Iterator[GitIgnoreSpecPattern]:
+def _patterns(lines: str) -> "Iterator[GitIgnoreSpecPattern]":
+    # Imported for the first .gitignore: that takes as long as a walk of some thousand files.
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
     for line in lines.split("\n"):
         try:
             with warnings.catch_warnings():

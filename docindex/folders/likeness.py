@@ -7,47 +7,18 @@ files: files that are alike are not the same.
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from docindex.folders.found_groups import LikeFile, LikenessGroup, LikenessKind
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
-from docindex.storage.file_rows import Tracked
 from docindex.storage.key_ranges import under_roots
+from docindex.storage.tracked_files import Tracked
 
-LikenessKind = Literal["same words", "near", "contained"]
-"""Same words: the same words in the same order, for example one text in two encodings. Near: a resemblance of
-at least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
-
-LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same words", "near", "contained")
-"""Every value of `LikenessKind`."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikeFile:
-    """A file of a `LikenessGroup`."""
-
-    key: str
-    share: float
-    """Its resemblance to the file that `like` names; for a contained file, its containment in that file."""
-    like: str | None
-    """The key of another file of the group; None for the first file."""
-    size: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikenessGroup:
-    """Text files that are alike. Each file after the first is like an earlier file of the group."""
-
-    kind: LikenessKind
-    files: tuple[LikeFile, ...]
-
-    @property
-    def reclaimable(self) -> int:
-        """The bytes that are freed if only the largest file is kept."""
-        sizes = [file.size for file in self.files]
-        return sum(sizes) - max(sizes)
+# More texts than any index has.
+_NO_LIMIT = 1 << 62
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,12 +51,11 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
     compared for containment. A contained text is in one group only, with the text that contains most of it.
     """
     limits = limits or LikenessLimits()
+    ignore_above = _NO_LIMIT if limits.ignore_above is None else limits.ignore_above
     files = _Files({file.key: file for root in roots for file in index.files.under(root)})
     groups: list[LikenessGroup] = []
     represented: list[str] = []
-    clusters = index.clusters(
-        limits.min_resemblance, where=under_roots(roots), ignore_above=limits.ignore_above
-    )
+    clusters = index.clusters(limits.min_resemblance, where=under_roots(roots), ignore_above=ignore_above)
     for cluster in clusters:
         group, others = _near_group(cluster, files, limits.among)
         groups += group
@@ -96,7 +66,7 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
         pairs = index.containments(
             limits.min_containment,
             where=under_roots(roots, without=represented),
-            ignore_above=limits.ignore_above,
+            ignore_above=ignore_above,
         )
         ignored = max(ignored, pairs.set_aside)
         among = limits.among

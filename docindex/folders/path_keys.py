@@ -9,6 +9,8 @@ import os
 import re
 from collections.abc import Iterable
 
+from docindex.errors import UnreadableFile
+
 _LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
 _ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
 
@@ -60,6 +62,21 @@ def roots_of(roots: Iterable[Root]) -> list[bytes]:
         raise TypeError(f"roots must be a list of paths, not {roots!r}")
     paths = [root_of(os.path.expanduser(os.fsencode(_checked(root)))) for root in roots]
     return list(dict.fromkeys(_without_link(path) for path in paths))
+
+
+def reference_roots(roots: Iterable[Root]) -> list[bytes]:
+    """The result of `roots_of`; `UnreadableFile` for a folder that does not exist.
+
+    A mistyped folder would protect nothing.
+    """
+    paths = roots_of(roots)
+    for path in paths:
+        if not os.path.lexists(path):
+            key = key_of(path)
+            raise UnreadableFile(
+                f"the reference folder {key} does not exist; name it correctly, or mount its disk", key
+            )
+    return paths
 
 
 def is_under(key: str, root: str) -> bool:

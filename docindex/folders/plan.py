@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 from docindex.folders.exact_copies import ExactCopies
 from docindex.folders.path_keys import is_under, path_of
-from docindex.storage.file_rows import Tracked
+from docindex.storage.tracked_files import Tracked
 
 KeepRule = Literal["newest", "oldest", "shortest-path", "first"]
 """The rule that chooses the file to keep. First: the first path alphabetically, which also decides ties."""

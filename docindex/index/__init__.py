@@ -91,9 +91,10 @@ Which documents a question finds
   numbers stay the same.
 - `similar`, `pairs`, `containments` and `clusters` miss nothing if the texts are kept. (By chance, a pair is
   missed with a probability below 10^-9.) Of texts that are not kept, those near the threshold may be missed
-  or added. By default, no shingle is ignored because it is frequent; but `docindex.folders.find` and the
-  commands `dups`, `pairs` and `report` ignore shingles that more than 1000 texts have, unless
-  ``ignore_above=None`` or ``--ignore-common`` changes that.
+  or added. By default, no shingle is ignored because it is frequent, unless thousands of similar texts are
+  too many pairs to count: then `pairs`, `containments` and `clusters` ignore shingles that more than 1000
+  texts have, and `ignore_above` of the result says so. `docindex.folders.find` and the commands `dups`,
+  `pairs` and `report` always ignore these, unless ``ignore_above=None`` or ``--ignore-common`` changes that.
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
   share a fingerprint, down to `min_length` symbols (by default 30). Passages begin and end at whole

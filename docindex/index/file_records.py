@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 from docindex.recipe import Recipe
 from docindex.storage import content_writer, document_lookup, document_removal, documents, file_rows
-from docindex.storage.file_rows import TEXT, Tracked
+from docindex.storage.tracked_files import TEXT, Tracked
 from docindex.storage.transactions import Transactions
 
 

@@ -43,9 +43,13 @@ class PairsReader(ScopedReader):
 
         The other methods are estimates that need no text: "fingerprints" finds the pairs whose shares of
         fingerprints reach the threshold, "slots" those whose estimate by slots does, "features" those of
-        them that also pass the feature filter, which misses some. `ignore_above` ignores shingles (or
-        fingerprints) that more than this many texts have; `set_aside` of the result is how many different
-        ones were ignored.
+        them that also pass the feature filter, which misses some.
+
+        `ignore_above` ignores shingles (or fingerprints) that more than this many texts have. Without it,
+        nothing is ignored, unless there are so many similar texts that to count all pairs takes more than
+        time in proportion to the texts: then shingles of more than 1000 texts are ignored. `ignore_above` of
+        the result is the limit that was used, or None, and `set_aside` is how many different shingles were
+        ignored. A limit as large as the index ignores nothing.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:
@@ -104,6 +108,9 @@ class PairsReader(ScopedReader):
         A pair is two documents with at least this resemblance. "connected": any two members are linked by a
         chain of pairs. "greedy": each member is in a pair with the first member, the leader. "complete": any
         two members are a pair. The other parameters are those of `pairs`.
+
+        A connected cluster is exact, but if it has more than 64 texts, not all its pairs are compared: `like`
+        is then an earlier member of a pair, and not always the closest one.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from docindex.checkpoints import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
 from docindex.query.scope import NOTHING_IGNORED, Scope
+from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.storage import templates, user_sql
 from docindex.storage.connection import Connection
@@ -29,6 +30,7 @@ class ScopedReader:
         self.boilerplate = Boilerplate(store, recipe)
         """The boilerplate: texts that comparisons ignore."""
         self._ignored = NOTHING_IGNORED
+        self._slot_index = SlotIndex()
 
 
 @contextlib.contextmanager
@@ -48,7 +50,8 @@ def open_scope(
         ignored = _current_ignored(reader, db, boilerplate)
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         with stopped_by(check_cancelled):
-            yield Scope(db, reader.recipe, ignored, condition, check_cancelled)
+            slot_index = reader._slot_index  # noqa: SLF001 - as above
+            yield Scope(db, reader.recipe, ignored, condition, check_cancelled, slot_index)
 
 
 def _current_ignored(reader: ScopedReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:

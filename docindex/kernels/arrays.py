@@ -36,15 +36,27 @@ def mix(numbers: U64) -> U64:
     >>> mix(np.array([0, 1, 2], np.uint64)).tolist()
     [0, 4324205816119988925, 10695776898829872221]
     """
-    mixed = numbers >> _SHIFT_1
-    mixed ^= numbers
-    mixed *= _MIX_1
-    shifted = mixed >> _SHIFT_2
-    mixed ^= shifted
-    mixed *= _MIX_2
-    np.right_shift(mixed, _SHIFT_1, out=shifted)
-    mixed ^= shifted
+    mixed = numbers.copy()
+    mix_in_place(mixed, np.empty_like(mixed))
     return mixed
+
+
+def mix_in_place(numbers: U64, spare: U64) -> None:
+    """Mix the bits of every number, like `mix`; `spare` is an array of the same shape, and is overwritten.
+
+    >>> numbers = np.array([1], np.uint64)
+    >>> mix_in_place(numbers, np.empty_like(numbers))
+    >>> bool(numbers == mix(np.array([1], np.uint64)))
+    True
+    """
+    np.right_shift(numbers, _SHIFT_1, out=spare)
+    numbers ^= spare
+    numbers *= _MIX_1
+    np.right_shift(numbers, _SHIFT_2, out=spare)
+    numbers ^= spare
+    numbers *= _MIX_2
+    np.right_shift(numbers, _SHIFT_1, out=spare)
+    numbers ^= spare
 
 
 def starts_of(lengths: I64) -> I64:
@@ -96,4 +108,4 @@ def union(*arrays: U64) -> U64:
     """
     together = np.concatenate(arrays)
     together.sort()
-    return together[are_first(together)]
+    return together.take(are_first(together).nonzero()[0])  # half the time of a Boolean index

@@ -5,6 +5,8 @@ each as one number with the later content in the high half, so that sorting is e
 never hold two numbers for every pair, and must not know where groups come from.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from docindex.kernels.arrays import I64, U64, Bool, ranges, starts_of
@@ -69,6 +71,55 @@ def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> 
         least = group[at[limited]] | lowest[late_members[limited]].astype(np.uint64)
         begins[limited] = np.searchsorted(group[early] | early_members.astype(np.uint64), least)
     return early_members, late_members, begins, ends - begins
+
+
+def are_alike(sizes: I64, values: I64, but: int) -> Bool:
+    """Whether all values of each group are the same, and not `but`. No group may be empty.
+
+    >>> are_alike(np.array([2, 2, 1]), np.array([5, 5, 5, 4, 0]), but=0).tolist()
+    [True, False, False]
+    """
+    firsts = np.repeat(starts_of(sizes)[:-1], sizes)
+    same = (values == values[firsts]) & (values != but)
+    if not len(sizes):
+        return np.zeros(0, bool)
+    return np.logical_and.reduceat(same, starts_of(sizes)[:-1])
+
+
+def meetings_between(
+    sizes: I64, members: I64, roles: tuple[Bool, Bool], crowds: I64, lowest: I64
+) -> Iterator[tuple[I64, I64, I64, I64]]:
+    """As `meetings`, without the meetings of two members of one crowd, in several parts.
+
+    `roles` are the arguments `early` and `late` of `meetings`; `crowds` has the crowd of each member, or 0
+    for a member that is in none. Two different numbers differ in one highest bit; so all members of different
+    crowds meet if, for each bit, those that agree in all higher bits are a group, in which the members with
+    that bit meet the members without it.
+
+    >>> every, crowds = np.ones(4, bool), np.array([1, 0, 1, 2])
+    >>> parts = meetings_between(
+    ...     np.array([4]), np.arange(4), (every, every), crowds, np.zeros(4, np.int64))
+    >>> pairs = np.concatenate([meeting_pairs(*part) for part in parts])
+    >>> sorted((early, late) for early, late in zip(*(part.tolist() for part in split_pairs(pairs))))
+    [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
+    """
+    early, late = roles
+    alone = crowds == 0
+    yield meetings(sizes, members, early & alone, late, lowest)
+    yield meetings(sizes, members, early & ~alone, late & alone, lowest)
+    inside = np.flatnonzero(~alone)
+    group = np.repeat(np.arange(len(sizes)), sizes)[inside]
+    members, early, late, crowds = members[inside], early[inside], late[inside], crowds[inside]
+    for bit in range(int(crowds.max(initial=0)).bit_length()):
+        higher = crowds >> (bit + 1)
+        order = np.lexsort((members, higher, group))
+        changed = (np.diff(higher[order]) != 0) | (np.diff(group[order]) != 0)
+        starts = np.concatenate([[0], np.flatnonzero(changed) + 1, [len(order)]])
+        has_bit = (crowds[order] >> bit & 1).astype(bool)
+        for first, second in ((has_bit, ~has_bit), (~has_bit, has_bit)):
+            yield meetings(
+                np.diff(starts), members[order], early[order] & first, late[order] & second, lowest
+            )
 
 
 def meeting_pairs(early: I64, late: I64, begins: I64, counts: I64) -> U64:
@@ -154,16 +205,20 @@ def found_in(keys: U64, queries: U64) -> Bool:
     return found
 
 
-def components(a: I64, b: I64, count: int) -> I64:
+def components(a: I64, b: I64, count: int, roots: I64 | None = None) -> I64:
     """For each of `count` numbers, the least number of its connected component; pairs a-b are the edges.
+
+    With `roots`, the result for earlier edges, these edges are added to them. `roots` stays as it is.
 
     Each round attaches the root of every tree to the least root that it is paired with, and then shortens all
     paths. So there are few rounds: about the logarithm of the longest path.
 
     >>> components(np.array([3, 1]), np.array([1, 4]), 5).tolist()
     [0, 1, 2, 1, 1]
+    >>> components(np.array([3]), np.array([2]), 5, np.array([0, 1, 2, 1, 1])).tolist()
+    [0, 1, 1, 1, 1]
     """
-    roots = np.arange(count)
+    roots = np.arange(count) if roots is None else roots.copy()
     while len(a):
         low, high = np.minimum(roots[a], roots[b]), np.maximum(roots[a], roots[b])
         apart = low < high

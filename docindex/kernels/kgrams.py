@@ -104,7 +104,8 @@ def grams(symbols: U8 | U64, starts: I64, k: int) -> tuple[U64, I64]:
     inside[starts[:-1][filled]] = 1
     inside[starts[:-1][filled] + counts[filled]] -= 1
     np.cumsum(inside, out=inside)
-    return everywhere[inside[:-1].view(bool)], starts_of(counts)
+    # A quarter of the time of a Boolean index.
+    return everywhere.take(inside[:-1].view(bool).nonzero()[0]), starts_of(counts)
 
 
 def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
@@ -131,3 +132,40 @@ def span_hashes(symbols: U8 | U64, begins: I64, ends: I64) -> U64:
         hashes[first:last] = part
         first = last
     return hashes
+
+
+class RunHasher:
+    """Hashes runs of symbols with the prefix sums that somebody else needs too; the same as `span_hashes`.
+
+    Winnowing needs them for its k-grams. Computing them again takes a third of the time of hashing words, or
+    .04 of all sketching.
+
+    >>> symbols = np.frombuffer(b"toandto", np.uint8)
+    >>> runs = RunHasher(np.array([0, 2, 5]), np.array([2, 5, 7]))
+    >>> runs.take(0, prefix_sums(symbols))
+    >>> len(set(runs.end(symbols).tolist()))
+    2
+    """
+
+    def __init__(self, begins: I64, ends: I64) -> None:
+        """The runs must be in ascending order and must not overlap."""
+        self._begins, self._ends = begins, ends
+        self._hashes = np.empty(len(begins), np.uint64)
+        self._done = 0
+        self.longest = int((ends - begins).max(initial=0))
+        """Sums must reach so many symbols beyond the place where the next sums begin."""
+
+    def take(self, offset: int, sums: U64) -> None:
+        """Hash the next runs, if they lie within the symbols from `offset` that have these prefix sums."""
+        first = self._done
+        self._done = last = int(np.searchsorted(self._ends, offset + len(sums) - 1, "right"))
+        here = self._begins[first:last] - offset
+        found = self._hashes[first:last]
+        np.subtract(sums.take(self._ends[first:last] - offset), sums.take(here), out=found)
+        found *= powers(_INVERSE, len(sums)).take(here)
+
+    def end(self, symbols: U8) -> U64:
+        """The hashes of all runs. Hashes those runs that no sums reached."""
+        rest = slice(self._done, None)
+        self._hashes[rest] = span_hashes(symbols, self._begins[rest], self._ends[rest])
+        return self._hashes

@@ -24,14 +24,19 @@ from typing import Final
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U32, U64, mix, owners
+from docindex.kernels.arrays import F64, I64, U32, U64, mix_in_place, owners
 
 # A key holds the round in its high bits and the fraction u below: 2 * 4,096 rounds need 13 bits.
 _FRACTION_BITS = np.uint64(51)
 _NO_ROUND = np.uint64(64) - _FRACTION_BITS
 _ROUND = np.uint64(0xA0761D6478BD642F)  # each round adds this to all hashes and mixes them again; odd
 _HALF = np.uint64(32)
-_AT_ONCE = 1 << 16  # how many hashes one call throws into bins
+# How many hashes are thrown into bins at a time, so that their arrays stay in a core's cache.
+_AT_ONCE = 1 << 15
+# If fewer than this share of the hashes belong to documents with empty slots, the other hashes are left out.
+_FEW_OPEN = 0.8
+# This many distinct hashes for each bin fill all bins of a document, except with the chance count / e^12.
+_FILL_ALL = 12
 _LOW_HALF = np.uint64(2**32 - 1)
 
 EMPTY_KEY: Final = np.uint64(2**64 - 1)
@@ -52,33 +57,32 @@ def slot_keys(hashes: U64, starts: I64, count: int) -> U64:
     True
     """
     filled = np.full((len(starts) - 1, count), EMPTY_KEY)
-    document = owners(starts)
-    still_open = np.flatnonzero(np.diff(starts))
-    begin = 0
+    document, sizes, begin = owners(starts), np.diff(starts), 0
     while begin < 2 * count and len(hashes):
-        # Rounds that are not needed change nothing, and looking for empty slots costs more than a round of a
-        # small document. So look less and less often, and throw several rounds at once in between.
-        end = min(begin + 1 + begin // 4, 2 * count)
-        at_once = max(1, _AT_ONCE // len(hashes))
-        for first in range(begin, end, at_once):
-            _throw(filled, hashes, document, first, min(first + at_once, end))
+        # Rounds that are not needed change nothing, and looking for empty slots costs as much as a round of a
+        # small document. So look less and less often.
+        end = min(begin + 1 + begin // 2, 2 * count)
+        _throw(filled.reshape(-1), hashes, document * count, count, range(begin, end))
         begin = end
-        still_open = still_open[(filled[still_open] == EMPTY_KEY).any(axis=1)]
+        empty = (filled.reshape(-1) == EMPTY_KEY).nonzero()[0]
         unfinished = np.zeros(len(filled), bool)
-        unfinished[still_open] = True
-        left = unfinished[document]
-        hashes, document = _without_repeats(hashes[left], document[left], begin, count)
+        unfinished[empty // count] = True
+        sizes *= unfinished
+        repeats = (sizes * begin > _FILL_ALL * count).any()
+        if repeats or sizes.sum() < _FEW_OPEN * len(hashes):
+            left = unfinished.take(document).nonzero()[0]
+            hashes, document = _without_repeats(hashes.take(left), document.take(left), begin, count)
+            sizes = np.bincount(document, minlength=len(sizes))
     return filled
 
 
 def _without_repeats(hashes: U64, document: I64, rounds: int, count: int) -> tuple[U64, I64]:
     """The hashes and their documents, without repeats in those documents that probably have many.
 
-    A document is suspected if as many distinct hashes would have filled all slots by now. The chance that
-    they would not is count / e^12.
+    A document is suspected if as many distinct hashes would have filled all slots by now.
     """
     sizes = np.bincount(document)
-    suspect = (sizes * rounds > 12 * count)[document]
+    suspect = (sizes * rounds > _FILL_ALL * count)[document]
     if not suspect.any():
         return hashes, document
     order = np.argsort(hashes[suspect], kind="stable")  # stable: each document's equal hashes stay together
@@ -89,18 +93,37 @@ def _without_repeats(hashes: U64, document: I64, rounds: int, count: int) -> tup
     )
 
 
-def _throw(filled: U64, hashes: U64, document: I64, begin: int, end: int) -> None:
-    """Do the rounds [begin, end): throw each hash into a bin of its document; bins keep their least value."""
-    count = filled.shape[1]
-    rounds = np.arange(begin, end, dtype=np.uint64)[:, None]
-    fallen = mix(hashes + rounds * _ROUND) if begin else hashes[None, :]
-    # The bin comes from the low half and the value from the high bits, so that they are independent.
-    bins = (((fallen & _LOW_HALF) * np.uint64(count)) >> _HALF).view(np.int64)
-    late = max(0, count - begin)
-    bins[late:] = rounds[late:].view(np.int64) - count
-    bins += document * count
-    values = (fallen >> _NO_ROUND) | (rounds << _FRACTION_BITS)
-    np.minimum.at(filled.reshape(-1), bins.reshape(-1), values.reshape(-1))
+def _throw(filled: U64, hashes: U64, first_bins: I64, count: int, rounds: range) -> None:
+    """Throw each hash into a bin of its document in each of the rounds; bins keep their least value.
+
+    `filled` has the bins of all documents, and `first_bins` has the first bin of each hash's document.
+    """
+    length = max(1, min(_AT_ONCE, len(hashes)))
+    at_once = max(1, _AT_ONCE // length)
+    spare = [np.empty((at_once, length), np.uint64) for _ in range(3)]
+    for first in range(rounds.start, rounds.stop, at_once):
+        numbers = np.arange(first, min(first + at_once, rounds.stop), dtype=np.uint64)[:, None]
+        late = max(0, count - first)
+        for begin in range(0, len(hashes), length):
+            some = hashes[begin : begin + length]
+            fallen, bins, values = (array[: len(numbers), : len(some)] for array in spare)
+            _fall(some, numbers, fallen, bins)
+            # The bin comes from the low half and the value from the high bits, so that they are independent.
+            np.bitwise_and(fallen, _LOW_HALF, out=bins)
+            bins *= np.uint64(count)
+            bins >>= _HALF
+            bins[late:] = numbers[late:] - np.uint64(count)
+            bins += first_bins[begin : begin + length].view(np.uint64)
+            np.right_shift(fallen, _NO_ROUND, out=values)
+            values |= numbers << _FRACTION_BITS
+            np.minimum.at(filled, bins.reshape(-1).view(np.int64), values.reshape(-1))
+
+
+def _fall(hashes: U64, rounds: U64, fallen: U64, spare: U64) -> None:
+    """Write the hashes of each round to `fallen`. Round 0, which must come alone, takes them as they are."""
+    np.add(hashes, rounds * _ROUND, out=fallen)
+    if rounds[0]:
+        mix_in_place(fallen, spare)
 
 
 def stored_slots(keys: U64) -> U32:

@@ -34,7 +34,7 @@ def min_s(hashes: U64, starts: I64, s: int) -> tuple[U64, I64]:
     """
     if s < 1:
         raise ValueError(f"s must be at least 1; found s={s}")
-    values, whole = _distinct(_permuted(hashes), owners(starts), len(starts) - 1)
+    values, whole = _distinct(permuted(hashes), owners(starts), len(starts) - 1)
     kept = np.minimum(np.diff(whole), s)
     return values[ranges(whole[:-1], kept)], starts_of(kept)
 
@@ -51,9 +51,9 @@ def mod_m(hashes: U64, starts: I64, m: int) -> tuple[U64, I64]:
     """
     if not 1 <= m < 1 << 64:
         raise ValueError(f"the modulus must be from 1 to 2^64 - 1; found {m}")
-    permuted = _permuted(hashes)
-    sampled = permuted % np.uint64(m) == 0
-    return _distinct(permuted[sampled], owners(starts)[sampled], len(starts) - 1)
+    values = permuted(hashes)
+    sampled = values % np.uint64(m) == 0
+    return _distinct(values[sampled], owners(starts)[sampled], len(starts) - 1)
 
 
 def sample_levels(sizes: I64, greatest: int = 100) -> I64:
@@ -83,7 +83,7 @@ def l_i(hashes: U64, starts: I64, greatest: int = 100) -> tuple[U64, I64, I64]:
     >>> i.tolist(), starts.tolist()
     ([0, 4], [0, 10, 67])
     """
-    values, whole = _distinct(_permuted(hashes), owners(starts), len(starts) - 1)
+    values, whole = _distinct(permuted(hashes), owners(starts), len(starts) - 1)
     sizes = np.diff(whole)
     i = sample_levels(sizes, greatest)
     sampled = _divisible(values, np.repeat(i, sizes))
@@ -106,7 +106,13 @@ def coarsen(values: U64, i: int) -> U64:
     return values[_divisible(values, np.array(i))]
 
 
-def _permuted(hashes: U64) -> U64:
+def permuted(hashes: U64) -> U64:
+    """The permutation of hashes that all samples are taken from.
+
+    >>> values = permuted(np.array([10, 11], np.uint64))
+    >>> values.tolist() == sorted(mod_m(np.array([10, 11], np.uint64), np.array([0, 2]), m=1)[0].tolist())
+    True
+    """
     return mix(hashes + _PERMUTATION)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U8, U64, are_first, mix, owners, ranges, starts_of
 from docindex.kernels.kgrams import grams, span_hashes
+from docindex.kernels.segment_sort import free_bits, sort_segments
 
 _LABEL = np.uint64(0xD1342543DE82EF95)  # odd, so that all labels differ
 
@@ -27,8 +28,10 @@ def token_spans(begins: I64, size: int, longest: int) -> tuple[I64, I64]:
     ends = np.append(begins, size)[1:]
     lengths = ends - begins
     if lengths.max(initial=0) > longest:
-        pieces = -(-lengths // longest)
-        begins = np.repeat(begins, pieces) + longest * ranges(np.zeros_like(pieces), pieces)
+        long = (lengths > longest).nonzero()[0]
+        more = (lengths[long] - 1) // longest  # how many further pieces begin in each
+        cuts = np.repeat(begins[long], more) + longest * ranges(np.ones_like(more), more)
+        begins = np.insert(begins, np.repeat(long + 1, more), cuts)
         ends = np.append(begins, size)[1:]
     return begins, ends
 
@@ -76,7 +79,7 @@ def labelled_bag(hashes: U64, starts: I64) -> U64:
     """
     keys = _keys(hashes, starts)
     order = np.argsort(keys)
-    heads = np.append(_heads(keys[order]), len(keys))
+    heads = np.append(are_first(keys[order]).nonzero()[0], len(keys))
     lengths = np.diff(heads)
     occurrence = ranges(np.zeros_like(lengths), lengths).astype(np.uint64)
     ordered = hashes[order]
@@ -89,8 +92,11 @@ def distinct_counts(hashes: U64, starts: I64) -> I64:
     >>> distinct_counts(np.array([9, 4, 9, 4], np.uint64), np.array([0, 3, 3, 4])).tolist()
     [2, 0, 1]
     """
-    # Sorting moves no hash out of its document, so `starts` still holds.
-    return np.diff(np.searchsorted(_heads(np.sort(_keys(hashes, starts))), starts))
+    # Without the lowest bits, two different hashes of one document are equal no more often than two hashes of
+    # the whole batch are by chance.
+    return np.diff(
+        np.searchsorted(sort_segments(hashes >> np.uint64(free_bits(len(starts) - 1)), starts), starts)
+    )
 
 
 def _keys(hashes: U64, starts: I64) -> U64:
@@ -103,11 +109,6 @@ def _keys(hashes: U64, starts: I64) -> U64:
     bits = max(0, len(starts) - 2).bit_length()
     document = owners(starts).astype(np.uint64)
     return (hashes >> np.uint64(bits)) | (document << np.uint64(64 - bits))
-
-
-def _heads(ordered: U64) -> I64:
-    """The positions where a run of equal numbers begins."""
-    return np.flatnonzero(are_first(ordered))
 
 
 def _run_hashes(tokens: U8 | U64, begins: I64, lengths: I64) -> U64:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U8, U64, ranges, starts_of
+from docindex.kernels.bit_counts import sums_of_rows
 
 _BITS = 64
 # One mask takes bit j of every pair of bytes at once: four sums of 16 bits in one number. Blocks of 512
@@ -40,9 +41,6 @@ def _bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
     """The same for weights below 128."""
     sizes = np.diff(starts)
     blocks = -(-sizes // _BLOCK)
-    total = np.zeros((len(sizes), _BITS), np.int64)
-    if not len(hashes):
-        return total
     begins = np.repeat(starts[:-1], blocks) + _BLOCK * ranges(np.zeros_like(blocks), blocks)
     lanes, having = np.empty((len(begins), 16), "<u8"), np.empty_like(hashes)
     for bit in range(16):
@@ -52,9 +50,7 @@ def _bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
         lanes[:, bit] = np.add.reduceat(having, begins)
     # Pair p of bytes of lane `bit` is about bit 16 * p + `bit`; the transposition puts the bits in order.
     sums = lanes.view("<u2").reshape(-1, 16, 4).transpose(0, 2, 1).reshape(-1, _BITS)
-    filled = blocks > 0
-    total[filled] = np.add.reduceat(sums, starts_of(blocks)[:-1][filled], axis=0, dtype=np.int64)
-    return total
+    return sums_of_rows(sums, blocks)
 
 
 def simhashes_of(hashes: U64, starts: I64, weights: U64) -> U64:
@@ -64,9 +60,25 @@ def simhashes_of(hashes: U64, starts: I64, weights: U64) -> U64:
     >>> simhashes_of(hashes, np.array([0, 3]), weights).tolist()
     [2]
     """
-    sums = starts_of(weights.astype(np.int64))
-    balance = 2 * bit_sums(hashes, starts, weights) - np.diff(sums[starts])[:, None]
-    bits: U8 = np.packbits(balance > 0, axis=1, bitorder="little")
+    return majority(bit_sums(hashes, starts, weights), weight_sums(starts, weights))
+
+
+def weight_sums(starts: I64, weights: U64) -> I64:
+    """The sum of the weights of each document.
+
+    >>> weight_sums(np.array([0, 2, 2]), np.array([1, 3], np.uint64)).tolist()
+    [4, 0]
+    """
+    return np.diff(starts_of(weights.view(np.int64))[starts])
+
+
+def majority(sums: I64, totals: I64) -> U64:
+    """The simhash of each document, from the sums of its bits and the sum of its weights.
+
+    >>> majority(np.array([[3, 1] + 62 * [0]]), np.array([4])).tolist()
+    [1]
+    """
+    bits: U8 = np.packbits(2 * sums > totals[:, None], axis=1, bitorder="little")
     return bits.view("<u8").astype(np.uint64).reshape(-1)
 
 

@@ -20,8 +20,8 @@ from typing import Self
 
 import numpy as np
 
-from docindex.kernels.arrays import CHUNK, I64, U8, U64, Bool
-from docindex.kernels.kgrams import prefix_sums, rolling_hashes
+from docindex.kernels.arrays import CHUNK, I64, U8, U64, Bool, are_first
+from docindex.kernels.kgrams import RunHasher, prefix_sums, rolling_hashes
 
 # The low bits of a 64-bit key hold the position within a chunk and the window that follows it: at most
 # 2 * 65,536 places. The other 47 bits are the hash.
@@ -30,6 +30,7 @@ HASH_BITS = 64 - POSITION_BITS
 _SHIFT = np.uint64(POSITION_BITS)
 _REVERSED = np.arange(1 << POSITION_BITS, dtype=np.uint64)[::-1].copy()
 _POSITION_MASK = _REVERSED[0]
+_LAST_POSITION = int(_POSITION_MASK)
 _NO_KEY = np.uint64(2**64 - 1)
 
 Fill = Callable[[int, int, U64], None]
@@ -80,15 +81,40 @@ def select_fingerprints(
     >>> len(positions) == len(hashes) > 3
     True
     """
-    sums = np.empty(min(_chunk(window), len(symbols)) + window + k, np.uint64)
-
-    def fill(begin: int, end: int, keys: U64) -> None:
-        rolling_hashes(prefix_sums(symbols[begin : end + k - 1], out=sums), k, out=keys)
-        keys &= ~_POSITION_MASK
-
     continued = len(carry.positions) > 0
     layout = window_layout(starts, window, tail=k - 1, continued=continued, closed=closed)
-    return select_minima(fill, layout, carry, robust=robust)
+    return select_minima(_kgram_keys(symbols, k, window, None), layout, carry, robust=robust)
+
+
+def select_and_hash_runs(
+    symbols: U8, starts: I64, k: int, window: int, runs: RunHasher, *, robust: bool = True
+) -> tuple[I64, U64]:
+    """The positions and hashes that `select_fingerprints` returns for whole documents; hashes `runs`, too.
+
+    >>> text = np.frombuffer(b"adorunrunrunadorunrun", np.uint8)
+    >>> runs = RunHasher(np.array([0, 12]), np.array([3, 15]))
+    >>> positions, _ = select_and_hash_runs(text, np.array([0, 21]), 5, 4, runs)
+    >>> one, other = runs.end(text).tolist()
+    >>> one == other
+    True
+    """
+    layout = window_layout(starts, window, tail=k - 1)
+    return select_minima(_kgram_keys(symbols, k, window, runs), layout, NO_CARRY, robust=robust)[:2]
+
+
+def _kgram_keys(symbols: U8, k: int, window: int, runs: RunHasher | None) -> Fill:
+    """Writes the hashes of k-grams."""
+    further = runs.longest if runs else 0
+    spare = np.empty(min(_chunk(window), len(symbols)) + window + k + further, np.uint64)
+
+    def fill(begin: int, end: int, keys: U64) -> None:
+        sums = prefix_sums(symbols[begin : end + k - 1 + further], out=spare)
+        rolling_hashes(sums[: end - begin + k], k, out=keys)
+        keys &= ~_POSITION_MASK
+        if runs:
+            runs.take(begin, sums)
+
+    return fill
 
 
 def winnowing_density(window: int) -> float:
@@ -152,28 +178,26 @@ def select_minima(fill: Fill, layout: WindowLayout, carry: Carry, *, robust: boo
     >>> positions.tolist(), selected.tolist()
     ([1, 3], [2, 2])
     """
-    size, window = layout.size, layout.window
-    chunk = max(1, min(_chunk(window), size))
-    keys, spare = np.empty(chunk + window, np.uint64), np.empty(chunk + window, np.uint64)
-    found = [(NO_CARRY.positions, NO_CARRY.hashes)]
-    for begin in range(0, size, chunk):
-        windows = min(chunk, size - begin)
-        end = min(begin + windows + window - 1, size)
-        fill(begin, end, keys[: end - begin])
-        keys[: end - begin] |= _REVERSED[: end - begin]
-        keys[end - begin : windows + window - 1] = _NO_KEY
-        positions, hashes = _rightmost(keys, spare, layout, begin, windows)
-        if len(carry.positions) and len(positions) and positions[0] <= carry.positions[-1]:
-            # The first window of a chunk selected again the hash that the window before it selected.
-            positions, hashes = positions[1:], hashes[1:]
-        if robust:
-            # Call this even if nothing new was selected: the new hashes may decide what stays in the carry.
-            positions, hashes, carry = _robust(positions, hashes, layout, end, carry)
-        elif len(positions):
-            carry = Carry(positions[-1:], hashes[-1:])
-        found.append((positions, hashes))
-    all_positions, all_hashes = zip(*found, strict=True)
-    return np.concatenate(all_positions), np.concatenate(all_hashes), carry
+    places, positions, hashes = _rightmost(fill, layout)
+    # A window in which the next document begins selects nothing.
+    counts = np.diff(np.searchsorted(places, layout.starts))
+    own = (places <= np.repeat(layout.last_windows, counts)).nonzero()[0]
+    positions, hashes = positions.take(own), hashes.take(own)
+    # The first window of a chunk, or of a part, may select again what the window before it selected.
+    new = are_first(positions)
+    if len(carry.positions):
+        new[:1] &= positions[:1] > carry.positions[-1]
+    if not new.all():
+        positions, hashes = positions[new], hashes[new]
+    if robust:
+        # Call this even if nothing new was selected: the new hashes may decide what stays in the carry.
+        return _robust(positions, hashes, layout, carry)
+    return positions, hashes, _last_of(positions, hashes) if len(positions) else carry
+
+
+def _last_of(positions: I64, hashes: U64) -> Carry:
+    """The last fingerprint as a carry. Copies it, because the caller may change what it gets."""
+    return Carry(positions[-1:].copy(), hashes[-1:].copy())
 
 
 def _chunk(window: int) -> int:
@@ -181,24 +205,49 @@ def _chunk(window: int) -> int:
     return CHUNK if window <= CHUNK // 2 else (1 << POSITION_BITS) - window
 
 
-def _rightmost(keys: U64, spare: U64, layout: WindowLayout, begin: int, windows: int) -> tuple[I64, U64]:
-    """The positions and hashes that the rightmost rule selects in one chunk. Overwrites the keys."""
-    starts, window = layout.starts, layout.window
+def _rightmost(fill: Fill, layout: WindowLayout) -> tuple[I64, I64, U64]:
+    """The windows whose minimum is not that of the window before: their places, and the minima.
+
+    A minimum is given by its position and its hash. The first window of a chunk counts, too.
+    """
+    size, window = layout.size, layout.window
+    chunk = max(1, min(_chunk(window), size))
+    keys, spare = np.empty(chunk + window, np.uint64), np.empty(chunk + window, np.uint64)
+    changes = np.empty(chunk, bool)
+    nothing = NO_CARRY.positions
+    found = [(nothing, nothing, NO_CARRY.hashes)]
+    for begin in range(0, size, chunk):
+        windows = min(chunk, size - begin)
+        end = min(begin + windows + window - 1, size)
+        fill(begin, end, keys[: end - begin])
+        keys[: end - begin] |= _REVERSED[: end - begin]
+        keys[end - begin : windows + window - 1] = _NO_KEY
+        minima = _minima(keys, spare, layout, begin, windows)
+        differs = changes[:windows]
+        differs[0] = True
+        np.not_equal(minima[1:], minima[:-1], out=differs[1:])
+        first, last = np.searchsorted(layout.starts[:-1], [begin, begin + windows])
+        differs[layout.starts[first:last] - begin] = True
+        places = differs.nonzero()[0]
+        selected = minima.take(places)
+        positions = (selected & _POSITION_MASK).view(np.int64)
+        np.subtract(begin + _LAST_POSITION, positions, out=positions)
+        selected >>= _SHIFT
+        places += begin
+        found.append((places, positions, selected))
+    all_places, all_positions, all_hashes = zip(*found, strict=True)
+    return np.concatenate(all_places), np.concatenate(all_positions), np.concatenate(all_hashes)
+
+
+def _minima(keys: U64, spare: U64, layout: WindowLayout, begin: int, windows: int) -> U64:
+    """The smallest key of each window that begins in a chunk. Overwrites the keys."""
+    starts = layout.starts
     first, last = np.searchsorted(starts[:-1], [begin, begin + windows])
     short = first + np.flatnonzero(layout.short[first:last])
     smallest = _range_minima(keys, starts[short] - begin, layout.ends[short] - begin)
-    minima = _sliding_minimum(keys, spare, windows, window)
+    minima = _sliding_minimum(keys, spare, windows, layout.window)
     minima[starts[short] - begin] = smallest
-    # A window selects something new if its minimum is not that of the window before.
-    changes = np.empty(windows, bool)
-    changes[0] = True
-    np.not_equal(minima[1:], minima[:-1], out=changes[1:])
-    changes[starts[first:last] - begin] = True
-    places = np.flatnonzero(changes)
-    document = np.searchsorted(starts, places + begin, "right") - 1
-    selected = minima[places[places + begin <= layout.last_windows[document]]]
-    positions = (begin + _POSITION_MASK - (selected & _POSITION_MASK)).view(np.int64)
-    return positions, selected >> _SHIFT
+    return minima
 
 
 def _sliding_minimum(keys: U64, spare: U64, windows: int, window: int) -> U64:
@@ -225,10 +274,8 @@ def _range_minima(keys: U64, begins: I64, ends: I64) -> U64:
     return np.minimum.reduceat(keys[: ends[-1] + 1], borders)[::2]
 
 
-def _robust(
-    positions: I64, hashes: U64, layout: WindowLayout, end: int, carry: Carry
-) -> tuple[I64, U64, Carry]:
-    """The part of a rightmost selection that the robust rule keeps; hashes are known up to the place `end`.
+def _robust(positions: I64, hashes: U64, layout: WindowLayout, carry: Carry) -> tuple[I64, U64, Carry]:
+    """The part of a rightmost selection that the robust rule keeps.
 
     The robust rule selects the first member of a run of equal neighbours. It keeps this member until the
     window has passed it, and then selects the last equal member within the next window. So each member of a
@@ -243,10 +290,10 @@ def _robust(
     document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
     equal = equal[positions[equal + 1] < layout.starts[document + 1]]
     if not len(equal):
-        return positions[carried:], hashes[carried:], Carry(positions[-1:], hashes[-1:])
+        return positions[carried:], hashes[carried:], _last_of(positions, hashes)
     kept = np.ones(len(positions), bool)
     kept[equal + 1] = False
-    members, successors = _successors(positions, hashes, equal, layout, end)
+    members, successors = _successors(positions, hashes, equal, layout)
     kept[_reached(np.flatnonzero(kept), members, successors, len(positions))] = True
     held = len(kept) - 1 - int(kept[::-1].argmax())
     carry = Carry(positions[held:], hashes[held:])
@@ -254,7 +301,7 @@ def _robust(
     return positions[kept], hashes[kept], carry
 
 
-def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, end: int) -> tuple[I64, I64]:
+def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout) -> tuple[I64, I64]:
     """The members of runs from which the robust rule goes on, and for each the member that it selects next.
 
     `equal` are the members whose hash equals the next selected hash.
@@ -269,7 +316,7 @@ def _successors(positions: I64, hashes: U64, equal: I64, layout: WindowLayout, e
     # reach is beyond the end of this one, and there is no next window.
     after = np.minimum(run_end + 1, len(positions) - 1)
     cut = (hashes[after] < hashes[equal]) & (positions[after] <= reach)
-    leading_on = (successors > equal) & (reach < np.minimum(layout.ends[document], end)) & ~cut
+    leading_on = (successors > equal) & (reach < np.minimum(layout.ends[document], layout.size)) & ~cut
     return equal[leading_on], successors[leading_on]
 
 

@@ -19,11 +19,13 @@ from typing import Protocol
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U32, U64, starts_of
 from docindex.kernels.joins import (
+    are_alike,
     count_pairs,
     meeting_pairs,
     meetings,
+    meetings_between,
     size_levels,
     sorted_in_groups,
     split_pairs,
@@ -38,8 +40,16 @@ _MEETINGS = 1 << 23
 _COMPARED = 1 << 17
 
 # Up to this many members of groups are kept in memory for the passes after the first one, 4 bytes each. If
-# there are more, each pass reads all groups again.
-_KEPT = 1 << 25
+# there are more, each pass reads all groups again. A million notes of 570 characters have 76 million; to sort
+# their slots again for each pass took three times as long.
+_KEPT = 100_000_000
+
+LARGE = 64
+"""A group with more members is large. A power of 2, so that large groups have levels of their own."""
+
+_Leveled = tuple[I64, U32, I64]
+"""The sizes of some groups, the ranks of their members, ascending in each group, and the levels of the groups
+before members were left out."""
 
 Groups = tuple[I64, I64]
 """The sizes of some groups, and the members of one group after another.
@@ -79,15 +89,25 @@ class Needs:
     """Gives the number of common groups that pairs of early and late ranks need."""
 
 
+CrowdLabels = Callable[[I64], I64]
+"""Gives the crowd of each member, 1 and up, or 0; takes how many large groups each member is in."""
+
+
 def candidates(
-    source: GroupSource, needs_of: Callable[[I64], Needs], check_cancelled: CheckCancelled
+    source: GroupSource,
+    needs_of: Callable[[I64], Needs],
+    check_cancelled: CheckCancelled,
+    crowds_of: CrowdLabels | None = None,
 ) -> Iterator[tuple[I64, I64]]:
     """All pairs with enough groups in common, and some with too few; each pair once, in batches.
 
-    `needs_of` is called with the number of groups that each member is in.
+    `needs_of` is called with the number of groups that each member is in. With `crowds_of`, pairs of two
+    members of one crowd are left out.
     """
     first = _FirstPass(source, check_cancelled)
-    join = _Join(source, first, needs_of(first.counts), check_cancelled)
+    large = first.by_level[LARGE.bit_length() :].sum(axis=0).astype(np.int64)
+    crowds = None if crowds_of is None else crowds_of(large)
+    join = _Join(source, first, needs_of(first.counts), crowds, check_cancelled)
     for begin, end in join.stripes():
         yield join.pairs(begin, end)
 
@@ -99,7 +119,7 @@ class _FirstPass:
         self.counts = np.zeros(source.count, np.int64)
         self.by_level = np.zeros((1, source.count), np.int32)
         """The number of groups of each level that each member is in."""
-        self.kept: list[Groups] | None = []
+        self.kept: list[tuple[I64, U32]] | None = []
         held = 0
         for sizes, members in source.groups():
             check_cancelled()
@@ -127,18 +147,21 @@ class _Join:
     """The passes after the first one. Members are known by their ranks here."""
 
     def __init__(
-        self, source: GroupSource, first: _FirstPass, needs: Needs, check_cancelled: CheckCancelled
+        self,
+        source: GroupSource,
+        first: _FirstPass,
+        needs: Needs,
+        crowds: I64 | None,
+        check_cancelled: CheckCancelled,
     ) -> None:
         self._source = source
         self._needs = needs
-        self._kept = first.kept
-        if self._kept is not None:
-            for number, (sizes, members) in enumerate(self._kept):
-                self._kept[number] = sizes, self._by_rank(sizes, members).astype(np.uint32)
-        self._check_cancelled = check_cancelled
         self.members = np.empty(source.count, np.int64)
         """The member of each rank."""
         self.members[needs.ranks] = np.arange(source.count)
+        self._crowds = None if crowds is None or not crowds.any() else crowds[self.members]
+        """The crowd of each rank; None if there are no crowds."""
+        self._check_cancelled = check_cancelled
         # For each level and member, the number of the member's groups above that level.
         above = np.zeros_like(first.by_level)
         np.cumsum(first.by_level[:0:-1], axis=0, out=above[-2::-1])
@@ -146,6 +169,12 @@ class _Join:
         # The highest level that counts for each member: the member needs more groups than it has above it.
         self._early = (self._above >= needs.early).sum(axis=0)
         self._late = (self._above >= needs.late).sum(axis=0)
+        self._highest = np.maximum(self._early, self._late)
+        self._kept: list[_Leveled] | None = None
+        if first.kept is not None:
+            self._kept = []
+            while first.kept:  # one batch after the other, so that both forms need not fit in memory
+                self._kept.append(self._counting(*first.kept.pop()))
 
     def stripes(self) -> Iterator[tuple[int, int]]:
         """Ranges of late ranks. Each range has at most `_MEETINGS` meetings, or consists of one rank."""
@@ -199,26 +228,44 @@ class _Join:
 
     def _meetings(self, begin: int, end: int) -> Iterator[tuple[I64, I64, I64, I64]]:
         """The result of `joins.meetings` for all groups and the late ranks in a range."""
-        for sizes, members in self._groups():
+        for sizes, ranks, levels in self._groups():
             self._check_cancelled()
-            level = np.repeat(size_levels(sizes), sizes)
-            late = level <= self._late[members]
             if end - begin < len(self.members):
-                late &= (members >= begin) & (members < end)
-            yield meetings(sizes, members, level <= self._early[members], late, self._needs.lowest)
+                inside = (ranks >= begin) & (ranks < end)
+                some = np.logical_or.reduceat(inside, starts_of(sizes)[:-1]) if len(sizes) else inside
+                sizes, ranks, levels = sizes[some], ranks[np.repeat(some, sizes)], levels[some]
+            members, level = ranks.astype(np.int64), np.repeat(levels, sizes)
+            early, late = level <= self._early[members], level <= self._late[members]
+            late &= (members >= begin) & (members < end)
+            if self._crowds is None:
+                yield meetings(sizes, members, early, late, self._needs.lowest)
+            else:
+                crowds = self._crowds[members]
+                yield from meetings_between(sizes, members, (early, late), crowds, self._needs.lowest)
 
-    def _groups(self) -> Iterator[Groups]:
-        """All groups with two or more members; the members are given as ranks."""
+    def _groups(self) -> Iterator["_Leveled"]:
+        """All groups that count."""
         if self._kept is not None:
-            for sizes, members in self._kept:
-                yield sizes, members.astype(np.int64)
+            yield from self._kept
         else:
             for sizes, members in self._source.groups():
-                sizes, members = _with_several_members(sizes, members)
-                yield sizes, self._by_rank(sizes, members)
+                yield self._counting(*_with_several_members(sizes, members))
 
-    def _by_rank(self, sizes: I64, members: I64) -> I64:
-        return sorted_in_groups(sizes, self._needs.ranks[members])
+    def _counting(self, sizes: I64, members: U32 | I64) -> "_Leveled":
+        """The groups that count, with the ranks of those members for which they count.
+
+        Groups within one crowd do not count.
+        """
+        self._check_cancelled()
+        ranks, levels = self._needs.ranks[members], size_levels(sizes)
+        if self._crowds is not None:
+            several = ~are_alike(sizes, self._crowds[ranks], but=0)
+            sizes, ranks, levels = sizes[several], ranks[np.repeat(several, sizes)], levels[several]
+        counts = np.repeat(levels, sizes) <= self._highest[ranks]
+        left = np.diff(starts_of(counts.astype(np.int64))[starts_of(sizes)])
+        several = left > 1
+        ranks = ranks[counts & np.repeat(several, sizes)]
+        return left[several], sorted_in_groups(left[several], ranks).astype(np.uint32), levels[several]
 
 
 def _with_several_members(sizes: I64, members: I64) -> Groups:

@@ -72,6 +72,8 @@ class Cluster:
 class Clusters(list[Cluster]):
     """A list of clusters, which also says how much text was ignored."""
 
+    ignore_above: int | None = None
+    """The limit that was used for `set_aside`, also if it was not given; None if nothing was ignored."""
     set_aside = 0
     """How many different shingles (or hashes, by the method "fingerprints") were not counted because too many
     texts have them."""
@@ -85,13 +87,14 @@ def find_clusters(scope: Scope, threshold: Threshold, linkage: Linkage = "connec
     - "greedy": documents are taken in order, the one with the most partners first. A document that is in no
       cluster yet leads a cluster of its partners that are in no cluster yet.
     - "complete": any two members are a pair. The leader's closest partners are taken first.
-    The first member of each cluster has the most partners.
+    The first member of each cluster has the most partners. In a connected cluster of more than
+    `candidates.LARGE` texts not all pairs are compared, and the first has the most partners among these.
     """
-    found = join_pairs(scope, threshold)
+    found = join_pairs(scope, threshold, connecting=linkage == "connected")
     units = _Units(found, _documents_of_contents(scope, found))
     grouped = {"connected": _connected, "greedy": _greedy, "complete": _complete}[linkage]
     made = Clusters()
-    made.set_aside = found.set_aside
+    made.ignore_above, made.set_aside = found.ignore_above, found.set_aside
     for group in grouped(units):
         scope.check_cancelled()
         members = tuple(itertools.chain.from_iterable(units.members(*link) for link in group))

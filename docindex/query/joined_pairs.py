@@ -31,7 +31,8 @@ class Threshold:
     """The minimum resemblance of a pair, or the minimum of the larger one of its two containments."""
     method: Method = "shingles"
     ignore_above: int | None = None
-    """Shingles or hashes that more than this many contents have are not counted."""
+    """Shingles or hashes that more than this many contents have are not counted. None counts all, unless
+    there are too many pairs to count; see `join_pairs`."""
 
     def score(self, shares: ShareColumns) -> F64:
         """The numbers that must reach the threshold: by these, pairs are ordered."""
@@ -85,6 +86,8 @@ class JoinedPairs:
     """The contents of all nodes, end to end; `starts` says where those of each node begin."""
     slots: int
     """How many slots a sketch has."""
+    ignore_above: int | None
+    """The shingles or hashes that more contents have were not counted; None if all were counted."""
     set_aside: int
     """How many different shingles or hashes were not counted because too many contents have them."""
 

@@ -20,7 +20,8 @@ import numpy as np
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.candidates import Needs, candidates
+from docindex.query.candidates import LARGE, CrowdLabels, Needs, candidates
+from docindex.query.crowds import find_crowds
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
 from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
@@ -33,14 +34,25 @@ from docindex.query.slot_pairs import EqualSlots, SlotPairs
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
-from docindex.storage import documents
+from docindex.storage import bulk, documents
 
+COMMON = 1000
+"""Shingles that more contents have are ignored by default, but only if the pairs are too many otherwise."""
+
+# The pairs are too many if more than this many shingles must be compared, which takes 8 s, and also more
+# than so many times the shingles of all texts.
+_FEW_COMPARED = 1 << 29
+_COMPARED_EACH = 24
 # This many likely pairs are read at a time.
 _LIKELY = 1 << 20
 
 
-def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
+def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) -> JoinedPairs:
     """All pairs of nodes that reach the threshold, among the contents of the scope.
+
+    With `connecting`, only enough of them to connect the same nodes: some pairs of nodes that other pairs
+    connect are left out, if more than `crowds.LARGE` nodes are connected. Which pairs are left out does not
+    depend on the ids of contents.
 
     The method decides which pairs are found:
     - "shingles": all pairs of kept texts, with exact numbers, and estimates of the others.
@@ -49,36 +61,65 @@ def join_pairs(scope: Scope, threshold: Threshold) -> JoinedPairs:
     - "slots": all pairs whose estimate by slots reaches the threshold.
     - "features": the pairs of "slots" that also pass the feature filter.
 
+    If `threshold.ignore_above` is None, nothing is ignored, unless the pairs are too many: then `COMMON` is
+    the limit. `JoinedPairs.ignore_above` is the limit that was used.
+
     Takes memory for about a hundred numbers for each content, 13 bytes for each pair, and a bounded amount
     for everything else. Many shingles go to a temporary file.
     """
     # Texts with the same words may have different lines.
     nodes = nodes_of(scope, by_words=scope.recipe.token != "line")
     scope.check_cancelled()
-    if threshold.ignore_above is not None and len(nodes.sizes.contents) <= threshold.ignore_above:
+    contents = len(nodes.sizes.contents)
+    ignore_above, by_default = threshold.ignore_above, None
+    if ignore_above is None and threshold.method == "shingles" and contents > COMMON:
+        by_default = COMMON
+    elif ignore_above is not None and contents <= ignore_above:
         threshold = dataclasses.replace(threshold, ignore_above=None)
-    join = _Join(scope, nodes, threshold)
+    try:
+        return _joined(scope, nodes, threshold, connecting=connecting, is_limited=by_default is not None)
+    except _TooManyPairs:
+        threshold = dataclasses.replace(threshold, ignore_above=by_default)
+        return _joined(scope, nodes, threshold, connecting=connecting, is_limited=False)
+
+
+def _joined(
+    scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool, is_limited: bool
+) -> JoinedPairs:
+    """The pairs; `_TooManyPairs` if `is_limited` and they are too many."""
+    join = _Join(scope, nodes, threshold, connecting=connecting, is_limited=is_limited)
     {
         "shingles": join.by_shingles,
         "fingerprints": join.by_fingerprints,
         "slots": join.by_slots,
         "features": join.by_features,
     }[threshold.method]()
-    return join.found.joined(scope.recipe.slots)
+    return join.found.joined(scope.recipe.slots, threshold.ignore_above)
+
+
+class _TooManyPairs(Exception):
+    """To compare the pairs takes more than time in proportion to the texts."""
 
 
 class _Join:
     """One question for pairs, and the pairs found so far."""
 
-    def __init__(self, scope: Scope, nodes: Nodes, threshold: Threshold) -> None:
+    def __init__(
+        self, scope: Scope, nodes: Nodes, threshold: Threshold, *, connecting: bool, is_limited: bool
+    ) -> None:
         self._scope = scope
         self._nodes = nodes
         self._threshold = threshold
+        self._connecting = connecting
+        most = max(_FEW_COMPARED, _COMPARED_EACH * int(nodes.shingles.sum()))
+        self._left = most if is_limited else None
+        """How many more shingles may be compared; None if there is no limit."""
         self._ignores = bool(scope.ignored) or threshold.ignore_above is not None
         self._unit_errors = unit_errors(
             nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
         )
         self.found = CollectedPairs(nodes, self._unit_errors)
+        self._counts_found = False
         self._verified = np.zeros(len(nodes), bool)
         """The nodes whose slots have been verified."""
 
@@ -87,6 +128,9 @@ class _Join:
         kept = self._nodes.kept
         slots_serve = self._threshold.measure == "resemblance" and not self._ignores
         enough = fewest_equal_slots(self._scope.recipe.slots, self._threshold.least) if slots_serve else 0
+        self._counts_found = (
+            not enough
+        )  # `_likely_slot_pairs` counts the likely pairs before they are compared
         if enough:
             self._count_slot_pairs(enough)
         else:
@@ -139,12 +183,15 @@ class _Join:
         """Append the pairs with enough equal slots, and return which nodes are in a pair."""
         kept, sizes = self._nodes.kept, self._nodes.shingles
         in_pairs = np.zeros(len(self._nodes), bool)
-        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(enough):
+        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(
+            enough, self._slot_crowds if self._connecting else None
+        ):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
             in_pairs[a[which]] = in_pairs[b[which]] = True
             likely.append(pair_numbers(a[which], b[which]))
+            self._count_compared(smaller[which])
         return in_pairs
 
     def _count_groups(self) -> None:
@@ -158,6 +205,7 @@ class _Join:
                 sets,
                 lambda counts: self._needs(counts, sets.weights() - sets.postings),
                 self._scope.check_cancelled,
+                self._crowd_labels(SHINGLES, sets, nodes) if self._connecting else None,
             )
             self._count(SHINGLES, sets, nodes, pairs)
             several = self._nodes.several
@@ -165,6 +213,55 @@ class _Join:
             self.found.set_aside += len(sets.set_aside)
         without = self._nodes.several[~kept[self._nodes.several]]
         self.found.set_sizes(SHINGLES, without, self._nodes.shingles[without])
+
+    def _slot_crowds(self, large: I64) -> I64:
+        """The crowd of each node, from the number of its slots that many nodes have."""
+        labels = np.zeros(len(self._nodes), np.int64)
+        # Texts that resemble a crowd have most of its slots, and these are large groups.
+        likely = np.flatnonzero(self._nodes.kept & (large >= self._enough_slots() // 2))
+        if len(likely) > LARGE:
+            contents = self._nodes.representatives[likely]
+            with ShingleSets(self._scope, contents, contents) as sets:
+                labels[likely] = self._crowds(SHINGLES, sets, likely, np.arange(len(likely)))
+        return labels
+
+    def _crowd_labels(self, basis: int, sets: SetSource, nodes: I64) -> CrowdLabels:
+        """Gives the crowd of each place, from the number of its groups that many places are in."""
+
+        def crowds_of(large: I64) -> I64:
+            labels = np.zeros(len(nodes), np.int64)
+            likely = np.flatnonzero(large >= np.maximum(1, sets.weights() * self._threshold.least / 2))
+            if len(likely) > LARGE:
+                labels[likely] = self._crowds(basis, sets, nodes, likely)
+            return labels
+
+        return crowds_of
+
+    def _enough_slots(self) -> int:
+        """How many slots two texts have in common if they resemble each other enough; at least 1."""
+        return max(1, fewest_equal_slots(self._scope.recipe.slots, self._threshold.least))
+
+    def _crowds(self, basis: int, sets: SetSource, nodes: I64, places: I64) -> I64:
+        """Add the pairs that connect crowds among some places of `sets`, and return the crowd of each."""
+        chosen = nodes[places]
+        firsts = self._nodes.firsts[chosen]
+
+        def compare(a: I64, b: I64) -> I64:
+            found = [np.empty(0, np.int64)]
+            for part, shared, of_a, of_b in count_shared(
+                sets, places[a], places[b], self._scope.check_cancelled
+            ):
+                self.found.set_sizes(basis, chosen[a[part]], of_a)
+                self.found.set_sizes(basis, chosen[b[part]], of_b)
+                found.append(np.where(self._reached(shares_of_sets(shared, of_a, of_b)), shared, -1))
+            return np.concatenate(found)
+
+        slots = bulk.slot_rows(self._scope.db, self._nodes.representatives[chosen], self._scope.recipe.slots)
+        crowds = find_crowds(
+            slots, self._nodes.sizes.words[firsts], self._enough_slots(), compare, self._scope.check_cancelled
+        )
+        self.found.add(basis, chosen[crowds.a], chosen[crowds.b], crowds.common)
+        return crowds.labels
 
     def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
         """The fingerprints of all nodes, and the pairs that may share enough of them."""
@@ -227,10 +324,22 @@ class _Join:
         for a, b in pairs:
             for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
                 shares = shares_of_sets(shared, of_a, of_b)
-                own, other = nodes[a[part]], nodes[b[part]]
+                own, other, reached = nodes[a[part]], nodes[b[part]], self._reached(shares)
                 self.found.set_sizes(basis, own, of_a)
                 self.found.set_sizes(basis, other, of_b)
-                self._add(basis, own, other, shared, self._reached(shares))
+                self._add(basis, own, other, shared, reached)
+                if self._counts_found:
+                    self._count_compared(np.minimum(of_a, of_b)[reached])
+
+    def _count_compared(self, sizes: I64) -> None:
+        """Count the shingles of pairs; `_TooManyPairs` if these pairs are too many.
+
+        The pairs must not depend on the ids of contents.
+        """
+        if self._left is not None:
+            self._left -= int(sizes.sum())
+            if self._left < 0:
+                raise _TooManyPairs
 
     def _set_sizes(self, basis: int, sets: SetSource, nodes: I64, some: I64) -> None:
         """Note the sizes of the sets of some nodes; place p of `sets` is the set of `nodes[p]`."""

@@ -108,7 +108,7 @@ class CollectedPairs:
         several = self._nodes.several
         self.add(basis, several, several, self._sizes[basis, several] if common is None else common)
 
-    def joined(self, slots: int) -> JoinedPairs:
+    def joined(self, slots: int, ignore_above: int | None) -> JoinedPairs:
         """All pairs; `slots` is how many slots a sketch has."""
         a, b, common, basis = (np.concatenate(column) for column in zip(*self._columns, strict=True))
         return JoinedPairs(
@@ -121,5 +121,6 @@ class CollectedPairs:
             starts=self._nodes.starts,
             contents=self._nodes.contents,
             slots=slots,
+            ignore_above=ignore_above,
             set_aside=self.set_aside,
         )

@@ -87,6 +87,8 @@ class Pairs(Iterable[Pair]):
         self._open_scope = open_scope
         self._directed = directed
         self._limit = limit
+        self.ignore_above = found.ignore_above
+        """The limit that was used for `set_aside`, also if it was not given; None if nothing was ignored."""
         self.set_aside = found.set_aside
         """How many different shingles (or hashes, by the method "fingerprints") were ignored because more
         than `ignore_above` texts have them."""
@@ -120,7 +122,9 @@ class Pairs(Iterable[Pair]):
     def __repr__(self) -> str:
         with contextlib.suppress(DocIndexError, ValueError):  # the index is closed, or busy
             count, best = len(self), self[:1]
-            return f"<{count:,} Pairs{f', the best: {best[0]!r}' if best else ''}>"
+            shown_best = f", the best: {best[0]!r}" if best else ""
+            ignored = f", {self.set_aside:,} shingles ignored" if self.set_aside else ""
+            return f"<{count:,} Pairs{shown_best}{ignored}>"
         return "<Pairs; their index is closed or busy>"
 
     def to_dicts(self) -> list[dict[str, Any]]:

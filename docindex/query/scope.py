@@ -13,6 +13,7 @@ import apsw
 
 from docindex.kernels.arrays import I64, U64
 from docindex.query.measures import Ignoring
+from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
@@ -49,6 +50,8 @@ class Scope:
     where: Where | None = None
     """The condition that documents must fulfil, already checked; None to accept all documents."""
     check_cancelled: CheckCancelled = never_cancelled
+    slot_index: SlotIndex = dataclasses.field(default_factory=SlotIndex)
+    """What earlier questions to the same index know of its slots."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:

@@ -1,8 +1,9 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-By the method "shingles", the slots of all contents of a suitable size are compared. This reads the table of
-contents once, half a microsecond for each text. A document at the threshold has fewer equal slots than
-a candidate needs with a probability below 10^-9. By the method "features", candidates are looked up by their
+By the method "shingles", candidates have enough equal slots, and a suitable size. From a resemblance of .73
+on, they are looked up in a `slot_index`, which the second question makes. Otherwise the slots of all contents
+are read, a microsecond for each text. A document at the threshold has fewer equal slots than a candidate
+needs with a probability below 2 * 10^-9. By the method "features", candidates are looked up by their
 features, which takes the same time in an index of any size, but misses documents: 1% at a resemblance of
 .976, 12% at .95, and 97% at .8. Must never report a candidate that is not measured.
 """
@@ -12,13 +13,14 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import I64
+from docindex.kernels.arrays import I64, U32
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.measured_contents import measure_contents
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.query.search import Match, PassageFinder, candidates_of, match_of
+from docindex.query.slot_index import fewest_shared
 from docindex.sketching.incremental import COUNT_ERROR
 from docindex.storage import bulk, documents
 
@@ -71,10 +73,13 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
     if size:
         # Slots and sizes include boilerplate. A pair of resemblance r without it, in which a text has `size`
         # shingles, has at least this resemblance with it, because it adds at most `ignored` shingles.
-        equal = fewest_equal_slots(scope.recipe.slots, min_resemblance * size / (size + ignored))
+        resemblance = min_resemblance * size / (size + ignored)
+        equal = fewest_equal_slots(scope.recipe.slots, resemblance)
         least = min_resemblance * size * (1 - COUNT_ERROR)
         most = size / min_resemblance * (1 + COUNT_ERROR) + ignored
-        for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots):
+        among, all_kept = _sharing_slots(scope, sketch.slots, resemblance)
+        estimated |= not all_kept
+        for some in bulk.slots_of_sizes(scope.db, least, most, scope.recipe.slots, among):
             scope.check_cancelled()
             found.append(some.contents[np.count_nonzero(some.slots == sketch.slots, axis=1) >= equal])
             estimated |= not some.kept.all()
@@ -82,3 +87,17 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
         # The better estimate may be the one by fingerprints.
         found.append(np.array(candidates_of(scope, query), np.int64))
     return np.unique(np.concatenate(found))
+
+
+def _sharing_slots(scope: Scope, slots: U32, resemblance: float) -> tuple[I64 | None, bool]:
+    """The contents that may resemble a query, by the slots in memory; None to read those of all contents.
+
+    Also whether all texts are kept, as far as is known.
+    """
+    recipe = scope.recipe
+    fewest = fewest_shared(recipe.slots, resemblance)
+    # Texts with the same words may have different shingles if these are made of lines: see `slot_index`.
+    if not fewest or recipe.token == "line":
+        return None, True
+    known = scope.slot_index.current(scope.db, recipe.slots, scope.check_cancelled)
+    return (None, True) if known is None else (known.sharing(slots, fewest), known.all_kept)

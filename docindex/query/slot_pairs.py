@@ -12,7 +12,7 @@ from docindex.kernels.arrays import I64, U32, U64, Bool
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.joins import starts_of_runs
 from docindex.kernels.minhash import EMPTY_SLOT
-from docindex.query.candidates import Groups, Needs, candidates
+from docindex.query.candidates import CrowdLabels, Groups, Needs, candidates
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
@@ -20,6 +20,11 @@ from docindex.storage import bulk
 
 # The number of pairs whose slots are compared at a time. A pair has two rows of half a kilobyte each.
 _COMPARED = 1 << 14
+
+# So many columns of slots lie in one line of a cache: to read them together takes a quarter of the time.
+_COLUMNS = 16
+_HALF = np.uint64(32)
+_LOW_HALF = np.uint64(2**32 - 1)
 
 EqualSlots = Iterator[tuple[I64, I64, I64]]
 """Batches of pairs of nodes, a and b, and the number of equal slots of each pair."""
@@ -43,10 +48,13 @@ class SlotPairs:
             found[begin : begin + _COMPARED] = np.count_nonzero(same, axis=1)
         return found
 
-    def with_equal_slots(self, least: int) -> EqualSlots:
-        """The pairs with at least this many equal slots, which must be 1 or more."""
+    def with_equal_slots(self, least: int, crowds_of: CrowdLabels | None = None) -> EqualSlots:
+        """The pairs with at least this many equal slots, which must be 1 or more.
+
+        `crowds_of` is passed to `candidates`.
+        """
         for a, b, equal in self._pairs(
-            self._slot_table(), least, lambda early, _: np.full(len(early), least)
+            self._slot_table(), least, lambda early, _: np.full(len(early), least), crowds_of
         ):
             enough = equal >= least
             yield a[enough], b[enough], equal[enough]
@@ -74,10 +82,16 @@ class SlotPairs:
     def _slot_table(self) -> "EqualColumns":
         return EqualColumns(self._slots, self._slots == EMPTY_SLOT)
 
-    def _pairs(self, table: "EqualColumns", least: int, of_pairs: Callable[[I64, I64], I64]) -> EqualSlots:
+    def _pairs(
+        self,
+        table: "EqualColumns",
+        least: int,
+        of_pairs: Callable[[I64, I64], I64],
+        crowds_of: CrowdLabels | None = None,
+    ) -> EqualSlots:
         of_each = np.full(table.count, least)
         needs = Needs(np.arange(table.count), of_each, of_each, np.zeros_like(of_each), of_pairs)
-        for a, b in candidates(table, lambda _: needs, self._check_cancelled):
+        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of):
             for begin in range(0, len(a), _COMPARED):
                 self._check_cancelled()
                 some, others = a[begin : begin + _COMPARED], b[begin : begin + _COMPARED]
@@ -105,7 +119,20 @@ class EqualColumns:
 
     def groups(self) -> Iterator[Groups]:
         """The groups of each column."""
-        for column, empty in zip(self._table.T, self._empty.T, strict=True):
-            filled = np.flatnonzero(~empty)
-            members = filled[np.argsort(column[filled], kind="stable")]
-            yield np.diff(starts_of_runs(column[members].astype(np.uint64))), members
+        for begin in range(0, self._table.shape[1], _COLUMNS):
+            part = slice(begin, begin + _COLUMNS)
+            table, empty = (np.ascontiguousarray(of[:, part].T) for of in (self._table, self._empty))
+            for column, is_empty in zip(table, empty, strict=True):
+                values, members = _sorted_column(column, np.flatnonzero(~is_empty))
+                yield np.diff(starts_of_runs(values)), members
+
+
+def _sorted_column(column: U32 | U64, rows: I64) -> tuple[U64, I64]:
+    """The values of some rows of a column, ascending, and the rows."""
+    if column.dtype == np.uint64:
+        rows = rows[np.argsort(column[rows], kind="stable")]
+        return column[rows].astype(np.uint64, copy=False), rows
+    # To sort numbers takes half the time of `argsort`.
+    keys = column[rows].astype(np.uint64) << _HALF | rows.astype(np.uint64)
+    keys.sort()
+    return keys >> _HALF, (keys & _LOW_HALF).astype(np.int64)

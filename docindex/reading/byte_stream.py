@@ -55,8 +55,7 @@ def byte_stream(text: str) -> bytes:
             text = text.replace(control, " ")
     if text.isascii():
         return text.encode("ascii")
-    codes = codes_of_text(text)
-    return b"".join([_spell(codes[begin : begin + _CHUNK]) for begin in range(0, len(codes), _CHUNK)])
+    return b"".join([_spelled(text[begin : begin + _CHUNK]) for begin in range(0, len(text), _CHUNK)])
 
 
 def voiced(stream: bytes) -> bytes:
@@ -74,8 +73,13 @@ def voiced(stream: bytes) -> bytes:
     return stream
 
 
+def _spelled(chunk: str) -> bytes:
+    """The stream of a chunk. Many chunks of a text that is not ASCII are."""
+    return chunk.encode("ascii") if chunk.isascii() else _spell(codes_of_text(chunk))
+
+
 def _spell(codes: Codes) -> bytes:
-    """The stream of a chunk."""
+    """The stream of the code points of a chunk."""
     is_odd = codes > 0x7F
     if np.count_nonzero(is_odd) * _FEW_ODD > len(codes):
         return _spell_all(spellings_of(codes))

@@ -10,9 +10,13 @@ laid out alike (Hebrew and Georgian, Devanagari and Bengali) do not read alike.
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U8, mix
+from docindex.kernels.arrays import I64, U8, Bool, mix
 
 _LOW = 0x7F
+_HIGH = np.uint8(0x80)
+_TO_LOWER = np.uint8(2)  # from 0x80 to 0x20
+_A, _LETTERS = np.uint8(ord("a")), np.uint8(26)
+_ZERO, _DIGITS = np.uint8(ord("0")), np.uint8(10)
 _WIDE_BITS = 14
 _WIDE_MASK = (1 << _WIDE_BITS) - 1
 
@@ -59,3 +63,34 @@ def wide_symbols(letters: I64) -> tuple[U8, U8]:
         mixed = (mixed * (numbers >> shift & _WIDE_MASK | 1) + (numbers >> shift + 4)) & _WIDE_MASK
         mixed ^= mixed >> 7
     return (mixed & _LOW | 0x80).astype(np.uint8), (mixed >> 7 | 0x80).astype(np.uint8)
+
+
+def are_symbols(codes: U8) -> Bool:
+    """True for each byte of a stream that is a symbol: ASCII letters and digits, and all from 0x80.
+
+    >>> are_symbols(np.frombuffer(b"A-1", np.uint8)).tolist()
+    [True, False, True]
+    """
+    kept = np.empty(len(codes), bool)
+    folded(codes, kept)
+    return kept
+
+
+def folded(codes: U8, kept: Bool) -> U8:
+    """The bytes of a stream with ASCII letters in lower case; sets `kept` to `are_symbols`.
+
+    Other bytes that are not symbols change, too. Arithmetic takes half the time of `bytes.translate`.
+
+    >>> folded(np.frombuffer(b"Ada1", np.uint8), np.empty(4, bool)).tobytes()
+    b'ada1'
+    """
+    # ASCII bytes get the bit that makes letters small; digits have it.
+    lower = ~codes & _HIGH
+    lower >>= _TO_LOWER
+    lower |= codes
+    distances = lower - _A
+    np.less(distances, _LETTERS, out=kept)
+    np.subtract(codes, _ZERO, out=distances)
+    kept |= distances < _DIGITS
+    kept |= codes >= _HIGH
+    return lower

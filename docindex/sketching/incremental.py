@@ -144,6 +144,8 @@ class ShingleCounter:
         self.keys = minhash.slot_keys(nothing, np.zeros(2, np.int64), recipe.slots)
         self.min_s = self.mod_m = self._sample = nothing
         self._level = 0
+        self._waiting: list[U64] = []
+        """Hashes that are not yet in the sample."""
 
     def add(self, hashes: U64) -> None:
         """Take more shingles. A shingle that was added before changes nothing."""
@@ -153,7 +155,15 @@ class ShingleCounter:
             self.min_s = union(self.min_s, samples.min_s(hashes, starts, recipe.min_s)[0])[: recipe.min_s]
         if recipe.mod_m:
             self.mod_m = union(self.mod_m, samples.mod_m(hashes, starts, recipe.mod_m)[0])
-        self._sample = union(self._sample, samples.mod_m(hashes, starts, 1 << self._level)[0])
+        self._waiting.append(hashes)
+        if sum(map(len, self._waiting)) >= COUNTED:
+            self._count()
+
+    def _count(self) -> None:
+        """Put the hashes that wait into the sample."""
+        values = samples.permuted(np.concatenate([*self._waiting, self._sample[:0]]))
+        self._waiting = []
+        self._sample = union(self._sample, samples.coarsen(values, self._level) if self._level else values)
         while len(self._sample) > COUNTED:
             self._level += 1
             self._sample = samples.coarsen(self._sample, self._level)
@@ -161,6 +171,7 @@ class ShingleCounter:
     @property
     def size(self) -> int:
         """The number of different shingles: exact up to 2^20, then an estimate."""
+        self._count()
         return max(len(self._sample) << self._level, COUNTED + 1) if self._level else len(self._sample)
 
     @property

@@ -13,14 +13,22 @@ import numpy as np
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
 from docindex.kernels.feature_hashes import features
+from docindex.kernels.kgrams import RunHasher
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.winnowing import select_fingerprints
+from docindex.kernels.winnowing import select_and_hash_runs
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
-from docindex.sketching.incremental import GrowingArray, ShingleCounter, Winnower, shingle_hashes
+from docindex.sketching.incremental import (
+    GrowingArray,
+    ShingleCounter,
+    Shingler,
+    Winnower,
+    shingle_hashes,
+)
+from docindex.sketching.kept_memory import keep_memory
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
-from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
+from docindex.sketching.tokens import shingle_tokens, simhash_words, word_spans, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
 from docindex.sketching.words_hashing import WordsHasher, words_hashes
 
@@ -28,7 +36,7 @@ _Item = TypeVar("_Item")
 
 # The hashes of a text with more fingerprints than this are counted in sixteen parts: sorting all of them at
 # once would double the memory they take.
-_SORTED = 1 << 16
+_SORTED = 1 << 20
 
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
@@ -37,6 +45,7 @@ def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
     >>> [len(batch) for batch in sketch_batches(["one text", "", "and one more"], Recipe())]
     [3]
     """
+    keep_memory()
     for batch in batched_by_weight(texts, lambda text: len(text) + recipe.slots):
         long = len(batch[0]) > slicing.PIECE_CHARACTERS
         yield _sketch_long(batch[0], recipe) if long else _sketch_short(batch, recipe)
@@ -77,8 +86,9 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
     reader = symbol_reader(recipe.reading)
     reading = reader.read(texts, lines=recipe.token == "line")
-    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
-    words = words_of(reading, recipe)
+    hasher = RunHasher(*(spans := word_spans(reading, recipe)))
+    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe, hasher)
+    words = (*spans, mix(hasher.end(reading.symbols)))
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
         found = labelled_bag(found, found_starts)
@@ -102,10 +112,15 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     )
 
 
-def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
-    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin."""
-    positions, hashes, _ = select_fingerprints(
-        symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
+def _fingerprints_of_batch(
+    symbols: U8, symbol_starts: I64, recipe: Recipe, words: RunHasher
+) -> tuple[U64, U16, I64]:
+    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin.
+
+    Hashes the words on the way.
+    """
+    positions, hashes = select_and_hash_runs(
+        symbols, symbol_starts, recipe.k, recipe.window, words, robust=recipe.selector == "robust"
     )
     starts = np.searchsorted(positions, symbol_starts)
     gaps = np.diff(positions, prepend=0)
@@ -121,16 +136,22 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
     reader = symbol_reader(recipe.reading)
     symbols, hasher = 0, WordsHasher(reader)
     word_counter = WordCounter()
+    shingler, counter, bag = Shingler(recipe), ShingleCounter(recipe), GrowingArray(np.uint64)
+    take = bag.extend if recipe.bag else counter.add
     for reading in reader.readings(text):
         symbols += len(reading.symbols)
         hasher.add(reading)
         winnower.add(reading.symbols)
-        word_counter.add(simhash_words(reading, recipe, words_of(reading, recipe))[0])
-
-    # The text is read a second time for its shingles, because they may consist of lines.
-    counter = ShingleCounter(recipe)
-    for found in _bag_of(text, recipe) if recipe.bag else shingle_hashes(text, recipe):
-        counter.add(found)
+        words = words_of(reading, recipe)
+        word_counter.add(simhash_words(reading, recipe, words)[0])
+        if recipe.token != "line":
+            take(shingler.add(shingle_tokens(reading, recipe, words)[0]))
+    # Lines are not cut where words are, so the text is read a second time for them.
+    for found in shingle_hashes(text, recipe) if recipe.token == "line" else [shingler.end()]:
+        take(found)
+    if recipe.bag:
+        # Only the whole text shows how often a shingle occurs. This takes 64 bytes for each shingle.
+        counter.add(labelled_bag(*_batch_of_one(bag.taken())))
     hashes, gaps = winnower.end()
     slots = minhash.stored_slots(counter.keys)
     return Sketches(
@@ -149,17 +170,6 @@ def _sketch_long(text: str, recipe: Recipe) -> Sketches:
         mod_m=_batch_of_one(counter.mod_m),
         level=_batch_of_one(counter.level),
     )
-
-
-def _bag_of(text: str, recipe: Recipe) -> list[U64]:
-    """All shingles of a long text, each labelled with its occurrence number; takes 64 bytes for each shingle.
-
-    They cannot be labelled slice by slice: only the whole text shows how often a shingle occurs.
-    """
-    bag = GrowingArray(np.uint64)
-    for found in shingle_hashes(text, recipe):
-        bag.extend(found)
-    return [labelled_bag(*_batch_of_one(bag.taken()))]
 
 
 def _batch_of_one(values: U64) -> tuple[U64, I64]:

@@ -6,17 +6,18 @@ of many contents. Reads each table once. Must never decide which contents are si
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U32, Bool
+from docindex.kernels.arrays import I64, U32, U64, Bool
 from docindex.storage import tallies
 from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import columns, row_lists, rows_for
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
@@ -29,6 +30,13 @@ _KEPT = (
 _SLOTS_OF_SIZES = (
     "select id, shingles, kept, slots from main.docindex_content where shingles between ? and ? "
     "or kept <> shingles"
+)
+_SLOTS_AMONG = (
+    "select c.id, c.shingles, c.kept, c.slots from carray(?) as wanted cross join main.docindex_content as c "
+    "on c.id = wanted.value where c.shingles between ? and ? or c.kept <> c.shingles"
+)
+_SLOTS_AFTER = (
+    "select id, shingles, kept, words_hash, slots from main.docindex_content where id > ? order by id"
 )
 _SLOTS = (
     "select c.id, c.slots from carray(?) as wanted cross join main.docindex_content as c on c.id "
@@ -62,13 +70,8 @@ def sizes(db: apsw.Connection) -> Sizes:
     *found, words_hashes, sums = columns(db, _SIZES) or ((),) * 7
     for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
-    if any(len(words_hash) != 16 for words_hash in words_hashes):
-        raise CorruptIndex(
-            "the hash of a content's words does not have 16 bytes; restore a backup, or index again",
-            db.filename,
-        )
     contents, symbols, shingles, kept, hashes = (np.array(column, np.int64) for column in found)
-    halves = np.frombuffer(b"".join(words_hashes), "<u8").reshape(-1, 2)
+    halves = _halves(db, words_hashes)
     tallies.refuse_other(db, "words", tallies.mixed_tally(contents, *halves.T.view(np.int64)))
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
@@ -113,16 +116,47 @@ class SlotsOfSizes(NamedTuple):
     slots: U32
 
 
-def slots_of_sizes(db: apsw.Connection, least: float, most: float, count: int) -> Iterator[SlotsOfSizes]:
-    """The contents with a number of shingles in a range, and all whose texts are not kept, in batches."""
-    sizes = math.ceil(least), math.floor(min(most, 1e18))
-    for some in row_lists(db, _SLOTS_OF_SIZES, sizes, most=_ROWS_AT_A_TIME):
+def slots_of_sizes(
+    db: apsw.Connection, least: float, most: float, count: int, among: I64 | None = None
+) -> Iterator[SlotsOfSizes]:
+    """The contents with a number of shingles in a range, and all whose texts are not kept, in batches.
+
+    With `among`, only those of some contents, which must ascend.
+    """
+    statement, bindings = _SLOTS_OF_SIZES, [math.ceil(least), math.floor(min(most, 1e18))]
+    if among is not None:
+        if not len(among):
+            return  # carray takes no empty array
+        statement, bindings = _SLOTS_AMONG, [bound_array(db, among), *bindings]
+    for some in row_lists(db, statement, bindings, most=_ROWS_AT_A_TIME):
         *numbers, data = zip(*some, strict=True)
-        if any(len(own) != 4 * count for own in data):
-            raise _without_slots(db, count)
-        slots = np.frombuffer(b"".join(data), "<u4").reshape(-1, count)
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
-        yield SlotsOfSizes(contents, _are_kept(db, shingles, kept), slots)
+        yield SlotsOfSizes(contents, _are_kept(db, shingles, kept), _as_slots(db, data, count))
+
+
+class SlotsOfWords(NamedTuple):
+    """Some contents with their slots, and what each adds to the tally of the words."""
+
+    contents: I64
+    kept: Bool
+    """Whether the text of each content is kept."""
+    words: U64
+    slots: U32
+
+
+def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[SlotsOfWords]:
+    """The contents after a content, ascending, in batches."""
+    for some in row_lists(db, _SLOTS_AFTER, (content,), most=_ROWS_AT_A_TIME):
+        *numbers, words_hashes, data = zip(*some, strict=True)
+        contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
+        words = tallies.mixed_numbers(contents, *_halves(db, words_hashes).T.view(np.int64))
+        yield SlotsOfWords(contents, _are_kept(db, shingles, kept), words, _as_slots(db, data, count))
+
+
+def content_ids(db: apsw.Connection) -> I64:
+    """All contents, ascending."""
+    (found,) = columns(db, "select id from main.docindex_content") or ((),)
+    return np.sort(np.array(found, np.int64))
 
 
 def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
@@ -131,11 +165,26 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]
         found = rows_for(db, _SLOTS, some)
-        if len(found) != len(some) or any(len(data) != 4 * count for _, data in found):
+        if len(found) != len(some):
             raise _without_slots(db, count)
-        data = b"".join(data for _, data in found)
-        slots[begin : begin + len(some)] = np.frombuffer(data, "<u4").reshape(-1, count)
+        slots[begin : begin + len(some)] = _as_slots(db, [data for _, data in found], count)
     return slots
+
+
+def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U32:
+    if any(len(own) != 4 * count for own in data):
+        raise _without_slots(db, count)
+    return np.frombuffer(b"".join(data), "<u4").reshape(-1, count)
+
+
+def _halves(db: apsw.Connection, words_hashes: Sequence[bytes]) -> U64:
+    """The two halves of each hash of words, as numbers."""
+    if any(len(words_hash) != 16 for words_hash in words_hashes):
+        raise CorruptIndex(
+            "the hash of a content's words does not have 16 bytes; restore a backup, or index again",
+            db.filename,
+        )
+    return np.frombuffer(b"".join(words_hashes), "<u8").reshape(-1, 2)
 
 
 def _without_slots(db: apsw.Connection, count: int) -> CorruptIndex:

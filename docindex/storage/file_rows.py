@@ -4,7 +4,7 @@ Takes and returns `Tracked` records. Must never look at the files themselves.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
@@ -15,6 +15,7 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows
 from docindex.storage.tables import FILE, FileRow
 from docindex.storage.tallies import Tally
+from docindex.storage.tracked_files import Tracked
 from docindex.storage.values import signed
 
 _UNDER = f"{FILE.select} where key = ?1 or (key >= ?2 and key < ?3) order by key"
@@ -22,26 +23,6 @@ _OTHERS = f"{FILE.select} where key < ?1 or (key > ?1 and key < ?2) or key >= ?3
 _FEW = 100
 _SUMS = "select f.sum from carray(?) as wanted cross join main.docindex_file as f on f.key = wanted.value"
 _BITS = (1 << 64) - 1
-
-
-TEXT, BINARY, UNDETECTED = "text", "binary", "undetected"
-
-
-class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
-    """A file as it was when a scan last looked at it."""
-
-    key: str
-    """The path of the file as a key; see `docindex.folders.path_keys`."""
-    size: int
-    mtime_ns: int
-    """When the file was changed; -1 if another change might leave this time the same."""
-    device: int
-    inode: int
-    kind: str
-    """"text" for a file that has a document, "undetected" for text in an encoding that was not detected, and
-    "binary" for any other file."""
-    digest: bytes | None
-    """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""
 
 
 def tracked(db: apsw.Connection, root: str) -> list[Tracked]:

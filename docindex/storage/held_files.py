@@ -236,9 +236,12 @@ def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
     return descriptor
 
 
-def close_descriptor(descriptor: int) -> None:
-    """Close a descriptor of a file. Parks that of a database that this process has open elsewhere."""
-    if not (CLOSING_DROPS_LOCKS and _may_be_locked(descriptor)):
+def close_descriptor(descriptor: int, data: bytes | None = None) -> None:
+    """Close a descriptor of a file. Parks that of a database that this process has open elsewhere.
+
+    `data`, the bytes of the file if they were read, saves reading its beginning again.
+    """
+    if not (CLOSING_DROPS_LOCKS and _may_be_locked(descriptor, data)):
         os.close(descriptor)
         return
     with FILES.lock:
@@ -247,13 +250,16 @@ def close_descriptor(descriptor: int) -> None:
         FILES.close_parked(held)
 
 
-def _may_be_locked(descriptor: int) -> bool:
+def _may_be_locked(descriptor: int, data: bytes | None) -> bool:
     """Whether a file is one of those that SQLite locks: a database, or the index of a log."""
-    try:
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        head = os.read(descriptor, 16)
-    except OSError:  # it is no regular file
-        return False
+    if data is not None:
+        head = data[:16]
+    else:
+        try:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            head = os.read(descriptor, 16)
+        except OSError:  # it is no regular file
+            return False
     return head.startswith(_LOCKED) or not head.strip(b"\0")  # a new one is empty, or has zeros
 
 

@@ -73,11 +73,21 @@ def mixed_tally(*columns: Sequence[int] | I64) -> Tally:
     """
     if len(columns[0]) < _FEW:
         return tally_of(signed(functools.reduce(_mixed, row, 0)) for row in zip(*columns, strict=True))
+    mixed = mixed_numbers(*columns)
+    return Tally(len(mixed), combined(mixed))
+
+
+def mixed_numbers(*columns: Sequence[int] | I64) -> U64:
+    """The number of each row for its tally: its columns, mixed.
+
+    >>> mixed_numbers([1], [0]).view(np.int64).tolist()
+    [-3257427492575004017]
+    """
     mixed = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         mixed ^= np.asarray(column, np.int64).view(np.uint64)
         mixed = mix(mixed)
-    return Tally(len(mixed), combined(mixed))
+    return mixed
 
 
 def _mixed(before: int, number: int) -> int:

@@ -6,11 +6,28 @@ stands at the end of its line.
 
 import argparse
 
-from tests.bench import build, files, kernels, memory, minhash, near, notes, quality, query, sql
+from tests.bench import (
+    build,
+    exact,
+    files,
+    groups,
+    kernels,
+    memory,
+    minhash,
+    near,
+    notes,
+    quality,
+    query,
+    questions,
+    sql,
+    stages,
+)
 
 BENCHES = {
     "build": build.run,
+    "exact": exact.run,
     "files": files.run,
+    "groups": groups.run,
     "kernels": kernels.run,
     "memory": memory.run,
     "minhash": minhash.run,
@@ -18,7 +35,9 @@ BENCHES = {
     "notes": notes.run,
     "quality": quality.run,
     "query": query.run,
+    "questions": questions.run,
     "sql": sql.run,
+    "stages": stages.run,
 }
 
 
@@ -28,7 +47,8 @@ def main():
     parser.add_argument(
         "folders",
         nargs="*",
-        help="text files to measure with (default: Python's own); for quality, sections (default: all)",
+        help="text files to measure with (default: Python's own); for build and stages, M, notes or "
+        "large (default: all three); for quality and questions, sections (default: all)",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(

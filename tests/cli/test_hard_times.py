@@ -35,6 +35,7 @@ def odd(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("odd")
 def test_a_name_that_was_printed_can_be_typed(capsys):
+    run(capsys, "scan", "odd")
     _, out, _ = run(capsys, "dups", "--kind", "exact", "odd")
     printed = [line[8:] for line in out.splitlines() if line.startswith("  ")]
     assert len(printed) == len(NAMES)
@@ -59,6 +60,7 @@ def test_in_an_ascii_locale_names_are_printed_as_bytes(odd, capsys):
     done = subprocess.run(command, env=environment, capture_output=True, check=True, cwd=odd)
     name = rb"odd/\xe6\x97\xa5\xe6\x9c\xac"
     assert name in done.stdout
+    run(capsys, "scan", "odd")
     assert run(capsys, "search", name.decode())[0] == 0
 
 

@@ -83,3 +83,12 @@ def test_ctrl_c_during_the_imports_is_one_line(capsys, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", interrupted)
     assert main(["--version"]) == 130
     assert capsys.readouterr() == ("", "docindex: interrupted\n")
+
+
+def test_exact_copies_are_found_without_an_index(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"the same bytes")
+    monkeypatch.setenv("DOCINDEX", str(tmp_path / "own.docindex"))
+    names = imported_by("dups", "-q", "--kind", "exact", str(tmp_path))
+    assert names.isdisjoint({"numpy", "rich", "jinja2", "pathspec.patterns", "docindex.opening"})
+    assert not (tmp_path / "own.docindex").exists()

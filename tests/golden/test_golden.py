@@ -9,6 +9,7 @@ from docindex import Recipe
 from docindex.kernels.arrays import mix
 from docindex.kernels.kgrams import grams
 from docindex.reading.registry import symbol_reader
+from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.word_weights import count_weights, word_weights
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and
@@ -94,3 +95,48 @@ def test_the_simhash_of_features_and_the_weights_do_not_change():
     words = np.arange(3, dtype=np.uint64) << np.uint64(60)
     weights = word_weights([[words[: number % 3 + 1]] for number in range(1000)], Recipe())
     assert weights.of(words).tolist() == [1, 7, 18]
+
+
+COMMON = "the of and a to in is it you that he was for on are as with his they at be this have"
+POOLS = (
+    COMMON.split(),
+    "abc XYZ.,09\n",
+    "абвг ДЕЖ ё",
+    "漢字 仮名交じり文、",
+    "か が は\u3099 ひ\u309a ゲ",
+    "हिन्दी में",
+    "אבגד\u05b0 هوز",
+    "🎉😀👍🏽 \u200d",
+    ["e\u0301", "ﬁ", "½", "\ud800", " ", "x" * 150, "-", "\x1e", "\x03"],
+)
+
+
+def made_text(number, size):
+    """A text of pieces of one or two pools, chosen by numbers that are the same everywhere."""
+    pool = [*POOLS[number % len(POOLS)], " ", *POOLS[number // 3 % len(POOLS)]]
+    picks = mix(np.arange(size, dtype=np.uint64) + np.uint64(number << 32)) % np.uint64(len(pool))
+    return (" " if pool[0] == "the" else "").join(pool[pick] for pick in picks.tolist())
+
+
+def test_the_sketches_of_many_texts_in_many_scripts_do_not_change():
+    texts = [made_text(number, number * number % 3001) for number in range(400)]
+    texts += [made_text(9, 600_000), made_text(14, 1_100_000)]  # sketched slice by slice
+    recipe = Recipe(min_s=8, mod_m=50, level=30)
+    batches = list(sketch_batches(texts, recipe))
+    assert {
+        name: digest(np.concatenate([np.ravel(getattr(batch, name)) for batch in batches]))
+        for name in ("symbols", "hashes", "gaps", "different", "shingles", "slots", "features", "simhashes")
+    } == {
+        "symbols": "e0382d6c6fefe4e8",
+        "hashes": "eba9e48371790fed",
+        "gaps": "35bea995fa7194d4",
+        "different": "6e6fe5c16898e416",
+        "shingles": "736d22b6c925db67",
+        "slots": "32cbe8fc4e0f1872",
+        "features": "90037407b68c9fcd",
+        "simhashes": "8cd3c78c08e69bc3",
+    }
+    samples = [getattr(batch, name)[0] for batch in batches for name in ("min_s", "mod_m", "level")]
+    assert digest(np.concatenate(samples)) == "08463fed17fef116"
+    words_hashes = b"".join(hash_ for batch in batches for hash_ in batch.words_hashes)
+    assert hashlib.sha256(words_hashes).hexdigest()[:16] == "94d21c97e4912952"

@@ -110,3 +110,44 @@ def test_a_component_is_everything_that_pairs_connect(pairs):
 def test_a_long_chain_is_one_component():
     order = np.argsort(mix(np.arange(100_000, dtype=np.uint64)))
     assert not joins.components(order[1:], order[:-1], len(order)).any()
+
+
+@given(st.data())
+def test_members_of_one_crowd_do_not_meet(data):
+    sizes = data.draw(st.lists(st.integers(1, 6), max_size=6))
+    groups = [sorted(data.draw(st.sets(st.integers(0, 9), min_size=size, max_size=size))) for size in sizes]
+    members = np.array([member for group in groups for member in group], np.int64)
+    flags = st.lists(st.booleans(), min_size=len(members), max_size=len(members))
+    early, late = (np.array(data.draw(flags), bool) for _ in range(2))
+    crowd_of = np.array(data.draw(st.lists(st.integers(0, 5), min_size=10, max_size=10)), np.int64)
+    lowest = np.array([data.draw(st.integers(0, member)) for member in range(10)], np.int64)
+
+    def met(parts):
+        pairs = [joins.meeting_pairs(*part) for part in parts]
+        return sorted(np.concatenate([np.empty(0, np.uint64), *pairs]).tolist())
+
+    sizes = np.array(sizes, np.int64)
+    every = met([joins.meetings(sizes, members, early, late, lowest)])
+    expected = [
+        pair for pair in every for a, b in [(pair & 2**32 - 1, pair >> 32)]
+        if not crowd_of[a] or crowd_of[a] != crowd_of[b]
+    ]  # fmt: skip
+    crowds = crowd_of[members] if len(members) else members
+    assert met(joins.meetings_between(sizes, members, (early, late), crowds, lowest)) == expected
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), max_size=5))
+def test_groups_of_one_value_are_alike(groups):
+    sizes = np.array([len(group) for group in groups], np.int64)
+    values = np.array([value for group in groups for value in group], np.int64)
+    alike = joins.are_alike(sizes, values, but=0).tolist()
+    assert alike == [len(set(group)) == 1 and group[0] != 0 for group in groups]
+
+
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15))), st.integers(0, 30))
+def test_components_can_be_found_in_two_steps(edges, cut):
+    ends = np.array(edges, np.int64).reshape(-1, 2).T
+    first = joins.components(*ends[:, :cut], 16)
+    before = first.copy()
+    assert joins.components(*ends[:, cut:], 16, first).tolist() == joins.components(*ends, 16).tolist()
+    assert (first == before).all()

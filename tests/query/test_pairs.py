@@ -652,3 +652,50 @@ def test_pairs_can_be_stopped_at_every_step(method, measure):
                 continue
             break
         assert steps > 10
+
+
+@pytest.fixture
+def few_pairs(monkeypatch):
+    """Let a few pairs be too many."""
+    monkeypatch.setattr(pair_join, "COMMON", 5)
+    monkeypatch.setattr(pair_join, "_FEW_COMPARED", 100)
+    monkeypatch.setattr(pair_join, "_COMPARED_EACH", 0)
+
+
+@pytest.mark.usefixtures("few_pairs")
+def test_too_many_pairs_are_counted_without_common_shingles_and_the_result_says_so():
+    limits = set()
+    for seed in range(40):
+        rng = random.Random(seed)
+        with build(rng, rng.randrange(30)) as index:
+            least = rng.choice(THRESHOLDS[1:])
+            questions = [
+                functools.partial(index.pairs, min_resemblance=least),
+                functools.partial(index.containments, least),
+                functools.partial(index.clusters, least),
+            ]
+            for ask in questions:
+                found = ask()
+                assert found.ignore_above in (None, 5)
+                limits.add(found.ignore_above)
+                expected = ask(ignore_above=1000 if found.ignore_above is None else 5)
+                assert list(found) == list(expected)
+                assert found.set_aside == expected.set_aside
+                assert ask(ignore_above=1000).ignore_above is None
+    assert limits == {None, 5}
+
+
+@pytest.mark.usefixtures("few_pairs")
+@pytest.mark.parametrize("least", [0.1, 0.6])
+def test_whether_pairs_are_too_many_does_not_depend_on_the_order_in_which_documents_were_added(least):
+    for seed in range(30):
+        rng = random.Random(seed)
+        items = [(f"{number:02}", text) for number, text in enumerate(corpus(rng, rng.randrange(8, 16)))]
+        found = []
+        for _ in range(3):
+            rng.shuffle(items)
+            with docindex.open(":memory:", recipe=RECIPE) as index:
+                index.add_many(items, workers=1)
+                pairs = index.pairs(min_resemblance=least)
+                found.append((pairs.ignore_above, pairs.set_aside, [(pair.a, pair.b) for pair in pairs]))
+        assert found[0] == found[1] == found[2]

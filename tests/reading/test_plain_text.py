@@ -57,9 +57,19 @@ def test_a_batch_reads_as_its_texts_do_alone(batch):
             assert (all_of[(all_of >= begin) & (all_of < end)] - begin).tolist() == own.tolist()
 
 
+STREAMS = plain_text._ascii_stream, plain_text._any_stream
+
+
+def ended(found):
+    """A stream and its begins, with the one that is expected at the end."""
+    stream, begins = found
+    return stream, np.append(begins, len(stream) + 1)
+
+
 @given(st.lists(ascii_texts, min_size=1, max_size=4))
 def test_the_byte_only_path_reads_as_the_general_path_does(batch):
-    assert same(plain_text._read_ascii(batch, True), plain_text._read_any(batch, True))
+    found = [plain_text._read_bytes(*ended(stream(batch)), True) for stream in STREAMS]
+    assert same(*found)
 
 
 def is_ordered(text):
@@ -189,10 +199,10 @@ def test_several_threads_may_read_while_the_tables_are_filled(monkeypatch):
 @given(st.lists(texts | ascii_texts, min_size=1, max_size=6), st.booleans())
 def test_a_stream_read_in_parts_reads_as_the_whole(batch, lines):
     batch = ["漢字", *batch, "漢字🎉"]
-    whole = plain_text._read_any(batch, lines)
+    stream = ended(plain_text._any_stream(batch))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_PART", 8)
-        assert same(plain_text._read_any(batch, lines), whole)
+        assert same(plain_text._read_in_parts(*stream, lines), plain_text._read_bytes(*stream, lines))
 
 
 @pytest.mark.parametrize("few", [1, 1 << 20])

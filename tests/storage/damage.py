@@ -29,7 +29,7 @@ import numpy as np
 import docindex
 from docindex import Recipe
 from docindex.storage import contents, segment_writer
-from docindex.storage.file_rows import Tracked
+from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
 from tests.storage.texts import noise, prose
 

@@ -11,7 +11,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.storage import contents
-from docindex.storage.file_rows import Tracked
+from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "schema-1.docindex"

@@ -1,0 +1,92 @@
+"""What a search for copies returns: groups of exact copies, and groups of texts that are alike.
+
+Holds values only. Must never import the index: a search for exact copies needs no index, and importing numpy
+takes longer than such a search in a small folder.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
+
+from docindex.folders.plan import CopyGroup, Plan
+from docindex.folders.walk import FailedFile
+
+LikenessKind = Literal["same words", "near", "contained"]
+"""Same words: the same words in the same order, for example one text in two encodings. Near: a resemblance of
+at least `min_resemblance`. Contained: at least `min_containment` of a text is in another text."""
+
+LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same words", "near", "contained")
+"""Every value of `LikenessKind`."""
+
+FindingKind = Literal["exact"] | LikenessKind
+"""Exact: files with the same bytes. `LikenessKind` explains the other kinds."""
+
+KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
+"""Every value of `FindingKind`."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LikeFile:
+    """A file of a `LikenessGroup`."""
+
+    key: str
+    share: float
+    """Its resemblance to the file that `like` names; for a contained file, its containment in that file."""
+    like: str | None
+    """The key of another file of the group; None for the first file."""
+    size: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LikenessGroup:
+    """Text files that are alike. Each file after the first is like an earlier file of the group."""
+
+    kind: LikenessKind
+    files: tuple[LikeFile, ...]
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that are freed if only the largest file is kept."""
+        sizes = [file.size for file in self.files]
+        return sum(sizes) - max(sizes)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Walked:
+    """The files that were found in folders."""
+
+    files: int
+    bytes: int
+    """The size of all these files."""
+    skipped: Mapping[str, int]
+    """How many entries were left out, by reason."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """The result of `find` and `find_exact`."""
+
+    copies: tuple[CopyGroup, ...]
+    """Groups of exact copies, with the files to keep; the largest reclaimable size first."""
+    likenesses: tuple[LikenessGroup, ...]
+    """Groups of text files that are alike; the largest reclaimable size first."""
+    unreadable: tuple[FailedFile, ...]
+    """Files and folders that could not be read. Their files may have copies that are not listed."""
+    ignored: int = 0
+    """How many different shingles were ignored because more than `ignore_above` texts share them."""
+    walked: Walked | None = None
+    """What `find_exact` found in the folders; None after `find`."""
+
+    @property
+    def groups(self) -> list[CopyGroup | LikenessGroup]:
+        """All groups, the largest reclaimable size first."""
+        return sorted((*self.copies, *self.likenesses), key=lambda group: -group.reclaimable)
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that are freed if the exact copies are removed."""
+        return sum(group.reclaimable for group in self.copies)
+
+    def plan(self) -> Plan:
+        """The plan to remove the exact copies. It never includes files that are only alike."""
+        return Plan(self.copies)

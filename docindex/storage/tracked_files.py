@@ -1,0 +1,25 @@
+"""The record of a file that a scan has seen.
+
+Kept apart from `file_rows`, which stores records, so that a search without an index need not import numpy.
+"""
+
+from typing import NamedTuple
+
+TEXT, BINARY, UNDETECTED = "text", "binary", "undetected"
+
+
+class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
+    """A file as it was when a scan last looked at it."""
+
+    key: str
+    """The path of the file as a key; see `docindex.folders.path_keys`."""
+    size: int
+    mtime_ns: int
+    """When the file was changed; -1 if another change might leave this time the same."""
+    device: int
+    inode: int
+    kind: str
+    """"text" for a file that has a document, "undetected" for text in an encoding that was not detected, and
+    "binary" for any other file."""
+    digest: bytes | None
+    """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""
