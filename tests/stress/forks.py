@@ -5,6 +5,8 @@ get its sentence, or its document must be there.
 """
 
 import collections
+import faulthandler
+import gc
 import multiprocessing
 import sys
 import tempfile
@@ -17,12 +19,14 @@ CHILDREN = 8
 
 
 def add(path, number, answers):
+    faulthandler.dump_traceback_later(50, exit=True)  # a child that hangs says where
     try:
         with docindex.open(path) as index:
             index.add(f"child {number}", f"the text of child {number}")
         answers.put((f"child {number}", "added"))
     except docindex.DocIndexError as error:
         answers.put((f"child {number}", type(error).__name__))
+    faulthandler.cancel_dump_traceback_later()
 
 
 def run(path, *, is_busy=False):
@@ -36,6 +40,8 @@ def run(path, *, is_busy=False):
             index.add(f"own {len(expected)}", "a text")
             expected.add(f"own {len(expected)}")
 
+    gc.collect()
+    gc.freeze()  # a child must not finalize what others of this process have left: SQLite's locks may be held
     with docindex.open(path) as index:
         index.add("parent", "the text of the parent")
         worker = threading.Thread(target=work, args=(index,))
@@ -47,6 +53,7 @@ def run(path, *, is_busy=False):
         done.set()
         if is_busy:
             worker.join()
+    gc.unfreeze()
     for child in children:
         child.join(60)
         assert child.exitcode == 0, child

@@ -33,7 +33,7 @@ class NotesWindow(QMainWindow):
         self.writer = Writer(self.notebook)
         self.suggester = Suggester(self.notebook)
         self.draft = Draft()
-        self._unsaved = False
+        self._unsaved = self._is_closed = False
         self._version = None
         self._lay_out()
         self._save_timer = self._timer(SAVE_MS, self.save, single=True)
@@ -124,13 +124,17 @@ class NotesWindow(QMainWindow):
 
     def refresh(self):
         """Show the newest notes, if this copy of the app or another has changed the file."""
+        if self._is_closed:  # a signal that was sent before
+            return
         version = self.notebook.version()
         if version != self._version:
             self._version = version
             self._fill(self.notes, self.notebook.newest())
 
     def _show_similar(self, text, notes):
-        if text == self.editor.toPlainText():  # else the answer to a newer text is on its way
+        if (
+            text == self.editor.toPlainText() and not self._is_closed
+        ):  # else the answer to a newer text is on its way
             bodies = [(note, self.notebook.body(note)) for note in notes]
             self._fill(self.similar, [(note, body) for note, body in bodies if body is not None])
 
@@ -171,5 +175,6 @@ class NotesWindow(QMainWindow):
         self.save()
         self.suggester.stop()
         self.writer.close()
+        self._is_closed = True
         self.notebook.close()
         event.accept()
