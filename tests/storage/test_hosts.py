@@ -150,19 +150,20 @@ def test_only_one_of_several_backups_at_once_succeeds(tmp_path):
 
 
 @pytest.mark.parametrize("executable", ["/bin/false", "/none/python3"])
-def test_the_work_is_done_in_this_process_if_no_worker_can_be_started(tmp_path, monkeypatch, executable):
+def test_the_work_is_done_in_this_process_if_no_worker_can_be_started(
+    tmp_path, monkeypatch, executable, caplog
+):
     if executable == "/bin/false":
         shutil.copy(executable, tmp_path / "python-that-fails")
         executable = str(tmp_path / "python-that-fails")
     monkeypatch.setattr(sys, "executable", executable)
-    monkeypatch.setattr("docindex.index.writer.ENOUGH_FOR_WORKERS", 1000)
-    monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
+    monkeypatch.setattr("docindex.sketching.workers._WORTHWHILE_S", 0)
     monkeypatch.setattr("docindex.index.writer._AHEAD", 10_000)
     with docindex.open(":memory:") as index:
-        index.add_many((str(number), f"text {number} " * 60_000) for number in range(20))
+        index.add_many(((str(number), f"text {number} " * 60_000) for number in range(20)), workers=2)
         assert len(index) == 20
-        with pytest.raises(docindex.DocIndexError, match="workers=1"):
-            index.add_many([("x", "new text")] * 2, workers=2)
+        assert index.check() == []
+    assert "worker" in caplog.text
 
 
 @pytest.mark.parametrize(
