@@ -8,6 +8,8 @@ import collections
 import faulthandler
 import gc
 import multiprocessing
+import os
+import signal
 import sys
 import tempfile
 import threading
@@ -19,14 +21,12 @@ CHILDREN = 8
 
 
 def add(path, number, answers):
-    faulthandler.dump_traceback_later(50, exit=True)  # a child that hangs says where
     try:
         with docindex.open(path) as index:
             index.add(f"child {number}", f"the text of child {number}")
         answers.put((f"child {number}", "added"))
     except docindex.DocIndexError as error:
         answers.put((f"child {number}", type(error).__name__))
-    faulthandler.cancel_dump_traceback_later()
 
 
 def run(path, *, is_busy=False):
@@ -40,6 +40,7 @@ def run(path, *, is_busy=False):
             index.add(f"own {len(expected)}", "a text")
             expected.add(f"own {len(expected)}")
 
+    faulthandler.register(signal.SIGUSR1)  # so that a child that hangs can say where
     gc.collect()
     gc.freeze()  # a child must not finalize what others of this process have left: SQLite's locks may be held
     with docindex.open(path) as index:
@@ -56,6 +57,10 @@ def run(path, *, is_busy=False):
     gc.unfreeze()
     for child in children:
         child.join(60)
+        if child.exitcode is None:
+            os.kill(child.pid, signal.SIGUSR1)
+            child.join(1)
+            child.kill()
         assert child.exitcode == 0, child
     counts = collections.Counter()
     for _ in children:
