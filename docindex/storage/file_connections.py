@@ -207,11 +207,8 @@ class FileConnections:
 
 
 def roll_back(connection: apsw.Connection) -> None:
-    """Roll back the transaction, if there is one.
-
-    `close` may have done that, without waiting any longer, or another thread may be doing it now.
-    """
-    with contextlib.suppress(apsw.ConnectionClosedError, apsw.ThreadingViolationError):
+    """Roll back the transaction, if there is one. `close` may have done that, without waiting any longer."""
+    with contextlib.suppress(apsw.ConnectionClosedError):
         if connection.in_transaction:
             with contextlib.suppress(apsw.InterruptError):
                 connection.execute("rollback")
