@@ -185,7 +185,7 @@ class SketchWorkers:
             self.start()
 
     def start(self) -> None:
-        """Start all helpers, without waiting for them. If one of them cannot be started, there are none."""
+        """Start all helpers, without waiting for them. If one cannot start, no helper stays."""
         missing, self._most = self._most, 0
         try:
             for _ in range(missing):
@@ -215,7 +215,7 @@ class SketchWorkers:
         return WorkerProcess(self._recipe, command)
 
     def _feed(self, helper: "_Helper") -> None:
-        """Pass jobs to a helper until there are none; runs in a thread of its own."""
+        """Pass jobs to a helper as long as there are some; runs in a thread of its own."""
         if not helper.wait_until_ready():
             if not helper.was_stopped:
                 _log.log(self._level, _ALONE, f"{sys.executable!r} did not start as one")

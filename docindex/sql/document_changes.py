@@ -19,7 +19,7 @@ from docindex.index.items import checked_key, incoming
 from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, as_text, schema_name
-from docindex.storage import app_rows, document_lookup, document_removal, pending
+from docindex.storage import app_rows, document_removal, pending
 from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
 
@@ -49,7 +49,7 @@ class DocumentChanges:
         if number is not None:
             return number
         with self._changing(schema) as (db, place, is_alone):
-            number = None if is_alone else queue_document(db, document)
+            number = None if is_alone else pending.queue(db, document)
             if number is not None:
                 return number
             place.transactions.index_waiting_now()
@@ -78,7 +78,7 @@ class DocumentChanges:
             if place is None:
                 return None
             with place.transactions.refusals():
-                return queue_document(place.transactions.database, document)
+                return pending.queue(place.transactions.database, document)
 
     @contextlib.contextmanager
     def _changing(self, schema: Value) -> Iterator[tuple[apsw.Connection, LocatedIndex, bool]]:
@@ -94,13 +94,6 @@ class DocumentChanges:
                 "or call register without an index"
             )
         return self._source
-
-
-def queue_document(db: apsw.Connection, document: Incoming) -> int | None:
-    """Queue a document, with the meta that it keeps, and return its id; None if it cannot be queued."""
-    if document.keeps_meta:
-        document.meta = document_lookup.present_meta(db, document.key)
-    return pending.queue(db, document)
 
 
 def put_document(db: apsw.Connection, place: LocatedIndex, document: Incoming) -> int:

@@ -272,8 +272,9 @@ class Lender:
         for slots in (self._retired, self._readers, self._writers):
             for slot in tuple(slots):
                 if slot.is_free() and not (slots is self._writers and self._readers):
-                    self._release(slot.connection, True)
-                    _remove(slots, slot)
+                    with contextlib.suppress(apsw.ThreadingViolationError):  # another thread releases it now
+                        self._release(slot.connection, True)
+                        _remove(slots, slot)
 
 
 def _remove(slots: list[_Slot], slot: _Slot) -> None:

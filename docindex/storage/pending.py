@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import apsw
 
-from docindex.storage import app_rows
+from docindex.storage import app_rows, document_lookup
 from docindex.storage.content_writer import Incoming
 from docindex.storage.rows import PREFIX, checked_counter, rows, stream
 
@@ -20,6 +20,7 @@ _PUT = "insert or replace into main.docindex_pending (key, id, text, meta) value
 _KNOWN = (
     "select (select id from main.docindex_pending where key = ?1) as queued_or_null, "
     "(select id from main.docindex_document where key = ?1) as stored_or_null, "
+    "exists (select 1 from main.docindex_source), "
     "exists (select 1 from main.sqlite_schema where type = 'trigger' and tbl_name glob 'docindex_*')"
 )
 # The counter of the table gives the id now, so that no other document gets it.
@@ -37,15 +38,18 @@ class QueuedDocument(NamedTuple):
 
 
 def queue(db: apsw.Connection, document: Incoming) -> int | None:
-    """Queue a document, and return the id that it has or will have.
+    """Queue a document, with the meta that it keeps, and return the id that it has or will have.
 
     None if the host has triggers on the tables of the index. They may refuse a document, and a refused one
     must not wait in the queue.
     """
-    app_rows.refuse_rows(db, [document.key])
-    queued, stored, has_rules = rows(db, _KNOWN, (document.key,))[0]
+    queued, stored, has_sources, has_rules = rows(db, _KNOWN, (document.key,))[0]
+    if has_sources:
+        app_rows.refuse_rows(db, [document.key])
     if has_rules:
         return None
+    if document.keeps_meta and (queued or stored):
+        document.meta = document_lookup.present_meta(db, document.key)
     number: int = queued or stored or _next_id(db)
     db.execute(_PUT, (document.key, number, document.text, document.meta))
     return number
@@ -60,7 +64,7 @@ def _next_id(db: apsw.Connection) -> int:
 
 def known_id(db: apsw.Connection, key: str) -> int | None:
     """The id of a document that is in the queue or in the index; None for an unknown key."""
-    queued, stored, _ = rows(db, _KNOWN, (key,))[0]
+    queued, stored, *_ = rows(db, _KNOWN, (key,))[0]
     found: int | None = queued or stored
     return found
 

@@ -196,15 +196,18 @@ def browser(tmp_path_factory):
 
 def pasted(browser, server, text):
     """Open the page, paste a text and press the button; returns a function that finds elements."""
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.expected_conditions import staleness_of
     from selenium.webdriver.support.wait import WebDriverWait
 
     browser.get(f"{server}/essays/-/docindex")
     area = browser.find_element(By.NAME, "text")
-    browser.execute_script("arguments[0].value = arguments[1]", area, text)
+    browser.execute_script("arguments[0].value = arguments[1]; window.isOldPage = true", area, text)
     browser.find_element(By.CSS_SELECTOR, ".docindex input[type=submit]").click()
-    WebDriverWait(browser, 30).until(staleness_of(area))
+    # Between two pages the browser may refuse any command.
+    WebDriverWait(browser, 30, ignored_exceptions=[WebDriverException]).until(
+        lambda page: page.execute_script("return !window.isOldPage && document.readyState === 'complete'")
+    )
     return lambda selector: browser.find_elements(By.CSS_SELECTOR, f".docindex {selector}")
 
 

@@ -473,3 +473,39 @@ def test_a_file_with_a_rollback_journal_is_refused_only_if_another_library_has_i
         app.execute("create table note (id integer primary key, body text)")
         with pytest.raises(docindex.Busy, match="through another SQLite library"):
             docindex.open(path, create=True)
+
+
+def test_a_connection_of_the_host_that_is_busy_in_another_thread_keeps_its_locks(path):
+    begun, done = threading.Event(), threading.Event()
+
+    def wait():
+        begun.set()
+        done.wait(30)
+
+    index = docindex.open(path)
+    with contextlib.closing(apsw.Connection(str(path))) as app:
+        app.create_scalar_function("wait", wait)
+        app.execute("begin immediate")
+        busy = threading.Thread(target=lambda: app.execute("select wait()").fetchall())
+        busy.start()
+        begun.wait(30)
+        index.close()  # nobody can ask now which file the connection uses
+        try:
+            assert is_locked(path)
+        finally:
+            done.set()
+            busy.join()
+        app.execute("rollback")
+
+
+def test_an_attached_database_of_the_host_keeps_its_locks(path):
+    index = docindex.open(path)
+    with contextlib.closing(apsw.Connection(str(path))):
+        assert len(index) == 1
+    with contextlib.closing(apsw.Connection(":memory:")) as app:
+        app.execute("attach ? as theirs", (str(path),))  # takes over the descriptor of the closed connection
+        app.execute("begin immediate")
+        app.execute("create table theirs.own (x)")
+        index.close()
+        assert is_locked(path)
+        app.execute("rollback")

@@ -8,6 +8,8 @@ import collections
 import faulthandler
 import gc
 import multiprocessing
+import os
+import signal
 import sys
 import tempfile
 import threading
@@ -40,6 +42,7 @@ def run(path, *, is_busy=False):
             index.add(f"own {len(expected)}", "a text")
             expected.add(f"own {len(expected)}")
 
+    faulthandler.register(signal.SIGUSR1)  # so that a child that hangs can say where
     gc.collect()
     gc.freeze()  # a child must not finalize what others of this process have left: SQLite's locks may be held
     with docindex.open(path) as index:
@@ -56,6 +59,10 @@ def run(path, *, is_busy=False):
     gc.unfreeze()
     for child in children:
         child.join(60)
+        if child.exitcode is None:
+            os.kill(child.pid, signal.SIGUSR1)
+            child.join(1)
+            child.kill()
         assert child.exitcode == 0, child
     counts = collections.Counter()
     for _ in children:
