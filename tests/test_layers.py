@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"},
+    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"}
+    | {"worker_command"},
     {"checkpoints"},
     {"kernels"},
     {"recipe"},
@@ -45,9 +46,14 @@ INSIDE = {
         {"compressed", "group_sizes", "sample_estimators", "selections"},
     ],
     "frontends": [
-        {"letter_pairs"},
-        {"detection"},
-        {"text"},
+        {"failures", "letter_pairs"},
+        {"detection", "extracted", "safe_xml", "safe_zip"},
+        {"front_end", "ooxml"},
+        {"text", "docx"},
+        {"recognition"},
+        {"messages"},
+        {"child"},
+        {"extractor"},
     ],
     "reading": [
         {"protocol", "slicing", "symbol_bytes", "unicode_table", "english"},
@@ -57,7 +63,7 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights", "worker_command", "kept_memory"},
+        {"sketches", "tokens", "text_parts", "word_weights", "kept_memory"},
         {"incremental", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches", "worker_process"},

@@ -7,6 +7,7 @@ type checkers only.
 from pathlib import Path
 
 import docindex
+from docindex.frontends.recognition import BUILT_IN
 
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = _PACKAGE / "schema"
@@ -17,4 +18,9 @@ datas = [
     (str(_PACKAGE / "reading" / "*.table"), "docindex/reading"),
     (str(_PACKAGE / "report" / "templates"), "docindex/report/templates"),
 ]
-hiddenimports = [*docindex._HOMES, "docindex.sketching.worker_process"]  # noqa: SLF001 - the hook is part of docindex
+hiddenimports = [
+    *docindex._HOMES,  # noqa: SLF001 - the hook is part of docindex
+    "docindex.sketching.worker_process",
+    "docindex.frontends.child",
+    *(f"docindex.frontends.{name}" for name in BUILT_IN),
+]

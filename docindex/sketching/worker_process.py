@@ -21,7 +21,6 @@ from docindex.errors import DocIndexError
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batch
 from docindex.sketching.text_parts import parts_of
-from docindex.sketching.worker_command import WorkerCommand
 from docindex.sketching.worker_protocol import (
     READY_LINE,
     SketchedBatch,
@@ -31,6 +30,7 @@ from docindex.sketching.worker_protocol import (
     send_batch,
     send_texts,
 )
+from docindex.worker_command import WorkerCommand
 
 # A worker allocates arrays of the same sizes again and again. The first two settings make the C library of
 # Linux keep their memory instead of returning it to the system, which saves 5% of the time. Other systems

@@ -24,9 +24,9 @@ from typing import Protocol, Self
 from docindex.checkpoints import stopped_by
 from docindex.errors import CANCELLED, Cancelled
 from docindex.recipe import Recipe
-from docindex.sketching.worker_command import worker_command
 from docindex.sketching.worker_process import WorkerProcess, sketched
 from docindex.sketching.worker_protocol import SketchedBatch
+from docindex.worker_command import worker_command
 
 _log = logging.getLogger("docindex")
 
@@ -209,7 +209,7 @@ class SketchWorkers:
     def _started(self) -> "_Helper":
         if not has_lock():
             return _HelperThread(self._recipe)
-        command = worker_command()
+        command = worker_command("docindex.sketching.worker_process:serve")
         if not command.arguments:
             raise _NoCommandError(command.reason)
         return WorkerProcess(self._recipe, command)

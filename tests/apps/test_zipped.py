@@ -10,7 +10,8 @@ import apsw
 import pytest
 
 import docindex
-from docindex.sketching import worker_command, workers
+from docindex import worker_command
+from docindex.sketching import workers
 from docindex.sketching.workers import SketchWorkers
 from tests.apps.packing import zipped
 
@@ -76,7 +77,7 @@ def test_work_goes_on_without_workers_that_do_not_start_and_the_log_says_so(monk
     monkeypatch.setattr(
         workers,
         "worker_command",
-        lambda: worker_command.WorkerCommand([sys.executable, "-c", "raise SystemExit"]),
+        lambda _: worker_command.WorkerCommand([sys.executable, "-c", "raise SystemExit"]),
     )
     caplog.set_level(logging.INFO, "docindex")
     with SketchWorkers(docindex.Recipe(), 2) as sketchers:

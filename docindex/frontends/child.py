@@ -1,0 +1,65 @@
+"""Run as a process that extracts texts from sources, within limits of memory: `serve_extraction`.
+
+In: sources on standard input. Out: texts, or the reasons why there are none, on standard output. A source may
+be hostile, so it is read here and not in the process of the host. Must never open a file.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.messages import Extraction, Source, receive_source, send_extraction
+from docindex.frontends.recognition import named, recognise
+
+MOST_MEMORY = 2 << 30
+"""Bytes of memory that the process may have. Systems without such a limit ignore it."""
+
+
+def extraction_of(source: Source) -> Extraction:
+    """The text of a source, read in this process; `NotExtracted` if there is none."""
+    front_end = (
+        recognise(source.data, source.name, source.media_type)
+        if source.format is None
+        else named(source.format)
+    )
+    if front_end is None:
+        raise NotExtracted("unknown format", "no front end reads this format")
+    try:
+        return Extraction(front_end.reading, front_end.extract(source.data, source.options))
+    except NotExtracted:
+        raise
+    except ModuleNotFoundError as error:
+        missing = f"reading {front_end.name} files needs the package {front_end.package or error.name}"
+        raise NotExtracted("not installed", f"{missing}: pip install 'docindex[formats]'") from error
+    except (MemoryError, RecursionError) as error:
+        raise NotExtracted("too large", "it needs too much memory") from error
+    except Exception as error:  # a parser may raise anything for a source that is damaged
+        message = " ".join(str(error).split())[:200]
+        raise NotExtracted("damaged", f"it cannot be read: {message or type(error).__name__}") from error
+
+
+def serve_extraction() -> None:
+    """Extract the text of every source that arrives on standard input, until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host process handles Ctrl-C
+    _limit_memory()
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a parser prints must not get among the answers
+    with contextlib.suppress(OSError, EOFError):  # the host has closed the pipes or has ended
+        while True:
+            source = receive_source(requests)
+            try:
+                answer: Extraction | NotExtracted = extraction_of(source)
+            except NotExtracted as error:
+                answer = error
+            send_extraction(replies, answer)
+    os._exit(0)  # Python's own end takes 20 ms
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError, OSError, ValueError):  # Windows; or a lower limit is in force
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,144 @@
+"""The result of a front end: the text of a source, and the place of each piece of the text in the source.
+
+`TextBuilder` collects a text piece by piece, while a front end reads its source. Offsets are code points of
+the extracted text. Must never know a format.
+"""
+
+import bisect
+import dataclasses
+from typing import NamedTuple, Self
+
+from docindex.frontends.failures import NotExtracted
+
+MOST_CHARACTERS = 100_000_000
+"""A source with more text is refused: as a document it would fill the memory."""
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top on a page, in points."""
+
+
+class Place(NamedTuple):
+    """A place in a source, as people name it: "page 3", "slide 2", "Prices!A4", "message 17"."""
+
+    name: str
+    box: Box | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Places:
+    """The places of the pieces of a text, in the order of the text.
+
+    >>> places = Places((0, 10), (Place("page 1"), Place("page 2")))
+    >>> places.at(12).name, places.between(4, 12), places.between(4, 8), Places().between(0, 1)
+    ('page 2', 'page 1 to page 2', 'page 1', '')
+    """
+
+    starts: tuple[int, ...] = ()
+    """Where each piece begins in the text; ascending."""
+    places: tuple[Place, ...] = ()
+
+    def at(self, offset: int) -> Place | None:
+        """The place of a character; None before the first piece."""
+        number = bisect.bisect_right(self.starts, offset) - 1
+        return self.places[number] if number >= 0 else None
+
+    def between(self, start: int, end: int) -> str:
+        """The place of a range of characters, or its first and its last place; "" if nothing is known."""
+        first, last = self.at(start), self.at(max(start, end - 1))
+        if first is None or last is None:
+            return last.name if last is not None else ""
+        return first.name if first.name == last.name else f"{first.name} to {last.name}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourcePart:
+    """A document inside a source: a message of a mailbox, an attachment, or a member of an archive."""
+
+    name: str
+    """Its name within the source, such as "message 17" or "letters/ada.docx"."""
+    data: bytes = dataclasses.field(repr=False)
+    """The bytes of the part, which are a source of their own."""
+    format: str | None = None
+    """The name of the front end that must read the part; None to recognise it by its bytes and name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Extracted:
+    """The text of a source."""
+
+    text: str
+    places: Places = Places()
+    title: str | None = None
+    warnings: tuple[str, ...] = ()
+    """What could not be read, one sentence each; the text is the rest."""
+    parts: tuple[SourcePart, ...] = ()
+    """Documents inside the source that are not part of the text."""
+
+
+class TextBuilder:
+    """Collects the text of a source.
+
+    >>> builder = TextBuilder().begin("slide 1").add("Notes ").add("of Ada").end_line()
+    >>> found = builder.begin("slide 2").add("More").extracted()
+    >>> found.text.splitlines(), found.places.at(15).name
+    (['Notes of Ada', 'More'], 'slide 2')
+    """
+
+    def __init__(self, most: int = MOST_CHARACTERS) -> None:
+        self._most = most
+        self._pieces: list[str] = []
+        self._length = 0
+        self._in_paragraph = False
+        self._starts: list[int] = []
+        self._places: list[Place] = []
+        self._warnings: dict[str, None] = {}
+
+    @property
+    def length(self) -> int:
+        """The number of characters so far."""
+        return self._length
+
+    def begin(self, name: str, box: Box | None = None) -> Self:
+        """Begin a place: what is added from here on lies in it."""
+        if self._starts and self._starts[-1] == self._length:  # the last place is empty
+            self._places[-1] = Place(name, box)
+        else:
+            self._starts.append(self._length)
+            self._places.append(Place(name, box))
+        return self
+
+    def add(self, text: str) -> Self:
+        """Add some text. `NotExtracted` if the text becomes too long."""
+        if text:
+            self._length += len(text)
+            if self._length > self._most:
+                raise NotExtracted("too large", f"it has more than {self._most:,} characters of text")
+            self._pieces.append(text)
+            self._in_paragraph = True
+        return self
+
+    def end_line(self) -> Self:
+        """End a line, unless nothing was added to it."""
+        return self._end("\n")
+
+    def end_paragraph(self) -> Self:
+        """End a paragraph, unless nothing was added to it."""
+        return self._end("\n\n")
+
+    def _end(self, mark: str) -> Self:
+        if self._in_paragraph:
+            self.add(mark)
+            self._in_paragraph = False
+        return self
+
+    def warn(self, sentence: str) -> Self:
+        """Say what could not be read. The same sentence is kept once."""
+        self._warnings[sentence] = None
+        return self
+
+    def extracted(self, title: str | None = None, parts: tuple[SourcePart, ...] = ()) -> Extracted:
+        """The whole text."""
+        text = "".join(self._pieces)
+        places = Places(tuple(self._starts), tuple(self._places))
+        title = " ".join(title.split()) if title else ""
+        return Extracted(text, places, title or None, tuple(self._warnings), parts)

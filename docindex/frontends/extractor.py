@@ -1,0 +1,113 @@
+"""Extract the texts of sources in a process of its own: `Extractor`. It is started again if a source ends it.
+
+In: sources. Out: their texts, or `NotExtracted` with the reason. Bounded in time and memory, whatever the
+source. Must never let a source end the process of the host.
+"""
+
+import contextlib
+import os
+import subprocess
+import threading
+from types import TracebackType
+from typing import IO, Self
+
+from docindex.frontends.child import extraction_of
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.messages import Extraction, Source, receive_extraction, send_source
+from docindex.frontends.recognition import named, recognise, registered
+from docindex.worker_command import worker_command
+
+LIMIT_S = 60.0
+"""Seconds that a source may take. A large PDF takes ten."""
+
+_SERVICE = "docindex.frontends.child:serve_extraction"
+
+
+class Extractor:
+    """Extracts texts in a child process. One thread at a time may use it; others may call `close`.
+
+    Where no child process can be started, for example in a frozen application without docindex's hook, it
+    refuses all sources, because a hostile one could end the host.
+    """
+
+    def __init__(self, limit_s: float = LIMIT_S) -> None:
+        self._limit_s = limit_s
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            for pipe in _pipes(process):
+                with contextlib.suppress(OSError):
+                    pipe.close()
+            process.wait()
+
+    def extract(self, source: Source) -> Extraction:
+        """The text of a source; `NotExtracted` if it has none, or none that can be read."""
+        if _is_of_host(source):
+            return extraction_of(source)
+        process = self._running()
+        requests, replies = _pipes(process)
+        timer = threading.Timer(self._limit_s, process.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            send_source(requests, source)
+            return receive_extraction(replies)
+        except NotExtracted:
+            raise
+        except (OSError, EOFError, ValueError) as error:
+            is_late = not timer.is_alive()
+            self.close()
+            if is_late:
+                raise NotExtracted(
+                    "too slow", f"it takes more than {self._limit_s:g} seconds to read"
+                ) from error
+            raise NotExtracted(
+                "damaged", "its reader ended: it needs too much memory, or is damaged"
+            ) from error
+        except BaseException:  # an interrupt: the answer must not be taken for that of the next source
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            command = worker_command(_SERVICE)
+            if not command.arguments:
+                raise NotExtracted("not installed", f"no process can be started to read it: {command.reason}")
+            self._process = subprocess.Popen(
+                command.arguments,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
+        return self._process
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+def _is_of_host(source: Source) -> bool:
+    """Whether a front end that the host has registered reads a source: only this process knows it."""
+    own = registered()
+    if not own:
+        return False
+    found = named(source.format) if source.format else recognise(source.data, source.name, source.media_type)
+    return found in own

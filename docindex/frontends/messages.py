@@ -1,0 +1,105 @@
+"""Send sources to a process that extracts texts, and texts back, over binary streams.
+
+A message is one line of JSON, which says how many bytes follow, and these bytes. Every function that reads
+raises `EOFError` if the stream ends in the middle of a message. Must never pickle anything.
+"""
+
+import dataclasses
+import json
+from typing import IO, Any
+
+from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
+
+_LONGEST_LINE = 1 << 28
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """A source to read."""
+
+    data: bytes = dataclasses.field(repr=False)
+    name: str = ""
+    media_type: str | None = None
+    format: str | None = None
+    """The name of the front end; None to recognise the format."""
+    options: ExtractionOptions = DEFAULT_OPTIONS
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a front end made of a source."""
+
+    reading: str
+    """The name and version of the front end."""
+    extracted: Extracted
+
+
+def send_source(stream: IO[bytes], source: Source) -> None:
+    """Write a request."""
+    head = {
+        "name": source.name,
+        "media_type": source.media_type,
+        "format": source.format,
+        "options": dataclasses.asdict(source.options),
+    }
+    _send(stream, head, [source.data])
+
+
+def receive_source(stream: IO[bytes]) -> Source:
+    """Read the request that `send_source` wrote."""
+    head, (data,) = _receive(stream)
+    options = ExtractionOptions(**head["options"])
+    return Source(data, head["name"], head["media_type"], head["format"], options)
+
+
+def send_extraction(stream: IO[bytes], answer: Extraction | NotExtracted) -> None:
+    """Write the answer to a request."""
+    if isinstance(answer, NotExtracted):
+        _send(stream, {"reason": answer.reason, "message": str(answer)}, [])
+        return
+    found = answer.extracted
+    head = {
+        "reading": answer.reading,
+        "title": found.title,
+        "warnings": found.warnings,
+        "starts": found.places.starts,
+        "places": found.places.places,
+        "parts": [(part.name, part.format) for part in found.parts],
+    }
+    _send(stream, head, [found.text.encode("utf-8", "surrogatepass"), *(part.data for part in found.parts)])
+
+
+def receive_extraction(stream: IO[bytes]) -> Extraction:
+    """Read the answer that `send_extraction` wrote; raises `NotExtracted` if it is one."""
+    head, blobs = _receive(stream)
+    if "reason" in head:
+        raise NotExtracted(head["reason"], head["message"])
+    places = tuple(Place(name, None if box is None else tuple(box)) for name, box in head["places"])
+    parts = zip(head["parts"], blobs[1:], strict=True)
+    extracted = Extracted(
+        blobs[0].decode("utf-8", "surrogatepass"),
+        Places(tuple(head["starts"]), places),
+        head["title"],
+        tuple(head["warnings"]),
+        tuple(SourcePart(name, data, format_) for (name, format_), data in parts),
+    )
+    return Extraction(head["reading"], extracted)
+
+
+def _send(stream: IO[bytes], head: dict[str, Any], blobs: list[bytes]) -> None:
+    line = json.dumps(head | {"sizes": [len(blob) for blob in blobs]}).encode() + b"\n"
+    stream.write(b"".join([line, *blobs]))
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+    line = stream.readline(_LONGEST_LINE)
+    if not line.endswith(b"\n"):
+        raise EOFError("the stream ended before a message")
+    head = json.loads(line)
+    blobs = [stream.read(size) for size in head["sizes"]]
+    if [len(blob) for blob in blobs] != head["sizes"]:
+        raise EOFError("the stream ended in a message")
+    return head, blobs

@@ -1,0 +1,82 @@
+"""Find the parts of a file of Microsoft Office (Office Open XML): the main part, relations, and the title."""
+
+import posixpath
+
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_zip import ZipSource
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_ZIP = b"PK\x03\x04"
+_MAIN = "/officeDocument"
+
+SIGNATURES = _ZIP.lower(), _OLE
+"""The first bytes of a file of Office: a zip file, or an OLE file if it is encrypted."""
+
+
+def refuse_encrypted(data: bytes) -> None:
+    """Raise `NotExtracted` for a file that needs a password: Office wraps it in an OLE file."""
+    if data.startswith(_OLE):
+        if _ENCRYPTED in data:
+            raise NotExtracted("encrypted", "it needs a password")
+        raise NotExtracted("damaged", "it is in the binary format of Office 97; save it in the new format")
+
+
+def has_member(data: bytes, name: bytes) -> bool:
+    """Whether a zip file lists a member with this name. A zip file lists its members at its end.
+
+    >>> has_member(b"plain", b"word/document.xml")
+    False
+    """
+    return data.startswith(_ZIP) and data.rfind(name) > 0
+
+
+def main_part(source: ZipSource, usual: str) -> str:
+    """The name of the main part of a document, such as "word/document.xml"."""
+    return next(iter(related(source, "", _MAIN)), usual) if usual not in source.names else usual
+
+
+def related(source: ZipSource, part: str, kind: str) -> list[str]:
+    """The names of the parts that a part refers to by relations whose type ends in `kind`, in their order."""
+    folder, _, file = part.rpartition("/")
+    relations = source.read_if_there(posixpath.join(folder, "_rels", f"{file}.rels"))
+    found = []
+
+    def start(name: str, attributes: Attributes) -> None:
+        if name != "Relationship" or attributes.get("TargetMode") == "External":
+            return
+        if attributes.get("Type", "").endswith(kind):
+            target = posixpath.join("/", folder, attributes.get("Target", ""))
+            found.append(posixpath.normpath(target)[1:])
+
+    if relations is not None:
+        read_xml(relations, start, _ignore, _ignore)
+    return found
+
+
+def core_title(source: ZipSource) -> str | None:
+    """The title in the properties of a document, or None."""
+    properties = source.read_if_there("docProps/core.xml")
+    if properties is None:
+        return None
+    pieces: list[str] = []
+    inside = False
+
+    def start(name: str, _: Attributes) -> None:
+        nonlocal inside
+        inside = name == "title"
+
+    def end(_: str) -> None:
+        nonlocal inside
+        inside = False
+
+    try:
+        read_xml(properties, start, end, lambda text: pieces.append(text) if inside else None)
+    except NotExtracted:
+        return None  # a title is no reason to refuse the text
+    return "".join(pieces) or None
+
+
+def _ignore(_: str) -> None:
+    pass

@@ -1,0 +1,131 @@
+"""Choose the front end that reads a source: by its content first, then by its extension and media type.
+
+In: bytes, a name and perhaps a media type. Out: a front end, or None for plain text and for binary data.
+Front ends are the modules of this package, those that packages offer by the entry point
+``docindex.frontends``, and those that the host registers; later ones are asked first. Must never read a
+source.
+"""
+
+import functools
+import importlib
+import importlib.metadata
+import logging
+import threading
+
+from docindex.frontends.front_end import FrontEnd
+
+BUILT_IN = ("docx",)
+"""The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
+
+ENTRY_POINT = "docindex.frontends"
+
+_log = logging.getLogger("docindex")
+_lock = threading.Lock()
+_registered: dict[str, FrontEnd] = {}
+
+
+def register_front_end(front_end: FrontEnd) -> None:
+    """Use a front end of the host for the formats that it accepts; it replaces one of the same name.
+
+    It runs in the process of the host, without limits of time and memory, and only in this process.
+    """
+    if not isinstance(front_end, FrontEnd):
+        raise TypeError(f"expected a docindex.frontends.FrontEnd, not a {type(front_end).__name__}")
+    with _lock:
+        _registered[front_end.name] = front_end
+
+
+def registered() -> list[FrontEnd]:
+    """The front ends of the host, the last one first."""
+    with _lock:
+        return list(reversed(_registered.values()))
+
+
+def front_ends() -> list[FrontEnd]:
+    """All front ends, in the order in which they are asked.
+
+    >>> "docx" in [front_end.name for front_end in front_ends()]
+    True
+    """
+    return [*registered(), *_offered(), *_built_in()]
+
+
+@functools.cache
+def _built_in() -> tuple[FrontEnd, ...]:
+    modules = (importlib.import_module(f"docindex.frontends.{name}") for name in BUILT_IN)
+    return tuple(module.FRONT_END for module in modules)
+
+
+@functools.cache
+def _offered() -> tuple[FrontEnd, ...]:
+    """The front ends of other packages. One that cannot be imported is logged and left out."""
+    found = []
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINT):
+        try:
+            front_end = entry.load()
+        except Exception as error:  # the code of another package may raise anything
+            _log.warning("the front end %r cannot be loaded: %s", entry.name, error)
+            continue
+        if isinstance(front_end, FrontEnd):
+            found.append(front_end)
+        else:
+            _log.warning("the front end %r is not a docindex.frontends.FrontEnd", entry.name)
+    return tuple(found)
+
+
+def named(name: str) -> FrontEnd | None:
+    """The front end with a name, or None."""
+    return next((front_end for front_end in front_ends() if front_end.name == name), None)
+
+
+def recognise(data: bytes, name: str = "", media_type: str | None = None) -> FrontEnd | None:
+    """The front end for a source, or None: then it is plain text or binary data.
+
+    `name` is the file's name; only its extension counts.
+
+    >>> recognise(b"a letter", "ada.txt") is None
+    True
+    """
+    known = front_ends()
+    by_content = (each for each in known if _may_be(each, data) and each.recognises(data))
+    return next(by_content, None) or _by_name(known, data, name, media_type)
+
+
+def _may_be(front_end: FrontEnd, data: bytes) -> bool:
+    head = data[:_MARK].lstrip(_SPACE).lower()
+    return head.startswith(front_end.signatures) if front_end.signatures else False
+
+
+_MARK = 512
+_SPACE = b" \t\r\n\x0c\xef\xbb\xbf"  # with a byte order mark
+
+
+def _by_name(known: list[FrontEnd], data: bytes, name: str, media_type: str | None) -> FrontEnd | None:
+    extension = extension_of(name)
+    for front_end in known:
+        if extension in front_end.extensions and (front_end.is_text or _may_be(front_end, data)):
+            return front_end
+    for front_end in known:
+        if media_type in front_end.media_types and (front_end.is_text or _may_be(front_end, data)):
+            return front_end
+    return None
+
+
+def extension_of(name: str) -> str:
+    """The extension of a name, in lower case and with its dot; "" if it has none.
+
+    >>> extension_of("Letters/Ada.DOCX"), extension_of("README"), extension_of(".profile")
+    ('.docx', '', '')
+    """
+    stem, dot, extension = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
+    return f".{extension.lower()}" if dot and stem else ""
+
+
+def may_need_front_end(head: bytes, name: str) -> bool:
+    r"""Whether a front end may accept a source with these first bytes. If not, it is plain text or binary.
+
+    >>> may_need_front_end(b"a letter", "ada.txt"), may_need_front_end(b"PK\3\4...", "ada.docx")
+    (False, True)
+    """
+    known, extension = front_ends(), extension_of(name)
+    return any(_may_be(each, head) or (each.is_text and extension in each.extensions) for each in known)

@@ -1,0 +1,109 @@
+"""A source is read in a process of its own, within limits, whatever it does to that process."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from docindex.frontends import child, recognition
+from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
+from docindex.frontends.extractor import Extractor
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import FrontEnd
+from docindex.frontends.messages import Extraction, Source, receive_extraction, send_extraction
+from tests.frontends.office import docx_of
+
+
+@pytest.fixture
+def extractor():
+    with Extractor(limit_s=20) as found:
+        yield found
+
+
+@pytest.fixture
+def own(monkeypatch):
+    monkeypatch.setattr(recognition, "_registered", {})
+    return recognition.register_front_end
+
+
+def test_a_text_comes_back_as_the_front_end_gave_it(extractor):
+    found = extractor.extract(Source(docx_of(["Dear Ada", "yours, \U0001f600"], title="A letter"), "x.docx"))
+    assert found.reading == "docx-1"
+    assert found.extracted.text.split("\n\n") == ["Dear Ada", "yours, \U0001f600", ""]
+    assert found.extracted.title == "A letter"
+    assert found.extracted.places.between(12, 14) == "paragraph 2"
+
+
+def test_a_message_keeps_every_field(tmp_path):
+    extracted = Extracted(
+        "one \ud800 two",
+        Places((0, 4), (Place("page 1"), Place("page 2", (0.0, 1.5, 2.0, 3.0)))),
+        "title",
+        ("one page is a picture",),
+        (SourcePart("a.txt", b"\0a"), SourcePart("message 2", b"", "eml")),
+    )
+    with (tmp_path / "message").open("w+b") as stream:
+        send_extraction(stream, Extraction("x-1", extracted))
+        stream.seek(0)
+        assert receive_extraction(stream) == Extraction("x-1", extracted)
+
+
+def test_plain_text_and_binary_data_have_no_front_end(extractor):
+    for data, name in ((b"a letter", "ada.txt"), (b"\x89PNG\0", "ada.png"), (b"plain", "ada.docx")):
+        with pytest.raises(NotExtracted) as raised:
+            extractor.extract(Source(data, name))
+        assert raised.value.reason == "unknown format"
+
+
+def test_after_a_failure_the_next_source_is_read(extractor):
+    whole = docx_of(["Dear Ada"])
+    for data in (whole[: len(whole) // 2] + b"word/document.xml", whole.replace(b"document", b"decument")):
+        with pytest.raises(NotExtracted) as raised:
+            extractor.extract(Source(data, "x.docx"))
+        assert raised.value.reason == "damaged"
+    assert extractor.extract(Source(whole, "x.docx")).extracted.text == "Dear Ada\n\n"
+
+
+def test_a_process_that_dies_is_started_again(extractor):
+    whole = Source(docx_of(["Dear Ada"]), "x.docx")
+    extractor.extract(whole)
+    process = extractor._process
+    os.kill(process.pid, signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert extractor.extract(whole).extracted.text == "Dear Ada\n\n"
+    assert extractor._process.pid != process.pid
+
+
+def test_a_source_that_takes_too_long_is_given_up():
+    whole = Source(docx_of(["Dear Ada"]), "x.docx")
+    with Extractor(limit_s=0.5) as extractor:
+        extractor.extract(whole)
+        os.kill(extractor._process.pid, signal.SIGSTOP)
+        begun = time.monotonic()
+        with pytest.raises(NotExtracted, match=r"more than 0\.5 seconds") as raised:
+            extractor.extract(whole)
+        assert raised.value.reason == "too slow"
+        assert time.monotonic() - begun < 10
+        assert extractor.extract(whole).extracted.text == "Dear Ada\n\n"
+
+
+def test_a_front_end_of_the_host_reads_its_format_in_this_process(extractor, own):
+    def extract(data, _):
+        return Extracted(data.decode("latin-1"))
+
+    own(FrontEnd("roman", 3, extract, extensions=frozenset({".rom"}), is_text=True))
+    found = extractor.extract(Source("Größe".encode("latin-1"), "x.rom"))
+    assert (found.reading, found.extracted.text) == ("roman-3", "Größe")
+    assert extractor._process is None
+
+
+def test_an_error_of_a_front_end_counts_as_damage(own):
+    def extract(*_):
+        raise ZeroDivisionError("no such page")
+
+    own(FrontEnd("broken", 1, extract, extensions=frozenset({".bro"}), is_text=True))
+    with pytest.raises(NotExtracted, match="it cannot be read: no such page") as raised:
+        child.extraction_of(Source(b"x", "x.bro"))
+    assert raised.value.reason == "damaged"
