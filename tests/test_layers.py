@@ -48,8 +48,8 @@ INSIDE = {
     "frontends": [
         {"failures", "letter_pairs"},
         {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "ooxml"},
-        {"text", "docx"},
+        {"front_end", "ooxml", "part_list", "printed_lines"},
+        {"text", "docx", "pdf"},
         {"recognition"},
         {"messages"},
         {"child"},
