@@ -48,8 +48,9 @@ INSIDE = {
     "frontends": [
         {"failures", "letter_pairs"},
         {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "ooxml", "part_list", "printed_lines"},
-        {"text", "docx", "pdf"},
+        {"front_end", "ooxml", "lzfu", "mime", "part_list", "printed_lines", "quoted_lines"},
+        {"text", "docx", "mail_text", "mbox", "pdf"},
+        {"eml", "msg"},
         {"recognition"},
         {"messages"},
         {"child"},
