@@ -49,7 +49,7 @@ INSIDE = {
         {"failures", "letter_pairs"},
         {"detection", "extracted", "safe_xml", "safe_zip"},
         {"front_end", "ooxml", "lzfu", "mime", "part_list", "printed_lines", "quoted_lines"},
-        {"text", "docx", "mail_text", "mbox", "pdf"},
+        {"text", "docx", "mail_text", "mbox", "pdf", "tar_archive", "zip_archive"},
         {"eml", "msg"},
         {"recognition"},
         {"messages"},
