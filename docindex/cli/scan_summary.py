@@ -3,6 +3,7 @@
 Also says which folders were never scanned.
 """
 
+import collections
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,7 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         **{name: getattr(result, name) for name in _COUNTS},
         "skipped": dict(sorted(result.skipped.items())),
         "undetected": list(result.undetected),
+        "unread": [unread._asdict() for unread in result.unread],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
@@ -79,8 +81,28 @@ def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
             f"unknown encoding: {several(len(result.undetected), 'text')}, counted among the other files; "
             f"--encoding reads them{'' if verbose else ', --verbose lists them'}"
         )
+    lines += _unread_lines(result, verbose=verbose)
     lines += _failed_lines(result.failed, "the next scan tries the unreadable files again", verbose=verbose)
     return "\n".join(lines)
+
+
+_UNREAD = {
+    "encrypted": "with a password",
+    "damaged": "damaged",
+    "no text": "without text, such as scanned pages",
+    "too large": "too large to read",
+    "too slow": "too slow to read",
+    "not installed": "not read: pip install 'docindex[formats]'",
+}
+
+
+def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
+    """The files in known formats that have no document, counted by format and reason."""
+    counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
+    for (format_, reason), count in sorted(counts.items()):
+        yield f"{several(count, f'{format_} file')} {_UNREAD.get(reason, reason)}"
+    if verbose:
+        yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 
 
 def walked_text(walked: folders.Walked, failed: Sequence[folders.FailedFile], *, verbose: bool) -> str:

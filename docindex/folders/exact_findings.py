@@ -147,5 +147,13 @@ class _Search:
         status = found.status
         time_ns = trusted_time(status.st_mtime_ns, self._began_ns)
         return Tracked(
-            key_of(found.path), status.st_size, time_ns, status.st_dev, status.st_ino, UNDETECTED, digest
+            key=key_of(found.path),
+            size=status.st_size,
+            mtime_ns=time_ns,
+            device=status.st_dev,
+            inode=status.st_ino,
+            kind=UNDETECTED,
+            reading="",
+            parts=0,
+            digest=digest,
         )

@@ -1,4 +1,4 @@
-"""Read files safely: the text of a file, the digest of its bytes, its first or its last bytes.
+"""Read files safely: the bytes of a file, their digest, its first or its last bytes.
 
 Reads regular files only, and never waits, for example for the writer of a pipe. Raises `NotReadable` for a
 file that cannot be read, or changes while it is read. Must never trust the status that a path had a moment
@@ -6,11 +6,10 @@ ago: the open file is checked before and after it is read.
 """
 
 import contextlib
-import dataclasses
 import io
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import xxhash
 
@@ -41,53 +40,26 @@ class NotReadable(Exception):
     """A file cannot be read or used; the message is the reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileContent:
-    """The content of a file as it was read."""
+def read_bytes(
+    path: bytes, is_wanted: Callable[[bytes], bool], *, follow_symlinks: bool = False
+) -> tuple[os.stat_result, bytes | None]:
+    """The status of a file and its bytes; None if its first bytes are not wanted, or if it is too large.
 
-    status: os.stat_result
-    text: str | None
-    """None for a binary file, and for text in an encoding that is not detected."""
-    digest: bytes | None
-    """The xxh3-128 of its bytes; None if only its first bytes were read."""
-    encoding: str | None = None
-    """The encoding of the text; None if there is no text."""
-    guessed: bool = False
-    """Whether the encoding is uncertain: nothing in the file confirms it, and the caller did not force it."""
-    is_undetected: bool = False
-    """Whether the file seems to be text, but its encoding is not detected."""
-
-
-def read_file(path: bytes, *, follow_symlinks: bool = False, encoding: str | None = None) -> FileContent:
-    """The text of a file. If its first bytes show that the file is binary, the rest is not read.
-
-    Without `encoding`, `docindex.frontends.text.decode` detects the encoding. `NotReadable` for a file that
-    cannot be opened, changes while it is read, is not a regular file, or is not valid in `encoding`.
+    `NotReadable` for a file that cannot be opened, changes while it is read, or is not a regular file.
     """
-    from docindex.frontends.text import UndetectedEncoding, decode, looks_binary  # not needed for digests
-
     flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:
         with opened_for_reading(path, flags) as file:
             before = _regular_status(file.fileno())
             data = file.read(max(_HEAD, min(before.st_size, AT_ONCE) + 1))
-            if before.st_size > LARGEST_TEXT or looks_binary(data[:_HEAD], encoding):
-                return FileContent(before, None, None)
+            if before.st_size > LARGEST_TEXT or not is_wanted(data[:_HEAD]):
+                return before, None
             if len(data) > before.st_size or before.st_size > AT_ONCE:
                 data += file.read()
             _refuse_changed(before, os.fstat(file.fileno()), len(data))
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
-    digest = xxhash.xxh3_128_digest(data)
-    try:
-        decoded = decode(data, encoding)
-    except UndetectedEncoding:
-        return FileContent(before, None, digest, is_undetected=True)
-    except ValueError as error:
-        raise NotReadable(str(error)) from error
-    if decoded is None:
-        return FileContent(before, None, digest)
-    return FileContent(before, decoded.text, digest, decoded.encoding, decoded.guessed)
+    return before, data
 
 
 def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:

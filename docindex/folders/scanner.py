@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
 from docindex.folders.path_keys import Root, roots_of
-from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally
+from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally, UnreadFormat
 from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
 from docindex.frontends.text import check_encoding
 from docindex.index.writer import Index
@@ -44,6 +44,10 @@ class Scan:
     undetected: tuple[str, ...]
     """The files that seem to be text, but in an encoding that was not detected, by key. They are recorded as
     other files are, and have no document. A scan with `encoding` reads them."""
+    unread: tuple[UnreadFormat, ...]
+    """The files in known formats whose texts could not be read, with the reasons. They have no document."""
+    problems: Mapping[str, str]
+    """What this scan could not read in a file, in sentences, by the key of the file."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -127,5 +131,7 @@ def _result(tally: ScanTally) -> Scan:
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),
+        unread=tuple(sorted(tally.unread)),
+        problems=tally.problems,
         seen=tally.seen,
     )
