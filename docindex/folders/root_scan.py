@@ -24,8 +24,8 @@ from docindex.folders.file_changes import (
 from docindex.folders.file_content import FileContent
 from docindex.folders.file_presence import FilePresence, check_mounted
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.path_keys import key_of
 from docindex.folders.file_readers import FileReaders
+from docindex.folders.path_keys import key_of
 from docindex.folders.walk import (
     FolderProgress,
     Skipped,
