@@ -1,6 +1,5 @@
 """``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,7 +21,7 @@ from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
 from docindex.cli.typed_paths import display_path, typed_path
 from docindex.cli.wording import percent, several, size
-from docindex.default_path import default_path
+from docindex.default_path import default_name
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -108,7 +107,7 @@ def dups_command(
                 keep=keep,
                 reference=references,
                 isolate=isolate,
-                without=[index_path or default_path()],
+                without=[index_path or default_name()],
                 progress=advance,
             )
     else:
@@ -156,6 +155,8 @@ def _remark_on_files(
 
 def _plan(found: folders.Findings) -> dict[str, Any]:
     """The plan that `docindex act` takes, with the similar texts for a person to look at."""
+    import json  # not needed to show the groups to a person
+
     alike = [group_record(group) for group in found.likenesses]
     return {**json.loads(found.plan().to_json()), "alike": alike}
 

@@ -14,8 +14,8 @@ from docindex.folders.exact_copies import copies_among
 from docindex.folders.file_changes import trusted_time
 from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once
 from docindex.folders.found_groups import Findings, Walked
+from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
-from docindex.folders.plan import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.walk import (
     FolderProgress,
     Skipped,

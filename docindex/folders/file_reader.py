@@ -6,16 +6,16 @@ ago: the open file is checked before and after it is read.
 """
 
 import contextlib
-import dataclasses
 import io
 import os
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import xxhash
 
 from docindex.folders.system import NO_FOLLOW, READ_FLAGS, opened_descriptor, opened_for_reading
-from docindex.storage.held_files import close_descriptor
+from docindex.storage.safe_closing import close_descriptor
 
 _HEAD = 1 << 14
 """Bytes that are read to find out whether a file is binary."""
@@ -41,8 +41,7 @@ class NotReadable(Exception):
     """A file cannot be read or used; the message is the reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(NamedTuple):
     """The content of a file as it was read."""
 
     status: os.stat_result

@@ -7,19 +7,18 @@ give anyone more rights to a file.
 """
 
 import contextlib
-import ctypes
-import dataclasses
 import errno
+import functools
 import io
 import os
 import stat
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from docindex.errors import UnsupportedPlatform
-from docindex.storage.held_files import close_descriptor, parked_descriptor
+from docindex.storage.safe_closing import close_descriptor, parked_descriptor
 
 LONGEST_PATH = 1000
 """Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes in a call, other systems fewer."""
@@ -65,7 +64,7 @@ def open_file(path: bytes, flags: int) -> int:
 
 
 def opened_descriptor(path: bytes, flags: int) -> int:
-    """A descriptor of a file, at its beginning; `held_files.close_descriptor` must close it."""
+    """A descriptor of a file, at its beginning; `safe_closing.close_descriptor` must close it."""
     descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
     return open_file(path, flags) if descriptor is None else descriptor
 
@@ -118,20 +117,23 @@ def rename_no_replace(old: bytes, new: bytes) -> None:
 
 def _rename_in_one_step(old: bytes, new: bytes) -> None:
     """Call renameat2 of Linux, which Python does not offer."""
-    if _renameat2 is None:
+    rename = _renameat2()
+    if rename is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if _renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
+    import ctypes
+
+    if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), new)
 
 
-def _load_renameat2() -> Any:
+@functools.cache
+def _renameat2() -> Any:
     if sys.platform != "linux":
         return None
+    import ctypes  # takes 1 ms, and only actions need it
+
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-
-
-_renameat2 = _load_renameat2()
 
 
 def extended_attributes(descriptor: int) -> dict[str, bytes]:
@@ -142,8 +144,7 @@ def extended_attributes(descriptor: int) -> dict[str, bytes]:
         return {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(NamedTuple):
     """The time, the mode, the owner and the extended attributes of a file."""
 
     mtime_ns: int
