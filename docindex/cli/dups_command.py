@@ -19,7 +19,7 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
-from docindex.cli.typed_paths import display_path, typed_path
+from docindex.cli.typed_paths import below_current_folder, display_path, typed_path
 from docindex.cli.wording import percent, several, size
 from docindex.default_path import default_name
 from docindex.query.defaults import SAME_WORK
@@ -166,8 +166,12 @@ def _text(found: folders.Findings) -> str:
     if not found.groups:
         return "no copies and no similar texts"
     lines: list[str] = []
+    below = below_current_folder()
     for group in found.groups:
-        lines += _copy_lines(group) if isinstance(group, folders.CopyGroup) else _likeness_lines(group)
+        if isinstance(group, folders.CopyGroup):
+            lines += _copy_lines(group, below)
+        else:
+            lines += _likeness_lines(group, below)
         lines.append("")
     copies, similar = (several(len(groups), "group") for groups in (found.copies, found.likenesses))
     lines.append(
@@ -176,15 +180,15 @@ def _text(found: folders.Findings) -> str:
     return "\n".join(lines)
 
 
-def _copy_lines(group: folders.CopyGroup) -> Iterable[str]:
+def _copy_lines(group: folders.CopyGroup, below: str) -> Iterable[str]:
     count, each = several(len(group.files), "file"), size(group.files[0].size)
     yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}, {size(group.reclaimable)} reclaimable"
     for file in group.files:
-        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key)}"
+        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}"
 
 
-def _likeness_lines(group: folders.LikenessGroup) -> Iterable[str]:
+def _likeness_lines(group: folders.LikenessGroup, below: str) -> Iterable[str]:
     count = several(len(group.files), "file")
     yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} in the smaller files"
     for file in group.files:
-        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key)}"
+        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"

@@ -3,7 +3,6 @@
 A path that was printed must never be read back as another path.
 """
 
-import functools
 import os
 import re
 from collections.abc import Container
@@ -36,16 +35,16 @@ def known_name(name: str, known: Container[str]) -> str | None:
     return key if key in known else None
 
 
-def display_path(key: str) -> str:
+def display_path(key: str, below: str | None = None) -> str:
     """The path of a key for a person, on one line.
 
-    Relative if it is below the current folder. It never looks like an option.
+    Relative if it is below the current folder. It never looks like an option. For many keys, give the result
+    of `below_current_folder` as `below`.
     """
-    name = one_line(key.removeprefix(_below(os.getcwdb())))  # noqa: PTH109 - pathlib takes 3 ms to import
+    name = one_line(key.removeprefix(below_current_folder() if below is None else below))
     return f"./{name}" if name.startswith("-") else name
 
 
-@functools.lru_cache(maxsize=1)
-def _below(folder: bytes) -> str:
-    """What the keys of the files below a folder begin with."""
-    return key_of(root_of(folder)).rstrip("/") + "/"
+def below_current_folder() -> str:
+    """What the keys of the files below the current folder begin with."""
+    return key_of(root_of(b".")).rstrip("/") + "/"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from docindex.checkpoints import checkpoint
 from docindex.errors import UnreadableFile
-from docindex.folders.exact_copies import copies_among
+from docindex.folders.exact_copies import ExactCopies, copies_among
 from docindex.folders.file_changes import trusted_time
 from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once
 from docindex.folders.found_groups import Findings, Walked
@@ -67,7 +67,7 @@ def find_exact(
     search = _Search(options, set(own_files), progress)
     for root in dict.fromkeys([*own, *references]):
         search.walk(root)
-    copies = copies_among(search.candidates(), search.skipped, progress, [])
+    copies = [*search.small_copies(), *copies_among(search.large_files(), search.skipped, progress, [])]
     isolated = [key_of(root) for root in own] if isolate else ()
     planned = plan_groups(copies, KeepPolicy(keep, [key_of(root) for root in references], isolated))
     failed = tuple(dict.fromkeys(search.skipped.failures()))
@@ -117,31 +117,32 @@ class _Search:
         """The size of all files."""
         return sum(size * len(same_size) for size, same_size in self._by_size.items())
 
-    def candidates(self) -> Iterator[Tracked]:
-        """The records of the files that may have copies: those that have the size of another file.
-
-        Small files come with their digests, and only if another file has the same digest.
-        """
+    def small_copies(self) -> Iterator[ExactCopies]:
+        """The groups of small files with the same bytes."""
         for size, same_size in self._by_size.items():
-            if len(same_size) > 1 and size:
+            if len(same_size) > 1 and 0 < size <= AT_ONCE:
                 checkpoint()
-                if size > AT_ONCE:
-                    yield from (self._record(found, None) for found in same_size)
-                else:
-                    yield from self._with_same_digest(same_size)
+                for digest, same in self._by_digest(same_size).items():
+                    if len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
+                        files = sorted(self._record(found, digest) for found in same)
+                        yield ExactCopies(size, digest, tuple(files))
 
-    def _with_same_digest(self, files: list[WalkedFile]) -> Iterator[Tracked]:
-        by_digest: dict[bytes, list[WalkedFile]] = {}
+    def large_files(self) -> Iterator[Tracked]:
+        """The records of the large files that have the size of another file."""
+        for size, same_size in self._by_size.items():
+            if len(same_size) > 1 and size > AT_ONCE:
+                yield from (self._record(found, None) for found in same_size)
+
+    def _by_digest(self, files: list[WalkedFile]) -> dict[bytes, list[WalkedFile]]:
+        groups: dict[bytes, list[WalkedFile]] = {}
         for found in files:
             try:
                 digest = digest_at_once(found.path, found.status)
             except NotReadable as error:
                 self.skipped.fail(found.path, str(error))
             else:
-                by_digest.setdefault(digest, []).append(found)
-        for digest, same in by_digest.items():
-            if len(same) > 1:
-                yield from (self._record(found, digest) for found in same)
+                groups.setdefault(digest, []).append(found)
+        return groups
 
     def _record(self, found: WalkedFile, digest: bytes | None) -> Tracked:
         status = found.status

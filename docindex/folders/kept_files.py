@@ -47,8 +47,9 @@ def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None)
     planned, references = [], _References(policy.reference)
     for group in groups:
         files = sorted(group.files, key=_BEST[policy.keep])
-        kept = {file.key for file in files if references.cover(path_of(file.key))}
-        kept = _with_isolated(files, kept or {files[0].key}, policy.isolate)
+        kept = references.covered(files) or {files[0].key}
+        if policy.isolate:
+            kept = _with_isolated(files, kept, policy.isolate)
         staying = {(file.device, file.inode) for file in files if file.key in kept}
         going = {(file.device, file.inode) for file in files} - staying
         if going:
@@ -89,10 +90,12 @@ class _References:
             status = os.stat(path)
             self._identities.add((status.st_dev, status.st_ino))
 
-    def cover(self, path: bytes) -> bool:
+    def covered(self, files: Iterable[Tracked]) -> set[str]:
+        """The keys of the files in a reference folder."""
+        return {file.key for file in files if self._covers(path_of(file.key))} if self._identities else set()
+
+    def _covers(self, path: bytes) -> bool:
         """Whether a path is in a reference folder, either as it is written or with its links resolved."""
-        if not self._identities:
-            return False
         return self._is_below(path) or self._is_below(os.path.realpath(path))
 
     def _is_below(self, path: bytes) -> bool:

@@ -23,7 +23,8 @@ from docindex.storage.safe_closing import close_descriptor, parked_descriptor
 LONGEST_PATH = 1000
 """Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes in a call, other systems fewer."""
 
-FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOSE_ON_EXEC
 BINARY_FLAG = getattr(os, "O_BINARY", 0)
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
@@ -45,7 +46,7 @@ def is_opened_by_folders(path: bytes) -> bool:
 
 def open_file(path: bytes, flags: int) -> int:
     """Open a file and return its descriptor. On Unix the path may have any length."""
-    flags |= getattr(os, "O_CLOEXEC", 0)
+    flags |= _CLOSE_ON_EXEC
     if not is_opened_by_folders(path):
         return os.open(path, flags)
     *folders, name = path.split(b"/")

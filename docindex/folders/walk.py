@@ -128,11 +128,11 @@ class _Walk:
 
     def files(self) -> Iterator[WalkedFile]:
         """The regular files, folder by folder."""
-        waiting = [self._root]
+        waiting, hidden = [self._root], self._options.hidden
         while waiting:
             below = []
             for name, path, status, is_link in self._entries_of(waiting.pop()):
-                if not self._options.hidden and name.startswith(b"."):
+                if not hidden and name.startswith(b"."):
                     self._skipped.counts["hidden"] += 1
                 elif isinstance(status, OSError):
                     self._count_error(path, status)
@@ -152,7 +152,7 @@ class _Walk:
         except OSError as error:
             self._skipped.fail(folder, error.strerror or str(error))
             return []
-        if self._options.ignore and any(name == IGNORE_FILE for name, *_ in entries):
+        if self._options.ignore and any(entry[0] == IGNORE_FILE for entry in entries):
             self._rules.read(folder)
         return entries
 

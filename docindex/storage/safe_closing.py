@@ -34,7 +34,9 @@ def close_descriptor(descriptor: int, data: bytes | None = None) -> None:
 
 def _may_be_locked(descriptor: int, data: bytes | None) -> bool:
     """Whether a file is one of those that SQLite locks: a database, or the index of a log."""
-    if data is not None:
+    if data:
+        if data[0] not in _FIRST:  # most files: to ask this first takes a third of the time
+            return False
         head = data[:16]
     else:
         try:
@@ -47,3 +49,5 @@ def _may_be_locked(descriptor: int, data: bytes | None) -> bool:
 
 # A database; an index of a log, which begins with a number in the byte order of the machine.
 _LOCKED = (b"SQLite format 3\0", (3_007_000).to_bytes(4, sys.byteorder))
+_FIRST = b"\0" + bytes(beginning[0] for beginning in _LOCKED)
+"""What such files begin with: the first byte."""
