@@ -107,7 +107,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "options", "progress_bar", "whole_file", "existing_index", "group_records"},
         {"typed_paths", "file_selection", "output", "side_by_side"},
-        {"text_input", "runner"},
+        {"text_input", "runner", "log_remarks"},
         {"scan_summary"},
         {
             *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
@@ -118,7 +118,7 @@ INSIDE = {
     ],
     "folders": [
         {"path_keys", "system"},
-        {"file_reader", "journal_steps"},
+        {"file_reader", "journal_steps", "read_ahead"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"restore", "walk", "watch"},
         {"copy_groups", "exact_copies", "file_changes"},

@@ -113,9 +113,13 @@ def dups_command(
     else:
         # Imported here: to import an index takes longer than to find exact copies without it.
         from docindex.cli.existing_index import open_existing
+        from docindex.cli.log_remarks import log_as_remarks
         from docindex.opening import open as open_index
 
-        with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
+        with (
+            log_as_remarks(),
+            open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index,
+        ):
             if no_scan:
                 remark_on_unknown(index, [*roots, *references])
             else:

@@ -4,6 +4,7 @@ Walks the folders, and reads only files that share their size with others: their
 those that still agree. Needs no numpy, so that the command starts quickly. Must never change a file.
 """
 
+import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -16,6 +17,7 @@ from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once
 from docindex.folders.found_groups import Findings, Walked
 from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
+from docindex.folders.read_ahead import AT_A_TIME, ReadAhead
 from docindex.folders.walk import (
     FolderProgress,
     Skipped,
@@ -67,7 +69,7 @@ def find_exact(
     search = _Search(options, set(own_files), progress)
     for root in dict.fromkeys([*own, *references]):
         search.walk(root)
-    copies = [*search.small_copies(), *copies_among(search.large_files(), search.skipped, progress, [])]
+    copies = search.copies()
     isolated = [key_of(root) for root in own] if isolate else ()
     planned = plan_groups(copies, KeepPolicy(keep, [key_of(root) for root in references], isolated))
     failed = tuple(dict.fromkeys(search.skipped.failures()))
@@ -117,32 +119,53 @@ class _Search:
         """The size of all files."""
         return sum(size * len(same_size) for size, same_size in self._by_size.items())
 
-    def small_copies(self) -> Iterator[ExactCopies]:
-        """The groups of small files with the same bytes."""
+    def copies(self) -> list[ExactCopies]:
+        """The groups of files with the same bytes."""
+        small: list[WalkedFile] = []
+        large: list[WalkedFile] = []
         for size, same_size in self._by_size.items():
-            if len(same_size) > 1 and 0 < size <= AT_ONCE:
-                checkpoint()
-                for digest, same in self._by_digest(same_size).items():
-                    if len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
-                        files = sorted(self._record(found, digest) for found in same)
-                        yield ExactCopies(size, digest, tuple(files))
+            if len(same_size) > 1 and size:
+                (large if size > AT_ONCE else small).extend(same_size)
+        read = sum(found.status.st_size for found in small)
+        total = read + sum(found.status.st_size for found in large)
+        return [
+            *self._small_copies(small, total),
+            *copies_among(
+                [self._record(found, None) for found in large],
+                self.skipped,
+                lambda done, _: self._progress(read + done, total),
+                [],
+            ),
+        ]
 
-    def large_files(self) -> Iterator[Tracked]:
-        """The records of the large files that have the size of another file."""
-        for size, same_size in self._by_size.items():
-            if len(same_size) > 1 and size > AT_ONCE:
-                yield from (self._record(found, None) for found in same_size)
+    def _small_copies(self, files: list[WalkedFile], total: int) -> Iterator[ExactCopies]:
+        """The groups of small files with the same bytes. Files of one size follow each other."""
+        for size, same_size in itertools.groupby(self._digests(files, total), key=_size_of):
+            by_digest: dict[bytes, list[WalkedFile]] = {}
+            for found, digest in same_size:
+                by_digest.setdefault(digest, []).append(found)
+            for digest, same in by_digest.items():
+                if len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
+                    yield ExactCopies(
+                        size, digest, tuple(sorted(self._record(found, digest) for found in same))
+                    )
 
-    def _by_digest(self, files: list[WalkedFile]) -> dict[bytes, list[WalkedFile]]:
-        groups: dict[bytes, list[WalkedFile]] = {}
-        for found in files:
-            try:
-                digest = digest_at_once(found.path, found.status)
-            except NotReadable as error:
-                self.skipped.fail(found.path, str(error))
-            else:
-                groups.setdefault(digest, []).append(found)
-        return groups
+    def _digests(self, files: list[WalkedFile], total: int) -> Iterator[tuple[WalkedFile, bytes]]:
+        """The small files that can be read, with their digests."""
+        ahead, done = ReadAhead(), 0
+        for begin in range(0, len(files), AT_A_TIME):
+            some = files[begin : begin + AT_A_TIME]
+            checkpoint()
+            digests = []
+            with ahead.reading([found.path for found in some]):
+                for found in some:
+                    try:
+                        digests.append((found, digest_at_once(found.path, found.status)))
+                    except NotReadable as error:
+                        self.skipped.fail(found.path, str(error))
+            yield from digests
+            done += sum(found.status.st_size for found in some)
+            self._progress(done, total)
 
     def _record(self, found: WalkedFile, digest: bytes | None) -> Tracked:
         status = found.status
@@ -150,3 +173,7 @@ class _Search:
         return Tracked(
             key_of(found.path), status.st_size, time_ns, status.st_dev, status.st_ino, UNDETECTED, digest
         )
+
+
+def _size_of(found: tuple[WalkedFile, bytes]) -> int:
+    return found[0].status.st_size

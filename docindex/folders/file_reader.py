@@ -21,8 +21,8 @@ _HEAD = 1 << 14
 """Bytes that are read to find out whether a file is binary."""
 
 _PIECE = 1 << 17
-"""Bytes that are read at a time: they stay in the cache of a core. If they must come from a disk, a piece of
-256 KB takes a quarter longer per byte, because the system reads ahead less; one of 64 KB from memory a tenth."""
+"""Bytes that are read at a time: they stay in the cache of a core. Pieces of 256 KB take a quarter longer if
+they come from a disk, because the system reads ahead less; pieces of 64 KB a tenth longer if they do not."""
 
 _BEGINNING = 1 << 18
 """The bytes that `beginning_of` reads: rules of a person are shorter."""

@@ -4,7 +4,6 @@ Holds values only. Must never import the index: a search for exact copies needs 
 takes longer than such a search in a small folder.
 """
 
-import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -62,8 +61,7 @@ class Walked(NamedTuple):
     """How many entries were left out, by reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(NamedTuple):
     """The result of `find` and `find_exact`."""
 
     copies: tuple[CopyGroup, ...]

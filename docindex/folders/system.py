@@ -84,6 +84,21 @@ def opened_for_reading(path: bytes, flags: int) -> Iterator[io.FileIO]:
         close_descriptor(descriptor)
 
 
+def ask_ahead(descriptor: int) -> None:
+    """Let the system begin to read a file. Does nothing on a system that cannot."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+def blocks_read() -> int:
+    """How many blocks this process has read from disks; always 0 on a system that does not tell."""
+    try:
+        import resource  # Unix only
+    except ModuleNotFoundError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_inblock
+
+
 def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:
     """The status of an entry of a folder, with its device and its inode."""
     if os.name == "nt":  # on Windows the entry has no device and no inode
