@@ -93,11 +93,14 @@ class _Search:
 
     def walk(self, root: bytes) -> None:
         """Take the files below a root that no other root contains."""
-        seen, by_size = self.seen, self._by_size
+        seen, by_size, left_out = self.seen, self._by_size, self._left_out
         try:
             for found in walk_files(root, self._options, self.skipped):
                 path, status = found
-                if path in seen or self._is_left_out(status):
+                if path in seen:
+                    continue
+                if left_out and (status.st_ino, status.st_dev) in left_out:
+                    self.skipped.counts["of docindex's own files"] += 1
                     continue
                 seen.add(path)
                 by_size.setdefault(status.st_size, []).append(found)
@@ -107,12 +110,6 @@ class _Search:
         except OSError as error:
             key = key_of(root)
             raise UnreadableFile(f"{key} cannot be read: {error.strerror or error}", key) from error
-
-    def _is_left_out(self, status: os.stat_result) -> bool:
-        if not self._left_out or (status.st_ino, status.st_dev) not in self._left_out:
-            return False
-        self.skipped.counts["of docindex's own files"] += 1
-        return True
 
     @property
     def size(self) -> int:
@@ -145,7 +142,7 @@ class _Search:
             for found, digest in same_size:
                 by_digest.setdefault(digest, []).append(found)
             for digest, same in by_digest.items():
-                if len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
+                if len(same) > 1 and len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
                     yield ExactCopies(
                         size, digest, tuple(sorted(self._record(found, digest) for found in same))
                     )

@@ -124,6 +124,7 @@ class _Walk:
         self._options = options
         self._skipped = skipped
         self._rules = IgnoreRules(root, options.exclude)
+        self._has_limits = options.min_size > 0 or options.max_size is not None
         self._visited = {(at_root.st_dev, at_root.st_ino)}
 
     def files(self) -> Iterator[WalkedFile]:
@@ -163,6 +164,8 @@ class _Walk:
             self._skipped.fail(path, error.strerror or str(error))
 
     def _reason_to_skip(self, path: bytes, status: os.stat_result, is_link: bool) -> str | None:
+        if stat.S_ISREG(status.st_mode) and not (is_link or self._has_limits or self._rules.exist):
+            return None  # most files
         is_folder = stat.S_ISDIR(status.st_mode)
         reason = self._rules.refused(path, is_folder=is_folder) or _excluded_by_status(
             status, self._options, self._device
