@@ -5,14 +5,10 @@ unchanged if its time is too recent to trust.
 """
 
 from docindex.folders.file_content import FileContent
-from docindex.folders.file_reader import NotReadable, digest_of
+from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import WalkedFile
 from docindex.frontends.recognition import by_extension, named
 from docindex.storage.tracked_files import BINARY, Tracked
-
-# A file that is changed twice within two seconds may keep its size and time, because some file systems store
-# times in steps of two seconds. The next scan reads such a file again.
-_SETTLED_NS = 2_000_000_000
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
@@ -32,15 +28,6 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
         parts=len(content.parts),
         digest=content.digest,
     )
-
-
-def trusted_time(mtime_ns: int, began_ns: int) -> int:
-    """The time of a file, or -1 if another change might leave it the same: it is too recent.
-
-    >>> trusted_time(5, 10**10), trusted_time(5, 10)
-    (5, -1)
-    """
-    return mtime_ns if began_ns - mtime_ns > _SETTLED_NS else -1
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
