@@ -84,8 +84,8 @@ def scan(
     unchanged texts are read again too, unless ``reread=False`` leaves them as they are. With
     ``formats=False``, only plain text is read; otherwise also the formats of `docindex.frontends`, and a
     document inside a file, such as a message of a mailbox, has the key of the file, ``!`` and its name.
-    `workers` is the number of processes that read and sketch. `progress` is called with the number of files found, and then with the number of
-    files read and the total to read.
+    `workers` is the number of processes that read and sketch. `progress` is called with the number of files
+    found, and then with the number of files read and the total to read.
 
     `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
     `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.

@@ -133,7 +133,7 @@ def test_documents_inside_a_file_come_go_and_move_with_it(home, index):
 
 @pytest.mark.usefixtures("own")
 def test_a_document_inside_a_file_is_shown_beside_its_copy_but_never_planned(home, index):
-    (home / "mail.box").write_text(f"{' '.join(LETTER)}\n{' '.join(OTHER[3:])}\n")
+    (home / "mail.box").write_text(f"{' '.join(LETTER)}\n{' '.join(prose(RNG, 99).split())}\n")
     seen = folders.scan(index, [home])
     findings = folders.find(index, [home], scan=seen)
     (group,) = findings.groups
