@@ -55,7 +55,9 @@ def extract(
 
 def _extracted(source: Source, encoding: str | None) -> Extracted:
     global _extractor
-    if source.media_type is not None or may_need_front_end(source.data, source.name, text=encoding is None):
+    archives = source.options.archives
+    is_plain = not may_need_front_end(source.data, source.name, text=encoding is None, archives=archives)
+    if source.media_type is not None or not is_plain:
         with _lock:
             _extractor = _extractor or Extractor()
             try:

@@ -16,13 +16,19 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions, FrontEnd
 from docindex.frontends.lzfu import decompressed_rtf
 from docindex.frontends.mail_text import MailText
-from docindex.frontends.part_list import PartList
+from docindex.frontends.part_list import MOST_PART_BYTES, PartList
 
 if TYPE_CHECKING:
     from olefile import OleFileIO
 
 DEEPEST_MESSAGE = 10
 """How deep messages may be attached to messages."""
+
+MOST_ATTACHMENTS = 1000
+MOST_ENTRIES = 50_000
+"""Streams and folders: each attachment has a hundred, and olefile looks through a whole folder for a name."""
+
+_STREAM = 2
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PROPERTIES = "__properties_version1.0"
@@ -50,7 +56,9 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     with ole:
         if not ole.exists(_PROPERTIES):
             raise NotExtracted("unknown format", "it is an OLE file, but no message of Outlook")
-        message = _Message(ole, [])
+        if len(ole.direntries) > MOST_ENTRIES:
+            raise NotExtracted("too large", f"it has more than {MOST_ENTRIES:,} streams and folders")
+        message = _Message(_Streams(ole, len(data)), [])
         builder, parts = TextBuilder(), PartList()
         message.add_text(MailText(builder, options))
         message.add_attachments(parts, 0)
@@ -61,11 +69,47 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
         return builder.extracted(message.string(_SUBJECT), parts.parts)
 
 
+class _Streams:
+    """The streams of an OLE file that may be hostile: olefile follows loops as long as a stream says it is."""
+
+    def __init__(self, ole: "OleFileIO", size: int) -> None:
+        self._ole = ole
+        self._size = size
+        self._left = 2 * MOST_PART_BYTES
+
+    def read(self, path: _Path) -> bytes | None:
+        """The bytes of a stream, or None if there is none."""
+        if not self.has(path) or self._ole.get_type(path) != _STREAM:
+            return None
+        size = self._ole.get_size(path)
+        self._left -= size
+        if size > self._size:
+            raise NotExtracted("damaged", f"its stream {path[-1]} is longer than the file")
+        if self._left < 0:
+            raise NotExtracted(
+                "too large", f"its streams have more than {2 * MOST_PART_BYTES // 1_000_000} MB"
+            )
+        try:
+            data: bytes = self._ole.openstream(path).read()
+        except (OSError, ValueError, IndexError) as error:
+            raise NotExtracted("damaged", f"its stream {path[-1]} cannot be read: {error}") from error
+        return data
+
+    def has(self, path: _Path) -> bool:
+        """Whether there is a stream or a folder."""
+        return bool(self._ole.exists(path))
+
+    def folders_in(self, folder: _Path) -> list[_Path]:
+        """The folders that are directly in a folder."""
+        everywhere: list[_Path] = self._ole.listdir(streams=False, storages=True)
+        return [path for path in everywhere if path[:-1] == folder]
+
+
 class _Message:
     """A message in an OLE file: a folder of it with a stream for each property."""
 
-    def __init__(self, ole: "OleFileIO", folder: _Path) -> None:
-        self._ole = ole
+    def __init__(self, streams: _Streams, folder: _Path) -> None:
+        self._streams = streams
         self._folder = folder
         self._charset = self._code_page()
 
@@ -78,14 +122,7 @@ class _Message:
         return None if plain is None else plain.decode(self._charset, "replace").rstrip("\0")
 
     def _stream(self, name: str, folder: _Path | None = None) -> bytes | None:
-        path = [*(self._folder if folder is None else folder), name]
-        if not self._ole.exists(path) or self._ole.get_type(path) != 2:
-            return None
-        try:
-            data: bytes = self._ole.openstream(path).read()
-        except (OSError, ValueError, IndexError) as error:
-            raise NotExtracted("damaged", f"its stream {name} cannot be read: {error}") from error
-        return data
+        return self._streams.read([*(self._folder if folder is None else folder), name])
 
     def _code_page(self) -> str:
         """Python's name of the encoding of 8-bit strings."""
@@ -124,6 +161,9 @@ class _Message:
     def add_attachments(self, parts: PartList, depth: int) -> None:
         """Add the attachments of the message to a list of parts."""
         for number, folder in enumerate(self._attachments(), 1):
+            if number > MOST_ATTACHMENTS:
+                parts.leave_out()
+                continue
             names = (self.string(name, folder) for name in (_LONG_NAME, _SHORT_NAME, _SHOWN_NAME))
             name = next((each for each in names if each), f"part {number}")
             try:
@@ -132,17 +172,16 @@ class _Message:
                 parts.leave_out()
 
     def _attachments(self) -> list[_Path]:
-        depth = len(self._folder)
-        folders = (path for path in self._ole.listdir(streams=False, storages=True) if len(path) == depth + 1)
-        return [path for path in folders if path[:-1] == self._folder and path[-1].startswith(_ATTACHMENT)]
+        folders = self._streams.folders_in(self._folder)
+        return [path for path in folders if path[-1].startswith(_ATTACHMENT)]
 
     def _add_attachment(self, parts: PartList, name: str, folder: _Path, depth: int) -> None:
         inner = [*folder, f"__substg1.0_{_DATA}000D"]
-        if self._ole.exists([*inner, _PROPERTIES]):
+        if self._streams.has([*inner, _PROPERTIES]):
             if depth == DEEPEST_MESSAGE:
                 parts.leave_out()
                 return
-            parts.add(name, _Message(self._ole, inner).as_mail(depth + 1), "eml")
+            parts.add(name, _Message(self._streams, inner).as_mail(depth + 1), "eml")
             return
         data = self._stream(f"__substg1.0_{_DATA}0102", folder)
         if data is None:

@@ -120,17 +120,22 @@ def _paragraphs(lines: list[PrintedLine]) -> Iterator[list[PrintedLine]]:
     begin = 0
     for number, (gap, above, below) in enumerate(zip(gaps, lines, lines[1:], strict=False), 1):
         height = abs(below.start[3] - below.start[1])
-        if gap > max(usual, 0.0) + _GAP * height or gap < -1.5 * height or below.start[0] > above.end[2]:
+        if gap > max(usual, 0.0) + _GAP * height or gap < -1.5 * height or _is_beside(above, below):
             yield lines[begin:number]
             begin = number
     yield lines[begin:]
 
 
+def _is_beside(line: PrintedLine, other: PrintedLine) -> bool:
+    """Whether the other line stands to the right. Hebrew lines start at the right, and end at the left."""
+    return min(other.start[0], other.end[0]) > max(line.start[2], line.end[2])
+
+
 def _around(lines: list[PrintedLine]) -> Box:
     """The box of some lines, in tenths of a point, which are 0.04 mm."""
-    starts, ends = [line.start for line in lines], [line.end for line in lines]
-    left, right = min(box[0] for box in starts), max(box[2] for box in ends)
-    bottom, top = min(box[1] for box in starts), max(box[3] for box in starts)
+    boxes = [box for line in lines for box in (line.start, line.end)]
+    left, right = min(box[0] for box in boxes), max(box[2] for box in boxes)
+    bottom, top = min(box[1] for box in boxes), max(box[3] for box in boxes)
     return _tenth(left), _tenth(bottom), _tenth(right), _tenth(top)
 
 

@@ -179,6 +179,10 @@ def test_mails_are_read_faster_than_by_python_with_a_large_attachment():
     assert time.perf_counter() - between < between - begun
 
 
+# The example of Microsoft's specification, MS-OXRTFCP.
+RTF = base64.b64decode("LQAAACsAAABMWkZ18cXHpwMACgByY3BnMTI1QjIK8yBoZWwJACBidwWwbGR9CoAPoA==")
+
+
 def utf16(text):
     return text.encode("utf-16-le")
 
@@ -237,6 +241,15 @@ def test_messages_attached_to_messages_are_bounded_in_depth():
     assert refusal(nested_messages(200), "x.msg") == "too large"
 
 
+def test_a_stream_that_is_a_loop_ends():
+    data = bytearray(outlook_message_of("x", [("1000001F", utf16("Dear Ada " * 1000))]))
+    entry = data.index(utf16("__substg1.0_1000001F"))
+    data[entry + 120 : entry + 124] = (0x7FFFFFFF).to_bytes(4, "little")
+    begun = time.monotonic()
+    assert refusal(bytes(data), "x.msg") == "damaged"
+    assert time.monotonic() - begun < 1
+
+
 def test_mutated_mails_have_a_text_or_a_reason(tmp_path):
     box = mailbox.mbox(tmp_path / "box")
     mails = [mail_of(ANSWER, attachments=[("a.txt", b"x" * 500)]), mail_of("Größe " * 50, subject="ü" * 300)]
@@ -250,9 +263,19 @@ def test_mutated_mails_have_a_text_or_a_reason(tmp_path):
 
 def test_mutated_messages_of_outlook_have_a_text_or_a_reason():
     attachment = {"3707001F": utf16("a.txt"), "37010102": b"Dear Bob" * 1000}
-    rtf = base64.b64decode("LQAAACsAAABMWkZ18cXHpwMACgByY3BnMTI1QjIK8yBoZWwJACBidwWwbGR9CoAPoA==")
     plain = outlook_message_of("x", [("1000001F", utf16("Dear Ada " * 100))], [attachment])
-    packed = outlook_message_of("x", [("10090102", rtf)], [attachment])
+    packed = outlook_message_of("x", [("10090102", RTF)], [attachment])
     found = outcomes_of_mutations([plain, packed], "msg")
     assert set(found) <= {"text", "damaged", "no text", "unknown format", "too large", "not installed"}
     assert found["text"] > 10
+
+
+def test_a_body_in_html_or_rtf_only_is_read():
+    pytest.importorskip("docindex.frontends.web_page")
+    mail = email.message.EmailMessage()
+    mail["From"] = "ada@example.org"
+    mail.set_content("<title>x</title><p>Dear <b>B</b>ob,<p>Größe", subtype="html", charset="iso-8859-1")
+    assert read(mail.as_bytes()).text == "Dear Bob,\n\nGröße\n\n"
+    page = "<meta charset=utf-8><p>Größe".encode()
+    assert read(outlook_message_of("x", [("10130102", page)]), "x.msg").text == "Größe\n\n"
+    assert read(outlook_message_of("x", [("10090102", RTF)]), "x.msg").text == "hello world\n\n"
