@@ -28,6 +28,7 @@ MOST_ATTACHMENTS = 1000
 MOST_ENTRIES = 50_000
 """Streams and folders: each attachment has a hundred, and olefile looks through a whole folder for a name."""
 
+_MOST_WORK = 2 * MOST_PART_BYTES
 _STREAM = 2
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -39,6 +40,9 @@ _SUBJECT, _BODY, _HTML, _RTF = "0037", "1000", "1013", "1009"
 _DATA, _LONG_NAME, _SHORT_NAME, _SHOWN_NAME = "3701", "3707", "3704", "3001"
 _CODE_PAGES = (0x3FFD, 0x3FDE)
 """The properties of a message that name its code page: of its strings, and of its HTML."""
+
+_PYTHON_NAMES = {20127: "cp1252", 28591: "latin-1", 50220: "iso2022_jp", 54936: "gb18030", 65001: "utf-8"}
+"""The code pages whose number is not in Python's name of them."""
 
 _Path = list[str]
 
@@ -70,12 +74,15 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
 
 
 class _Streams:
-    """The streams of an OLE file that may be hostile: olefile follows loops as long as a stream says it is."""
+    """The streams of an OLE file that may be hostile: olefile follows a loop as long as a stream seems to be."""
 
     def __init__(self, ole: "OleFileIO", size: int) -> None:
         self._ole = ole
         self._size = size
-        self._left = 2 * MOST_PART_BYTES
+        self._left = _MOST_WORK
+        self._folders: dict[tuple[str, ...], list[_Path]] = {}
+        for path in ole.listdir(streams=False, storages=True):
+            self._folders.setdefault(tuple(path[:-1]), []).append(path)
 
     def read(self, path: _Path) -> bytes | None:
         """The bytes of a stream, or None if there is none."""
@@ -86,9 +93,7 @@ class _Streams:
         if size > self._size:
             raise NotExtracted("damaged", f"its stream {path[-1]} is longer than the file")
         if self._left < 0:
-            raise NotExtracted(
-                "too large", f"its streams have more than {2 * MOST_PART_BYTES // 1_000_000} MB"
-            )
+            raise NotExtracted("too large", f"its streams have more than {_MOST_WORK // 1_000_000} MB")
         try:
             data: bytes = self._ole.openstream(path).read()
         except (OSError, ValueError, IndexError) as error:
@@ -101,8 +106,7 @@ class _Streams:
 
     def folders_in(self, folder: _Path) -> list[_Path]:
         """The folders that are directly in a folder."""
-        everywhere: list[_Path] = self._ole.listdir(streams=False, storages=True)
-        return [path for path in everywhere if path[:-1] == folder]
+        return self._folders.get(tuple(folder), [])
 
 
 class _Message:
@@ -119,24 +123,32 @@ class _Message:
         if unicode is not None:
             return unicode.decode("utf-16-le", "replace").rstrip("\0")
         plain = self._stream(f"__substg1.0_{property_}001E", folder)
-        return None if plain is None else plain.decode(self._charset, "replace").rstrip("\0")
+        return None if plain is None else self._decoded(plain).rstrip("\0")
+
+    def _decoded(self, plain: bytes) -> str:
+        if self._charset is None:  # most programs that do not name it write UTF-8
+            try:
+                return plain.decode()
+            except UnicodeDecodeError:
+                return plain.decode("cp1252", "replace")
+        return plain.decode(self._charset, "replace")
 
     def _stream(self, name: str, folder: _Path | None = None) -> bytes | None:
         return self._streams.read([*(self._folder if folder is None else folder), name])
 
-    def _code_page(self) -> str:
-        """Python's name of the encoding of 8-bit strings."""
+    def _code_page(self) -> str | None:
+        """Python's name of the encoding of 8-bit strings, or None if the message does not say it."""
         properties = self._stream(_PROPERTIES) or b""
         values = {}
         for start in range(24 if self._folder else 32, len(properties) - 15, 16):
             number = int.from_bytes(properties[start + 2 : start + 4], "little")
             values[number] = int.from_bytes(properties[start + 8 : start + 12], "little")
-        page = next((values[number] for number in _CODE_PAGES if number in values), 1252)
-        name = {65001: "utf-8", 20127: "cp1252", 28591: "latin-1"}.get(page, f"cp{page}")
+        page = next((values[number] for number in _CODE_PAGES if number in values), None)
+        name = _PYTHON_NAMES.get(page or 0, f"cp{page}")
         try:
             "".encode(name)
         except LookupError:
-            return "cp1252"
+            return None
         return name
 
     def add_text(self, text: MailText) -> None:

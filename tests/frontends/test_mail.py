@@ -212,6 +212,9 @@ def test_strings_of_8_bits_are_read_in_the_code_page_of_the_message():
     streams = [("1000001E", "Привет".encode("cp1251"))]
     data = outlook_message_of("x", streams, properties=page)
     assert read(data, "x.msg").text == "Привет\n\n"
+    for charset in ("utf-8", "cp1252"):
+        unnamed = outlook_message_of("x", [("1000001E", "Größe".encode(charset))])
+        assert read(unnamed, "x.msg").text == "Größe\n\n"
 
 
 def test_other_ole_files_are_no_messages():
