@@ -74,7 +74,7 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
 
 
 class _Streams:
-    """The streams of an OLE file that may be hostile: olefile follows a loop as long as a stream seems to be."""
+    """The streams of an OLE file that may be hostile: olefile follows a loop to the length of the stream."""
 
     def __init__(self, ole: "OleFileIO", size: int) -> None:
         self._ole = ole
