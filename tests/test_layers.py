@@ -54,6 +54,7 @@ INSIDE = {
         {"messages"},
         {"child"},
         {"extractor"},
+        {"source_documents"},
         {"extract"},
     ],
     "reading": [
