@@ -22,7 +22,7 @@
 --     01 0100000000000000  02 0100000000000000 61  00  03 0000000000000000
 -- and the checksum -3341366732432730841.
 --
--- In `content`, `document` and `fingerprint`, `sum` has two halves, so that a question can verify the columns that it
+-- In `content` and `document`, `sum` has two halves, so that a question can verify the columns that it
 -- reads. The columns before "second half" make the high 32 bits: those of the checksum of these columns. The first
 -- column and the columns after "second half" make the low 32 bits: the high 32 bits of their checksum.
 -- In `posting`, `sum` is the xxh3-64 of `keys` whose seed is the id, as a signed integer.
@@ -57,7 +57,6 @@ create table main.docindex_content (
     hashes integer not null,        -- number of different hashes of the fingerprints
                                     -- second half:
     hash blob not null,             -- xxh3-128 of the text in UTF-8
-    reading text not null,          -- the name and version of the reading that made the symbols
     words_hash blob not null,       -- equal if and only if the texts have the same words; 16 bytes: xxh3-128 of three
                                     -- xxh3-128 end to end: of the symbols; of the number of symbols of each word; of the
                                     -- code points of the folded letters that are not ASCII, in order. Numbers have 32
@@ -67,11 +66,10 @@ create table main.docindex_content (
     fingerprints integer not null,  -- number of fingerprints; a hash that occurs twice counts twice
     simhash integer not null,       -- Charikar's simhash of the words and the pairs of neighbouring words, weighted by
                                     -- how often they occur: 64 bits stored as a signed integer: < and > mean nothing
-    slots blob not null,            -- the min-hash sketch: 4 bytes for each slot
-    sum integer not null,           -- in two halves
-    unique (hash, reading)
+    slots blob not null,            -- the min-hash sketch, 24 bits for each slot: the low 16 bits of all slots, 2 bytes
+                                    -- each; then their high 8 bits, 1 byte each
+    sum integer not null            -- in two halves
 ) strict;
-create index main.docindex_content_words on docindex_content (words_hash);
 -- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
 -- 21 or lowest 21 bits are neighbours in one of the indexes, so a query need not read the rows of `content`.
 create index main.docindex_content_simhash on docindex_content (simhash);
@@ -90,24 +88,29 @@ create table main.docindex_document (
 ) strict;
 create index main.docindex_document_content on docindex_document (content);
 
--- The forward index: the fingerprints of a content in the order of their positions. Each row of a content has 65,536
--- of them, except the last one, which has fewer, perhaps none; so a missing row is noticed. The parts of a content are
+-- The forward index: the fingerprints of a content in the order of their positions. Each row of a content has 125 of
+-- them, except the last one, which has fewer, perhaps none; so a missing row is noticed. The parts of a content are
 -- numbered from 0. The first gap of part 0 is counted from position 0, and the first gap of a later part from the last
 -- position of the part before.
 create table main.docindex_fingerprint (
     id integer primary key,         -- content << 20 | part
-    hashes blob not null,           -- the high 48 bits of each hash: 6 bytes each
-                                    -- second half:
-    gaps blob not null,             -- distance from the previous position, in symbols: 1 byte each if the window of
-                                    -- the recipe is below 256, else 2 bytes each
-    sum integer not null            -- in two halves
+    numbers blob not null,          -- 6 bytes each. High bits: the distance from the previous position, in symbols, in
+                                    -- as many bits as the window of the recipe needs. The others: the low bits of the
+                                    -- 47 bits that winnowing selected; `mix` makes the hash of them, whose high 48 bits
+                                    -- are compared
+    highs blob not null,            -- the rest of these 47 bits in unary: as many bits 0 as the number says, then a bit
+                                    -- 1; from the lowest bit of each byte on
+    sum integer not null
 ) strict;
 
 -- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks. A key is the highest
 -- `hash_bits` bits of a hash, followed by the id of a content minus the segment's `first`, which takes as many bits as
--- last - first needs.
+-- last - first needs. The hashes are those of the fingerprints, or the traits of contents: the features, and the first 8
+-- bytes of `hash` and of `words_hash`, little-endian. (Features are super-shingles: hashes of groups of slots, of 64
+-- bits. Contents that share some of them are near-duplicates.)
 create table main.docindex_segment (
     id integer primary key autoincrement, -- a newer segment has a larger id
+    kind integer not null,          -- 0: its hashes are those of fingerprints; 1: traits
     first integer not null,         -- the smallest id that a content of this segment may have
     last integer not null,          -- the largest
     hash_bits integer not null,     -- number of bits of a hash in a key
@@ -136,13 +139,6 @@ create table main.docindex_dead (
     content integer primary key,
     segment integer not null        -- the newest segment at the time of the removal; later ones have no keys of it
 ) strict;
-
--- Super-shingles: hashes of groups of slots. Contents that share some of them are near-duplicates.
-create table main.docindex_feature (
-    value integer not null,         -- 64 bits stored as a signed integer: < and > mean nothing
-    content integer not null,       -- not a foreign key: removing a content would scan this table to enforce it
-    primary key (value, content)
-) strict, without rowid;
 
 -- Broder's samples of the shingles (MIN_s, MOD_m and L_i), if the recipe asks for them: ascending values of 8 bytes.
 create table main.docindex_sample (

@@ -31,7 +31,7 @@ def write_documents(
             document.meta, document.keeps_meta = earlier.meta, earlier.keeps_meta
         last[document.key] = document
     documents = list(last.values())
-    known = contents.known(db, (document.hash for document in documents), recipe.reading)
+    known = contents.known(db, (document.hash for document in documents))
     sketched = {document.hash for document in documents if document.sketches is not None}
     new = {
         document.hash: document
@@ -44,5 +44,5 @@ def write_documents(
             document = next(left)
             document.sketches, document.number = batch, number
     postings, replaced = content_writer.put_documents(db, documents, known, recipe, store_text=store_text)
-    document_removal.drop_unused(db, replaced, recipe)
+    document_removal.drop_unused(db, replaced)
     return segment_writer.add_postings(db, postings)

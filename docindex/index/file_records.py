@@ -36,7 +36,7 @@ class FileRecords:
             for file in gone:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
-                    document_removal.remove_document(db, file.key, self._recipe)
+                    document_removal.remove_document(db, file.key)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.

@@ -90,7 +90,7 @@ class FollowedTables(KeyedDocuments):
         # The queue may have rows that cannot be indexed here: then this is the way out.
         with self._store.writing(indexes_queue=False) as db:
             keys = app_tables.unfollow(db, plain_text("table", table))
-            remove_all(db, keys, self.recipe)
+            remove_all(db, keys)
 
     def flush(self) -> None:
         """Index now what triggers and SQL functions have queued, so that the next question need not.

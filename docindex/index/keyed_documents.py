@@ -129,7 +129,7 @@ class KeyedDocuments(IndexReader):
             while some := list(itertools.islice(given, document_removal.REMOVED_AT_A_TIME)):
                 self._store.refuse_cancelled(before)
                 ids, repeated = _different_ids(db, some)
-                document_removal.remove_documents(db, ids, self.recipe)
+                document_removal.remove_documents(db, ids)
                 if repeated:
                     raise unknown(db, repeated[0])
                 count += len(ids)

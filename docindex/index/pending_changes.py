@@ -51,7 +51,7 @@ def _index_rows(db: apsw.Connection, name: str, recipe: Recipe) -> int:
             name,
         )
     _warn(changes.repeated, f"other rows of {name} have the same keys: %s")
-    remove_all(db, changes.gone, recipe)
+    remove_all(db, changes.gone)
     taken = app_rows.others(db, [row.key for row in changes.rows], name)
     _warn(taken, f"other documents have the keys of these rows of {name}: %s")
     documents = [_document(source, row) for row in changes.rows if row.key not in taken]
@@ -76,7 +76,7 @@ def _document(source: SourceRow, row: AppRow) -> Incoming:
     return document
 
 
-def remove_all(db: apsw.Connection, keys: Iterable[str], recipe: Recipe) -> None:
+def remove_all(db: apsw.Connection, keys: Iterable[str]) -> None:
     """Remove the documents with some keys, if there are any."""
     for key in keys:
-        document_removal.remove_document(db, key, recipe)
+        document_removal.remove_document(db, key)

@@ -327,7 +327,7 @@ class Index(FollowedTables):
     def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
         """Pass those texts of a batch that are new to the index to the sketchers."""
         with self._store.reading() as db:
-            known = contents.known(db, (document.hash for document in documents), self.recipe.reading)
+            known = contents.known(db, (document.hash for document in documents))
         new = list({d.hash: d for d in documents if d.hash not in known}.values())
         return _Batch(documents, new, sketchers.submit([d.text for d in new], keep=keep) if new else None)
 

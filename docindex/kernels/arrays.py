@@ -24,6 +24,7 @@ CHUNK = 1 << 15
 # input bit. The constants are those of Pelle Evensen's "moremur".
 _MIX_1 = np.uint64(0x3C79AC492BA7B653)
 _MIX_2 = np.uint64(0x1C69B3F74AC4AE35)
+_UNMIX_1, _UNMIX_2 = (np.uint64(pow(int(factor), -1, 1 << 64)) for factor in (_MIX_1, _MIX_2))
 _SHIFT_1 = np.uint64(27)
 _SHIFT_2 = np.uint64(33)
 
@@ -57,6 +58,20 @@ def mix_in_place(numbers: U64, spare: U64) -> None:
     numbers *= _MIX_2
     np.right_shift(numbers, _SHIFT_1, out=spare)
     numbers ^= spare
+
+
+def unmix(mixed: U64) -> U64:
+    """A new array with the numbers from which `mix` made these.
+
+    >>> unmix(mix(np.array([0, 1, 1 << 63], np.uint64))).tolist()
+    [0, 1, 9223372036854775808]
+    """
+    numbers: U64 = mixed ^ (mixed >> _SHIFT_1) ^ (mixed >> np.uint64(54))
+    numbers *= _UNMIX_2
+    numbers ^= numbers >> _SHIFT_2
+    numbers *= _UNMIX_1
+    numbers ^= (numbers >> _SHIFT_1) ^ (numbers >> np.uint64(54))
+    return numbers
 
 
 def starts_of(lengths: I64) -> I64:

@@ -39,7 +39,9 @@ def fingerprint_positions(
 
 def approximate_counts(scope: Scope) -> tuple[int, int]:
     """The approximate numbers of documents and fingerprints; very cheap."""
-    return documents.greatest(scope.db), sum(segment.postings for segment in segments.all_segments(scope.db))
+    return documents.greatest(scope.db), sum(
+        segment.postings for segment in segments.segments_of(scope.db, segments.FINGERPRINTS)
+    )
 
 
 def _documents(open_scope: ScopeOpener) -> Iterator[int]:

@@ -60,6 +60,7 @@ class FingerprintOverlap:
 
     def __init__(self, scope: Scope, living: I64, contents: I64, ignore_above: int | None) -> None:
         self._db = scope.db
+        self._window = scope.recipe.window
         self._living = ContentPlaces(living)
         self._contents = contents
         self._taking_part = ContentPlaces(contents)
@@ -121,7 +122,7 @@ class FingerprintOverlap:
         """
         pieces = [_NOTHING]
         if len(places):
-            for owner, hashes in forward_index.hashes_of(self._db, self._contents[places]):
+            for owner, hashes in self._hashes_of(self._contents[places]):
                 pieces.append((owner.astype(np.uint64) << _HASH_BITS) | (hashes >> HASH_SHIFT))
         keys = np.sort(np.concatenate(pieces))
         keys = keys[starts_of_runs(keys)[:-1]]
@@ -143,6 +144,10 @@ class FingerprintOverlap:
         keys, starts = self.counting(places)
         return keys << HASH_SHIFT, starts
 
+    def _hashes_of(self, contents: I64) -> Iterator[tuple[I64, U64]]:
+        """All hashes of some ascending contents: their places, and the hashes."""
+        return forward_index.hashes_of(self._db, contents, self._window) if len(contents) else iter(())
+
     def _prefixes(self, hashes: U64) -> U64:
         low = np.uint64(64 - self._bits)
         return hashes >> low << low
@@ -161,7 +166,7 @@ class FingerprintOverlap:
             touched = [np.unique(contents) for _, contents in postings.look_up(self._db, self._ignored)]
             contents = np.unique(np.concatenate([np.empty(0, np.int64), *touched]))
             contents = contents[self._living.of(contents) >= 0]
-            for owner, hashes in forward_index.hashes_of(self._db, contents) if len(contents) else ():
+            for owner, hashes in self._hashes_of(contents):
                 self._check_cancelled()
                 prefixes = self._prefixes(hashes)
                 odd = found_in(self._ignored_prefixes, prefixes) & ~found_in(self._ignored, hashes)

@@ -82,7 +82,7 @@ class Scorer:
     def scored(self, contents: I64) -> dict[int, tuple[float, Measures]]:
         """The score and the numbers of each content, counted in fingerprints; `contents` must ascend."""
         scope, asked, size = self.scope, self.asked.counting, len(contents)
-        of = ForwardHashes(scope.db, contents)
+        of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
         shared = np.bincount(places, minlength=size)
         not_counting = self._not_counting(of)

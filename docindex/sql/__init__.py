@@ -82,12 +82,11 @@ doc_simhash(query) [schema]
 doc_distance(x, y)
     The number of bits in which two simhash values differ: 0 to 64.
 doc_sketch(query) [schema]
-    The min-hash slots, as a BLOB of 4 bytes for each slot, little-endian.
+    The min-hash slots, as a BLOB of 4 bytes for each slot, little-endian. A slot has 24 bits.
 doc_sketch_resemblance(x, y)
     The resemblance of two texts, estimated from their sketches: the share of equal slots.
 doc_features(query) [schema]
-    The features, as a JSON array of signed 64-bit integers. They are the values in the column
-    `value` of the table `feature`.
+    The features, as a JSON array of signed 64-bit integers.
 doc_canonical(query) [schema]
     The words of a text in the form that docindex compares: lower case, without accents or
     punctuation. The text of a document must be stored.

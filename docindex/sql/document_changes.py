@@ -61,7 +61,7 @@ class DocumentChanges:
         with self._changing(schema) as (db, place, _):
             place.transactions.index_waiting_now()
             app_rows.refuse_rows(db, [name])
-            return int(document_removal.remove_document(db, name, place.reader.recipe))
+            return int(document_removal.remove_document(db, name))
 
     def flush(self, schema: Value = None) -> Value:
         """Index the documents that are queued now. Returns their number."""

@@ -194,7 +194,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             app_rows.refuse_rows(db, [before.key, key])
             if taken:
-                document_removal.remove_document(db, key, place.reader.recipe)
+                document_removal.remove_document(db, key)
             content_writer.relabel(db, row, key, document.meta)
             if changed:
                 put_document(db, place, document)
@@ -218,7 +218,7 @@ class DocIndexTable:
         with place.transactions.writing() as db:
             for document in listed_as(db, row):
                 app_rows.refuse_rows(db, [document.key])
-                document_removal.remove_document(db, document.key, place.reader.recipe)
+                document_removal.remove_document(db, document.key)
 
     def _ignores_taken(self, key: str) -> bool:
         """Whether the statement skips a row whose key is taken, as `or ignore` does.

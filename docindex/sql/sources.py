@@ -147,7 +147,7 @@ class ConnectionDatabases:
             place.transactions.writing(indexes_queue=False) as db,
             contextlib.suppress(KeyError),  # it was unfollowed before
         ):
-            remove_all(db, app_tables.unfollow(db, name), place.reader.recipe)
+            remove_all(db, app_tables.unfollow(db, name))
 
     def _names(self, db: apsw.Connection) -> Iterator[str]:
         """The names of all databases. The main one is most often right, and asking is a statement."""

@@ -1,36 +1,37 @@
 """Convert a batch of sketches to rows of the tables `content`, `fingerprint` and `sample`.
 
-Takes sketches and the ids of contents; returns rows as named tuples. Must never know a key or run a
-statement.
+Takes sketches and the ids of contents; returns rows with their checksums. A short text has little else to do
+than to be written, so nearly all work is done for the whole batch at once, by numpy and `map`. Must never
+know a key or run a statement.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.packing import packed
-from docindex.recipe import Recipe
-from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT, Sketches
-from docindex.storage.tables import ContentRow, FingerprintRow, SampleRow
+from docindex.kernels.arrays import I64, ranges, starts_of
+from docindex.sketching.sketches import Sketches
+from docindex.storage.fingerprint_bytes import NUMBER_BYTES, fingerprint_bytes
+from docindex.storage.halved_sums import content_sums, fingerprint_sums
+from docindex.storage.slot_bytes import SLOT_BYTES, slot_bytes
+from docindex.storage.tables import SampleRow
 
 # A content may have several rows of fingerprints or text, so that a document of any size can be written piece
 # by piece.
 PART_BITS = 20
-FINGERPRINTS_A_PART = 1 << 16
-SLOT_BYTES = 4
 
-LONGEST_PART = FINGERPRINTS_A_PART * HASH_BYTES
-"""The bytes of hashes that a row of fingerprints has at most. More are damage."""
+FINGERPRINTS_A_PART = 125
+"""The number of fingerprints in a row: ten full rows fill a page of 8 KB.
 
+With one row for each content, as long as it is up to 64 KB, a sixth of the pages' space was empty.
+"""
 
-def gap_type(window: int) -> np.dtype[np.unsignedinteger]:
-    """The type of the gaps between positions in the file: no gap is larger than the window.
+# Rows with this many fingerprints are packed at a time: all rows of a long document take too much memory.
+_PACKED = 1 << 18
 
-    >>> gap_type(255).itemsize, gap_type(256).itemsize
-    (1, 2)
-    """
-    return np.dtype("<u1" if window < 256 else "<u2")
+LONGEST_PART = FINGERPRINTS_A_PART * NUMBER_BYTES
+"""The bytes of numbers that a row of fingerprints has at most. More are damage."""
 
 
 def kept_column(shingles: int, *, kept: bool) -> int:
@@ -42,102 +43,133 @@ def kept_column(shingles: int, *, kept: bool) -> int:
     return shingles if kept else -1 - shingles
 
 
+def are_parts_of(content: int, ids: Sequence[int], sizes: Sequence[int]) -> bool:
+    """Whether rows of `fingerprint` are all the rows of one content; the same as `are_all_parts`, but faster.
+
+    >>> are_parts_of(7, (7 << 20, (7 << 20) + 1), [6 * 125, 0]), are_parts_of(7, (7 << 20,), [6 * 125])
+    (True, False)
+    """
+    first, full = content << PART_BITS, FINGERPRINTS_A_PART * NUMBER_BYTES
+    return (
+        tuple(ids) == tuple(range(first, first + max(1, len(ids))))
+        and all(size == full for size in sizes[:-1])
+        and sizes[-1] < full
+        and not sizes[-1] % NUMBER_BYTES
+    )
+
+
 def are_all_parts(
     contents: Sequence[int] | I64, ids: Sequence[int] | I64, sizes: Sequence[int] | I64
 ) -> bool:
     """Whether rows of `fingerprint` are all the rows of some contents, which must ascend.
 
-    `ids` are those of the rows, and `sizes` are the lengths of their `hashes` in bytes.
+    `ids` are those of the rows, and `sizes` are the lengths of their `numbers` in bytes.
 
-    >>> are_all_parts([7], [7 << 20, (7 << 20) + 1], [6 << 16, 0]), are_all_parts([7], [7 << 20], [6 << 16])
+    >>> are_all_parts([7], [7 << 20, (7 << 20) + 1], [6 * 125, 0]), are_all_parts([7], [7 << 20], [6 * 125])
     (True, False)
     """
     rows, lengths = np.asarray(ids, np.int64), np.asarray(sizes, np.int64)
-    full = lengths == HASH_BYTES * FINGERPRINTS_A_PART
+    full = lengths == NUMBER_BYTES * FINGERPRINTS_A_PART
     expected = np.asarray(contents, np.int64) << PART_BITS
     if not full.any():  # nearly always: each content has one row
-        return np.array_equal(rows, expected) and not (lengths % HASH_BYTES).any()
+        return np.array_equal(rows, expected) and not (lengths % NUMBER_BYTES).any()
     begins = np.append(True, ~full[:-1])
     firsts = np.flatnonzero(begins)
     parts = np.arange(len(rows)) - np.repeat(firsts, np.diff(firsts, append=len(rows)))
     return (
         np.array_equal(rows[begins], expected)
         and np.array_equal(rows & (1 << PART_BITS) - 1, parts)
-        and not (lengths % HASH_BYTES).any()
-        and lengths.max() <= HASH_BYTES * FINGERPRINTS_A_PART
+        and not (lengths % NUMBER_BYTES).any()
+        and lengths.max() <= NUMBER_BYTES * FINGERPRINTS_A_PART
         and not full[-1]
     )
 
 
+_Rows = Iterator[tuple[Any, ...]]
+"""Rows with their checksums, which a statement can insert."""
+
+
 class BatchRows:
-    """The rows of a batch. `number` is the place of a text in the batch.
+    """The rows of a batch of sketches whose contents get some ids."""
 
-    Values are converted for the whole batch at once, because a call of numpy takes as long as a row.
-    """
+    def __init__(self, sketches: Sketches, contents: I64) -> None:
+        """`contents` must be ascending."""
+        self._sketches = sketches
+        self._contents = contents
+        self.counts = np.diff(sketches.starts)
+        """The number of fingerprints of each content."""
 
-    def __init__(self, sketches: Sketches, recipe: Recipe) -> None:
-        self.sketches = sketches
-        self._reading = recipe.reading
-        self._starts = sketches.starts.tolist()
-        self._gap_type = gap_type(recipe.window)
-        # The parts of a single long document are packed one by one, when they are written.
-        self._packed = self._packed_part(0, len(sketches.hashes)) if len(sketches) > 1 else None
-        self._slots = sketches.slots.astype("<u4").tobytes()
-        self._slots_size = SLOT_BYTES * recipe.slots
-        self._symbols = sketches.symbols.tolist()
-        self._shingles = sketches.shingles.tolist()
-        self._different = sketches.different.tolist()
-        self._simhashes = sketches.simhashes.view(np.int64).tolist()
-
-    def content(
-        self, number: int, content: int, text_hash: bytes, characters: int, *, kept: bool
-    ) -> ContentRow:
-        """The row of `content` for a text of the batch; `kept` says whether the text is stored."""
-        shingles = self._shingles[number]
-        # By place, not by name: that takes half the time, and a short text has little else to do.
-        return ContentRow(
-            content,
-            self._symbols[number],
-            shingles,
-            kept_column(shingles, kept=kept),
-            self._different[number],
-            text_hash,
-            self._reading,
-            self.sketches.words_hashes[number],
+    def contents(self, text_hashes: list[bytes], characters: list[int], *, kept: bool) -> _Rows:
+        """The rows of `content`, given the hashes and lengths of the texts, and whether these are stored."""
+        sketches = self._sketches
+        slots = slot_bytes(sketches.slots)
+        size = SLOT_BYTES * sketches.slots.shape[1]
+        columns = (
+            self._contents.tolist(),
+            sketches.symbols.tolist(),
+            sketches.shingles.tolist(),
+            (sketches.shingles if kept else -1 - sketches.shingles).tolist(),
+            sketches.different.tolist(),
+            text_hashes,
+            sketches.words_hashes,
             characters,
-            self._starts[number + 1] - self._starts[number],
-            self._simhashes[number],
-            self._slots[number * self._slots_size : (number + 1) * self._slots_size],
+            self.counts.tolist(),
+            sketches.simhashes.view(np.int64).tolist(),
+            [slots[begin : begin + size] for begin in range(0, len(slots), size)],
         )
+        return zip(*columns, content_sums(columns), strict=True)
 
-    def sample(self, number: int, content: int) -> SampleRow:
-        """The row of `sample` for a text."""
-        sketch = self.sketches[number]
-        return SampleRow(
-            content=content,
-            min_s=sketch.min_s.astype("<u8").tobytes(),
-            mod_m=sketch.mod_m.astype("<u8").tobytes(),
-            level=sketch.level.astype("<u8").tobytes(),
+    def samples(self) -> Iterator[SampleRow]:
+        """The rows of `sample`, without their checksums."""
+        for number, content in enumerate(self._contents.tolist()):
+            sketch = self._sketches[number]
+            values = (sketch.min_s, sketch.mod_m, sketch.level)
+            yield SampleRow(content, *(sample.astype("<u8").tobytes() for sample in values))
+
+    def fingerprints(self, window: int) -> Iterator[tuple[Any, ...]]:
+        """The rows of `fingerprint`. The last one of each content is not full, and may be empty."""
+        starts = self._sketches.starts
+        parts = self.counts // FINGERPRINTS_A_PART + 1
+        part = np.arange(parts.sum()) - np.repeat(starts_of(parts)[:-1], parts)
+        ids = np.repeat(self._contents << PART_BITS, parts) + part
+        borders = np.append(np.repeat(starts[:-1], parts) + part * FINGERPRINTS_A_PART, starts[-1])
+        at_a_time = max(1, _PACKED // FINGERPRINTS_A_PART)
+        for begin in range(0, len(ids), at_a_time):
+            some = ids[begin : begin + at_a_time]
+            yield from self._packed(window, some.tolist(), borders[begin : begin + len(some) + 1])
+
+    def _packed(self, window: int, ids: list[int], borders: I64) -> _Rows:
+        """The rows of `fingerprint` with some ids, whose fingerprints begin at `borders`."""
+        which = slice(borders[0], borders[-1])
+        numbers, highs = fingerprint_bytes(
+            self._sketches.hashes[which], self._sketches.gaps[which], borders - borders[0], window
         )
+        return zip(ids, numbers, highs, fingerprint_sums(ids, numbers, highs), strict=True)
 
-    def hashes(self, number: int) -> U64:
-        """All hashes of a text."""
-        return self.sketches.hashes[self._starts[number] : self._starts[number + 1]]
 
-    def fingerprints(self, number: int, content: int) -> Iterator[FingerprintRow]:
-        """The rows of `fingerprint` for a text. The last one is not full, and may be empty."""
-        begin, end = self._starts[number : number + 2]
-        for part, first in enumerate(range(begin, end + 1, FINGERPRINTS_A_PART)):
-            last = min(first + FINGERPRINTS_A_PART, end)
-            if self._packed is None:
-                hashes, gaps = self._packed_part(first, last)
-            else:
-                size = self._gap_type.itemsize
-                hashes = self._packed[0][HASH_BYTES * first : HASH_BYTES * last]
-                gaps = self._packed[1][size * first : size * last]
-            yield FingerprintRow(content << PART_BITS | part, hashes, gaps)
+def only(sketches: Sketches, numbers: I64) -> Sketches:
+    """Some sketches of a batch as a batch."""
+    if np.array_equal(numbers, np.arange(len(sketches))):
+        return sketches
 
-    def _packed_part(self, first: int, last: int) -> tuple[bytes, bytes]:
-        """A range of hashes, and of gaps, as bytes for the file."""
-        hashes = packed(self.sketches.hashes[first:last] >> HASH_SHIFT, HASH_BYTES)
-        return hashes, self.sketches.gaps[first:last].astype(self._gap_type).tobytes()
+    def part(values: Any, starts: I64) -> tuple[Any, I64]:
+        sizes = np.diff(starts)[numbers]
+        return values[ranges(starts[numbers], sizes)], starts_of(sizes)
+
+    hashes, starts = part(sketches.hashes, sketches.starts)
+    return Sketches(
+        recipe=sketches.recipe,
+        symbols=sketches.symbols[numbers],
+        hashes=hashes,
+        gaps=part(sketches.gaps, sketches.starts)[0],
+        starts=starts,
+        different=sketches.different[numbers],
+        shingles=sketches.shingles[numbers],
+        slots=sketches.slots[numbers],
+        features=sketches.features[numbers],
+        simhashes=sketches.simhashes[numbers],
+        words_hashes=[sketches.words_hashes[number] for number in numbers.tolist()],
+        min_s=part(*sketches.min_s),
+        mod_m=part(*sketches.mod_m),
+        level=part(*sketches.level),
+    )

@@ -19,6 +19,7 @@ from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import columns, row_lists, rows_for
+from docindex.storage.slot_bytes import slots_in
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
 _LINKS = "select content, id from main.docindex_document"
@@ -43,7 +44,7 @@ _SLOTS = (
     "= wanted.value"
 )
 
-# The slots of one content take half a kilobyte.
+# The slots of one content take half a kilobyte in memory.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -172,9 +173,10 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
 
 
 def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U32:
-    if any(len(own) != 4 * count for own in data):
+    slots = slots_in(data, count)
+    if slots is None:
         raise _without_slots(db, count)
-    return np.frombuffer(b"".join(data), "<u4").reshape(-1, count)
+    return slots
 
 
 def _halves(db: apsw.Connection, words_hashes: Sequence[bytes]) -> U64:

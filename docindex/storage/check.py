@@ -19,8 +19,10 @@ from docindex.recipe import Recipe
 from docindex.storage import app_rows, app_tables, app_triggers, contents, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
+from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
 from docindex.storage.tallies import Tally
+from docindex.storage.traits import traits_of
 
 _MOST_FINDINGS = 100
 _ROWS_AT_A_TIME = 8192
@@ -143,27 +145,6 @@ def _samples(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             yield f"content {content} has no samples"
 
 
-def _features(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
-    k, s, _ = recipe.features
-    expected = stored = 0
-    for some in _chunks(stream(db, "select id, slots from main.docindex_content")):
-        whole = [(content, data) for content, data in some if len(data) == 4 * recipe.slots]
-        if len(whole) < len(some):
-            yield f"{len(some) - len(whole)} contents do not have {recipe.slots} slots"
-        slots = np.frombuffer(b"".join(data for _, data in whole), "<u4").reshape(-1, recipe.slots)
-        # Equal features of a content are stored once.
-        values = np.sort(features(slots, k, s), axis=1)
-        first = np.ones(values.shape, bool)
-        first[:, 1:] = values[:, 1:] != values[:, :-1]
-        of = np.repeat(np.array([content for content, _ in whole], np.int64), k).reshape(-1, k)
-        expected += _total(values[first], of[first])
-    for some in _chunks(stream(db, "select value, content from main.docindex_feature")):
-        table = np.array(some, np.int64)
-        stored += _total(table[:, 0].copy().view(np.uint64), table[:, 1])
-    if (expected - stored) % 2**64:
-        yield "the features do not match the slots of the contents"
-
-
 def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     alive = np.array(
         [content for (content,) in stream(db, "select id from main.docindex_content order by id")], np.int64
@@ -171,7 +152,8 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
     dead = np.array(
         [content for (content,) in stream(db, "select content from main.docindex_dead")], np.int64
     )
-    stored = blocks = 0
+    totals = dict.fromkeys(segments.KINDS, 0)
+    blocks = 0
     for segment in segments.all_segments(db):
         count = 0
         blocks += len(segment.blocks)
@@ -182,13 +164,15 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
             unknown = found.contents[~lives & ~np.isin(found.contents, dead)]
             if len(unknown):
                 yield f"segment {segment.id} has postings of content {unknown[0]}, which is missing"
-            stored += _total(found.hashes[lives] >> _LOW_BITS, found.contents[lives])
+            totals[segment.kind] += _total(found.hashes[lives] >> _LOW_BITS, found.contents[lives])
         if segment.target is None and segment.moved is None and count != segment.postings:
             yield f"segment {segment.id} has {count} postings instead of {segment.postings}"
     if blocks != value(db, "select count(*) from main.docindex_posting"):
         yield "some blocks belong to no segment"
-    if (_expected_postings(db, alive, recipe) - stored) % 2**64:
+    if (_expected_postings(db, alive, recipe) - totals[segments.FINGERPRINTS]) % 2**64:
         yield "the inverted index does not match the fingerprints of the documents"
+    if (_expected_traits(db, recipe) - totals[segments.TRAITS]) % 2**64:
+        yield "the inverted index does not match the hashes and slots of the contents"
 
 
 def _expected_postings(db: apsw.Connection, alive: I64, recipe: Recipe) -> int:
@@ -198,6 +182,24 @@ def _expected_postings(db: apsw.Connection, alive: I64, recipe: Recipe) -> int:
         hashes, _ = contents.fingerprints_of(db, content, recipe.window)
         prefixes = np.unique(hashes >> _LOW_BITS)
         expected += _total(prefixes, np.full(len(prefixes), content))
+    return expected
+
+
+def _expected_traits(db: apsw.Connection, recipe: Recipe) -> int:
+    """The total of the postings that the rows of the contents imply."""
+    k, s, _ = recipe.features
+    expected = 0
+    for some in _chunks(stream(db, "select id, hash, words_hash, slots from main.docindex_content")):
+        ids, hashes, words_hashes, data = zip(*some, strict=True)
+        slots = slots_in(data, recipe.slots)
+        if slots is None:
+            raise CorruptIndex(f"a content does not have {recipe.slots} slots", db.filename)
+        # Equal postings of a content are stored once.
+        prefixes = np.sort(traits_of(features(slots, k, s), hashes, words_hashes) >> _LOW_BITS, axis=1)
+        first = np.ones(prefixes.shape, bool)
+        first[:, 1:] = prefixes[:, 1:] != prefixes[:, :-1]
+        of = np.repeat(np.array(ids, np.int64), prefixes.shape[1]).reshape(prefixes.shape)
+        expected += _total(prefixes[first], of[first])
     return expected
 
 
@@ -295,7 +297,6 @@ _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ..
     ("owners of contents", _owners),
     ("fingerprints", _fingerprints),
     ("samples", _samples),
-    ("features", _features),
     ("the inverted index", _postings),
     ("texts", _texts),
     ("tallies of rows", _tallies),

@@ -1,14 +1,15 @@
 """Write documents and their contents: everything except the inverted index.
 
-The only module that adds rows to the tables `document`, `content`, `fingerprint`, `feature`, `sample` and
-`text`; `document_removal` deletes them. Its functions run inside a transaction that the caller has begun.
-Must never make a sketch.
+The only module that adds rows to the tables `document`, `content`, `fingerprint`, `sample` and `text`;
+`document_removal` deletes them. Its functions run inside a transaction that the caller has begun. Must never
+make a sketch.
 """
 
 import dataclasses
+import itertools
 import time
-from collections.abc import Container, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import apsw
 import numpy as np
@@ -19,13 +20,15 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
 from docindex.storage import tallies
-from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column
+from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column, only
 from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import damaged_document
+from docindex.storage.halved_sums import document_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, rows, rows_for
-from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow, DocumentRow
+from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow
 from docindex.storage.tallies import Tally
+from docindex.storage.traits import traits_of
 
 _WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and kept < 0"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
@@ -59,8 +62,8 @@ class Incoming:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class NewPostings:
-    """The hashes of new contents, for the inverted index, which may overwrite them."""
+class Postings:
+    """Hashes of contents, for the inverted index, which may overwrite them."""
 
     hashes: U64
     """The hashes of all contents, end to end."""
@@ -68,6 +71,24 @@ class NewPostings:
     """The contents, ascending."""
     counts: I64
     """The number of hashes of each content."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The postings of all parts."""
+        if len(parts) == 1 and len(parts[0].contents) == 1 and parts[0].hashes.flags.writeable:
+            return parts[0]  # a long document: a copy would take a hundred megabytes
+        arrays = zip(*((part.hashes, part.contents, part.counts) for part in parts), strict=True)
+        return cls(*map(np.concatenate, arrays))
+
+
+class NewPostings(NamedTuple):
+    """The postings of new contents."""
+
+    fingerprints: Postings
+    traits: Postings
+
+
+NO_POSTINGS = Postings(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class Written(NamedTuple):
@@ -94,16 +115,24 @@ def put_documents(
     """
     new: dict[bytes, Incoming] = {}
     for document in incoming:
-        if document.hash not in contents_of and (document.hash not in new or document.sketches is not None):
+        if document.hash in contents_of:
+            continue
+        # The first that has sketches, so that the ids of contents do not depend on how texts were batched.
+        if document.hash not in new or new[document.hash].sketches is None:
             new[document.hash] = document
     for document in incoming:
         if document.source is None and document.hash in new and new[document.hash].source is not None:
             new[document.hash].parts = None  # of two documents with this text, one needs it in the index
     first = counter(db, "content") + 1
-    numbers = range(first, first + len(new))
-    ids = contents_of | dict(zip(new, numbers, strict=True))
-    texts = _put_texts(db, dict(zip(numbers, new.values(), strict=True))) if store_text else ()
-    postings = _put_contents(db, list(new.values()), numbers, texts, recipe)
+    sketched_together: dict[int, list[Incoming]] = {}
+    for document in new.values():
+        sketched_together.setdefault(id(document.sketches), []).append(document)
+    groups = list(sketched_together.values())
+    added = dict(zip(itertools.count(first), itertools.chain(*groups)))
+    ids = contents_of | {document.hash: content for content, document in added.items()}
+    if store_text:
+        _put_texts(db, added)
+    postings = _put_contents(db, groups, first, recipe, kept=store_text)
     if store_text:
         _add_missing_texts(db, {ids[each.hash]: each for each in incoming if each.hash in contents_of})
         _copy_external_texts(
@@ -168,68 +197,57 @@ def content_tallies(contents: Sequence[ContentRow]) -> dict[tallies.Name, Tally]
     }
 
 
-_Source = tuple[BatchRows, Incoming, int]
-"""The rows of a batch, a document in it, and the content that it gets."""
-
-
 def _put_contents(
-    db: apsw.Connection,
-    new: Sequence[Incoming],
-    numbers: Sequence[int],
-    texts: Container[int],
-    recipe: Recipe,
+    db: apsw.Connection, groups: Sequence[Sequence[Incoming]], first: int, recipe: Recipe, *, kept: bool
 ) -> NewPostings:
-    """Store new contents, which get some numbers; `texts` are those whose texts are stored."""
-    batches: dict[int, BatchRows] = {}
-    sources: list[_Source] = []
-    for document, content in zip(new, numbers, strict=True):
-        if document.sketches is None:
-            raise ValueError(
-                f"the text of {shown(document.key)} is new to the index, but its sketches are missing"
-            )
-        batch = id(document.sketches)
-        if batch not in batches:
-            batches[batch] = BatchRows(document.sketches, recipe)
-        sources.append((batches[batch], document, content))
-    rows_of_contents = [
-        batch.content(document.number, content, document.hash, len(document.text), kept=content in texts)
-        for batch, document, content in sources
-    ]
-    db.executemany(CONTENT.insert, CONTENT.with_sums(rows_of_contents))
-    tallies.note(db, content_tallies(rows_of_contents))
+    """Store new contents under ids from `first` on; the texts of a group were sketched together."""
+    written = []
+    for group in groups:
+        contents = np.arange(first, first + len(group))
+        first += len(group)
+        written.append(_put_group(db, group, contents, recipe, kept=kept))
+        for document in group:
+            document.sketches = None  # free the sketches of a long document: sorting needs the memory
+    if not written:
+        return NewPostings(NO_POSTINGS, NO_POSTINGS)
+    return NewPostings(*(Postings.joined(some) for some in zip(*written, strict=True)))
+
+
+def _put_group(
+    db: apsw.Connection, group: Sequence[Incoming], contents: I64, recipe: Recipe, *, kept: bool
+) -> tuple["Postings", "Postings"]:
+    """Store contents whose texts were sketched together; returns their fingerprints and their traits."""
+    sketches = group[0].sketches
+    if sketches is None:
+        raise ValueError(
+            f"the text of {shown(group[0].key)} is new to the index, but its sketches are missing"
+        )
+    sketches = only(sketches, np.array([document.number for document in group], np.int64))
+    batch = BatchRows(sketches, contents)
+    hashes, characters = [each.hash for each in group], [len(each.text) for each in group]
+    db.executemany(CONTENT.insert, batch.contents(hashes, characters, kept=kept))
+    words = np.frombuffer(b"".join(sketches.words_hashes), "<i8").reshape(-1, 2)
+    lengths = np.array(characters, np.int64)
+    tallies.note(
+        db,
+        {
+            "words": tallies.mixed_tally(contents, *words.T),
+            "simhash": tallies.mixed_tally(contents, sketches.simhashes.view(np.int64)),
+            "lengths": tallies.mixed_tally(contents, lengths, sketches.symbols, batch.counts),
+        },
+    )
     if recipe.min_s or recipe.mod_m or recipe.level:
-        samples = (batch.sample(document.number, content) for batch, document, content in sources)
-        db.executemany(SAMPLE.insert, SAMPLE.with_sums(samples))
-    fingerprints = (
-        row for batch, document, content in sources for row in batch.fingerprints(document.number, content)
-    )
-    db.executemany(FINGERPRINT.insert, FINGERPRINT.with_sums(fingerprints))
-    if sources:
-        values = np.concatenate([batch.sketches.features[document.number] for batch, document, _ in sources])
-        _put_features(db, values, np.repeat(np.array(numbers, np.int64), recipe.features[0]))
-    return _new_postings(sources, numbers)
-
-
-def _put_features(db: apsw.Connection, values: U64, contents: I64) -> None:
-    # Insert in the order of the table, which is faster. Equal features of a content are stored once.
-    order = np.argsort(values)
-    pairs = zip(values[order].view(np.int64).tolist(), contents[order].tolist(), strict=True)
-    db.executemany("insert or ignore into main.docindex_feature (value, content) values (?, ?)", pairs)
-
-
-def _new_postings(sources: Sequence[_Source], numbers: Sequence[int]) -> NewPostings:
-    hashes = [batch.hashes(document.number) for batch, document, _ in sources]
-    for _, document, _ in sources:
-        document.sketches = None  # free the sketches of a long document: sorting needs the memory
-    whole = len(hashes) == 1 and hashes[0].flags.writeable
-    together = hashes[0] if whole else np.concatenate([np.empty(0, np.uint64), *hashes])
-    return NewPostings(
-        together, np.array(numbers, np.int64), np.array([len(own) for own in hashes], np.int64)
+        db.executemany(SAMPLE.insert, SAMPLE.with_sums(batch.samples()))
+    db.executemany(FINGERPRINT.insert, batch.fingerprints(recipe.window))
+    traits = traits_of(sketches.features, hashes, sketches.words_hashes)
+    return (
+        Postings(sketches.hashes, contents, batch.counts),
+        Postings(traits.ravel(), contents, np.full(len(contents), traits.shape[1])),
     )
 
 
-def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> Container[int]:
-    """Store the texts of contents, and return these contents."""
+def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> None:
+    """Store the texts of contents."""
 
     def parts() -> Iterator[tuple[int, int, bytes]]:
         # A part is made when it is stored: all parts of a long text together take too much memory.
@@ -238,7 +256,6 @@ def _put_texts(db: apsw.Connection, documents: dict[int, Incoming]) -> Container
                 yield content << PART_BITS | part, codec, data
 
     db.executemany("insert into main.docindex_text (id, codec, data) values (?, ?, ?)", parts())
-    return documents
 
 
 _EXTERNAL_TEXTS = (
@@ -280,14 +297,15 @@ def _put_documents(
     found = rows(db, _STORED, (bound_array(db, tuple(document.key for document in incoming)),))
     stored = {columns[1]: columns for columns in found}
     next_id = counter(db, "document") + 1
-    added, before, after, replaced = [], [], [], []
+    before, after, replaced = [], [], []
+    new: list[tuple[Any, ...]] = []
     for document in incoming:
         content = contents_of[document.hash]
         columns = stored.get(document.key)
         if columns is None:
-            row = DocumentRow(document.id or next_id, document.key, content, document.meta, now)
-            next_id = max(next_id, row.id + 1)
-            added.append(DOCUMENT.with_sum(row))
+            number = document.id or next_id
+            next_id = max(next_id, number + 1)
+            new.append((number, document.key, content, document.meta, now))
             continue
         row = DOCUMENT.made(columns)
         if row.content != content:
@@ -297,6 +315,8 @@ def _put_documents(
         if (row.content, row.meta) != (content, meta):
             before.append(columns)
             after.append(DOCUMENT.with_sum(row._replace(content=content, meta=meta)))
+    columns_of_new = list(zip(*new, strict=True))
+    added = list(zip(*columns_of_new, document_sums(*columns_of_new), strict=True)) if new else []
     db.executemany(DOCUMENT.insert, added)
     db.executemany(
         _PUT_SOURCED,
@@ -306,8 +326,8 @@ def _put_documents(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
-    new, old = document_tallies(added + after), document_tallies(before)
-    tallies.note(db, {name: new[name].without(old[name]) for name in new})
+    here, gone = document_tallies(added + after), document_tallies(before)
+    tallies.note(db, {name: here[name].without(gone[name]) for name in here})
     return replaced
 
 

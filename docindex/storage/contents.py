@@ -15,15 +15,17 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
-from docindex.kernels.packing import unpacked
 from docindex.reading.slicing import slices
-from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
+from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage import app_tables
-from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts, gap_type
+from docindex.storage.batch_rows import PART_BITS, are_parts_of
+from docindex.storage.fingerprint_bytes import fingerprints_in
+from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import counter, rows, stream, value
+from docindex.storage.rows import counter, rows, rows_for, stream, value
 from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow
+from docindex.storage.traits import having_hash
 from docindex.storage.values import encodes
 
 PARTS = "id between ? and ?"
@@ -38,19 +40,17 @@ def text_hash(text: str) -> bytes:
     return hasher.digest()
 
 
-def known(db: apsw.Connection, hashes: Iterable[bytes], reading: str) -> dict[bytes, int]:
+def known(db: apsw.Connection, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """The content of each text hash that the file knows."""
-    wanted = tuple(set(hashes))
-    if not wanted:
-        return {}
-    found = rows(
-        db,
-        "select c.hash, c.id from carray(?) as wanted cross join main.docindex_content as c on c.hash "
-        "= wanted.value "
-        "where c.reading = ?",
-        (bound_array(db, wanted), reading),
-    )
-    return dict(found)
+    wanted = set(hashes)
+    found = rows_for(db, _HASHES, having_hash(db, wanted))
+    return {hash_: content for hash_, content in found if hash_ in wanted}
+
+
+_HASHES = (
+    "select c.hash, c.id from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value"
+)
 
 
 def content_row(db: apsw.Connection, content: int) -> ContentRow:
@@ -161,16 +161,19 @@ def _joined_text(
 def fingerprints_of(db: apsw.Connection, content: int, window: int) -> tuple[U64, I64]:
     """The fingerprints of a content: hashes, whose low 16 bits are 0, and positions in symbols."""
     found = rows(db, f"{FINGERPRINT.select} where {PARTS} order by id", part_ids(content))
-    hashes, gaps = b"".join(row[1] for row in found), b"".join(row[2] for row in found)
-    if (
-        any(len(row[1]) > LONGEST_PART for row in found)
-        or not all(map(FINGERPRINT.is_intact, found))
-        or not are_all_parts([content], [row[0] for row in found], [len(row[1]) for row in found])
-        or len(hashes) * gap_type(window).itemsize != len(gaps) * HASH_BYTES
-    ):
-        raise CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
-    positions = np.cumsum(np.frombuffer(gaps, gap_type(window)), dtype=np.int64)
-    return unpacked(hashes, HASH_BYTES) << HASH_SHIFT, positions
+    ids, numbers, highs, sums = zip(*found, strict=True) if found else ((),) * 4
+    whole = are_parts_of(content, ids, list(map(len, numbers)))
+    if not whole or damaged_fingerprints(ids, numbers, highs, sums):
+        raise _damaged_fingerprints(db, content)
+    try:
+        hashes, gaps = fingerprints_in(numbers, highs, window)
+        return hashes, gaps.cumsum()
+    except ValueError as error:
+        raise _damaged_fingerprints(db, content) from error
+
+
+def _damaged_fingerprints(db: apsw.Connection, content: int) -> CorruptIndex:
+    return CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
 
 
 def as_stored(hashes: U64) -> U64:

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import apsw
 import numpy as np
 
-from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64
-from docindex.kernels.feature_hashes import features
-from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
 from docindex.storage import tallies
-from docindex.storage.batch_rows import PART_BITS, SLOT_BYTES, kept_column
+from docindex.storage.batch_rows import PART_BITS, kept_column
 from docindex.storage.content_writer import SET_KEPT, content_tallies, document_tallies
 from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
 from docindex.storage.document_lookup import intact_documents
@@ -57,7 +54,6 @@ _DELETE_BY_CONTENT = (
     "delete from main.docindex_sample where content in (select value from carray(?) as wanted)",
     "delete from main.docindex_content where id in (select value from carray(?) as wanted)",
 )
-_DELETE_FEATURE = "delete from main.docindex_feature where value = ? and content = ?"
 _INSERT_DEAD = "insert into main.docindex_dead (content, segment) values (?, ?)"
 _EXTERNAL = (
     "select t.id from carray(?) as wanted "
@@ -90,16 +86,16 @@ def with_ids(db: apsw.Connection, ids: I64) -> dict[int, Found]:
     return {row[0]: Found(*row[:2]) for row in intact_documents(db, found)}
 
 
-def remove_document(db: apsw.Connection, key: str, recipe: Recipe) -> bool:
+def remove_document(db: apsw.Connection, key: str) -> bool:
     """Remove the document with a key, if there is one. Returns whether there was one."""
     number = value(db, "select id from main.docindex_document where key = ?", (key,))
     if number is None:
         return False
-    remove_documents(db, [number], recipe)
+    remove_documents(db, [number])
     return True
 
 
-def remove_documents(db: apsw.Connection, ids: Sequence[int], recipe: Recipe) -> None:
+def remove_documents(db: apsw.Connection, ids: Sequence[int]) -> None:
     """Remove the documents with some ids, and those of their contents that no other document has."""
     if not ids:
         return
@@ -107,10 +103,10 @@ def remove_documents(db: apsw.Connection, ids: Sequence[int], recipe: Recipe) ->
     gone = rows_for(db, _DELETE_DOCUMENTS, wanted)
     db.execute(_DELETE_SOURCED, (bound_array(db, wanted),))
     _note_removed(db, document_tallies(gone))
-    drop_unused(db, [row[2] for row in gone], recipe)
+    drop_unused(db, [row[2] for row in gone])
 
 
-def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) -> None:
+def drop_unused(db: apsw.Connection, contents: Iterable[int]) -> None:
     """Remove those of the given contents that no document has."""
     given = np.unique(np.array(list(contents), np.int64))
     if not len(given):
@@ -120,19 +116,15 @@ def drop_unused(db: apsw.Connection, contents: Iterable[int], recipe: Recipe) ->
     unused = np.setdiff1d(given, used, assume_unique=True)
     if not len(unused):
         return
-    values, dead = [], []
     for begin in range(0, len(unused), _CONTENTS_AT_A_TIME):
         some = unused[begin : begin + _CONTENTS_AT_A_TIME]
         gone = _content_rows(db, some)
-        values.append(_features_of(db, gone, recipe))
-        dead += [row.id for row in gone if row.fingerprints]
         for statement in _DELETE_BY_CONTENT:
             db.execute(statement, (bound_array(db, some),))
         _note_removed(db, content_tallies(gone))
-    _delete_features(db, np.concatenate(values).ravel(), np.repeat(unused, recipe.features[0]))
     for table in ("fingerprint", "text"):
         db.executemany(f"delete from main.{PREFIX}{table} where {PARTS}", map(part_ids, unused.tolist()))
-    newest = counter(db, "segment")
+    newest, dead = counter(db, "segment"), unused.tolist()  # each has traits, if no fingerprints
     db.executemany(_INSERT_DEAD, [(content, newest) for content in dead])
     tallies.note(db, {"dead": tallies.mixed_tally(dead, [newest] * len(dead))})
 
@@ -151,26 +143,6 @@ def _content_rows(db: apsw.Connection, contents: I64) -> list[ContentRow]:
         missing = set(contents.tolist()).difference(columns[0] for columns in found)
         raise damaged_content(db, min(missing))
     return list(map(CONTENT.made, found))
-
-
-def _features_of(db: apsw.Connection, contents: Sequence[ContentRow], recipe: Recipe) -> I64:
-    """The features of some contents, computed from their slots: a row for each content."""
-    for row in contents:
-        if len(row.slots) != SLOT_BYTES * recipe.slots:
-            raise CorruptIndex(
-                f"content {row.id} does not have {recipe.slots} slots; index again", db.filename
-            )
-    k, s, _ = recipe.features
-    slots = np.frombuffer(b"".join(row.slots for row in contents), "<u4").reshape(len(contents), -1)
-    return features(slots, k, s).view(np.int64)
-
-
-def _delete_features(db: apsw.Connection, values: I64, contents: I64) -> None:
-    """Delete rows of `feature`, in the order of the table."""
-    order = np.lexsort((contents, values))
-    for begin in range(0, len(order), 16 * _CONTENTS_AT_A_TIME):
-        some = order[begin : begin + 16 * _CONTENTS_AT_A_TIME]
-        db.executemany(_DELETE_FEATURE, zip(values[some].tolist(), contents[some].tolist(), strict=True))
 
 
 def _forget_external_texts(db: apsw.Connection, contents: I64) -> None:

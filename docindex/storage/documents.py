@@ -13,7 +13,7 @@ from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U32, U64
 from docindex.kernels.feature_hashes import features as features_of
 from docindex.recipe import Recipe
-from docindex.storage import user_sql
+from docindex.storage import traits, user_sql
 from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import (
     ENDS,
@@ -27,6 +27,7 @@ from docindex.storage.document_lookup import (
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
+from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
 from docindex.storage.user_sql import Where
 from docindex.storage.values import can_be_stored
@@ -49,10 +50,6 @@ _LIVING = (
     "wanted.value limit 1"
 )
 _IS_KEY = "select 1 from main.docindex_document where key = ?"
-_SHARING = (
-    "select f.content, count(*) from carray(?) as wanted "
-    "cross join main.docindex_feature as f on f.value = wanted.value group by f.content order by f.content"
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -114,12 +111,8 @@ def _fulfilling(
 
 def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
     """The contents whose words have this hash."""
-    found = rows(db, f"{CONTENT.select} where words_hash = ?", (words_hash,))
-    for columns in found:
-        row = CONTENT.checked(columns)
-        if row is None or row.words_hash != words_hash:
-            raise damaged_content(db, columns[0])
-    return [columns[0] for columns in found]
+    found = _content_rows(db, traits.having_hash(db, [words_hash]))
+    return [row.id for row in found if row.words_hash == words_hash]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -228,7 +221,8 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
     found = []
     samples = _samples_of(db, contents) if recipe.mod_m or recipe.level else {}
     for row in _content_rows(db, contents):
-        if len(row.slots) != 4 * recipe.slots:
+        slots = slots_in([row.slots], recipe.slots)
+        if slots is None:
             raise CorruptIndex(
                 f"content {row.id} does not have {recipe.slots} slots; index again", db.filename
             )
@@ -238,7 +232,7 @@ def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> li
             row.shingles,
             row.words_hash,
             row.simhash % (1 << 64),
-            np.frombuffer(row.slots, "<u4").astype(np.uint32),
+            slots[0],
             *samples.get(row.id, (_NO_SAMPLE, _NO_SAMPLE)),
         )
         found.append(stored_sketch)
@@ -281,14 +275,14 @@ def _samples_of(db: apsw.Connection, contents: I64) -> dict[int, tuple[U64, U64]
 def sharing_features(db: apsw.Connection, features: U64, recipe: Recipe) -> list[int]:
     """The contents that pass the feature filter of the recipe with a text, in ascending order.
 
-    `features` are those of the text. The rows of contents that share one of them are verified: a damaged row
-    of `feature` would hide a content, or add one. If it is the only one that they share, nothing is noticed.
+    `features` are those of the text.
     """
     k, s, r = recipe.features
     wanted = np.unique(features)
-    found = dict(rows_for(db, _SHARING, wanted.view(np.int64)))
-    for row in _content_rows(db, np.array(list(found), np.int64)):
-        slots = np.frombuffer(row.slots, "<u4").reshape(1, -1)
-        if found[row.id] != len(np.intersect1d(features_of(slots, k, s), wanted)):
-            raise CorruptIndex(f"the features of content {row.id} are damaged; index again", db.filename)
-    return [content for content, shared in found.items() if shared >= r]
+    at_most = traits.sharing(db, wanted)
+    found = _content_rows(db, np.array([content for content, shared in at_most.items() if shared >= r]))
+    slots = slots_in([row.slots for row in found], recipe.slots)
+    if slots is None:
+        raise CorruptIndex(f"a content does not have {recipe.slots} slots; index again", db.filename)
+    shared = np.isin(features_of(slots, k, s), wanted).sum(axis=1)
+    return [row.id for row, some in zip(found, shared.tolist(), strict=True) if some >= r]

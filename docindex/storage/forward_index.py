@@ -13,19 +13,20 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
 from docindex.kernels.joins import found_in
-from docindex.kernels.packing import unpacked
-from docindex.sketching.sketches import HASH_BYTES, HASH_SHIFT
+from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts
+from docindex.storage.fingerprint_bytes import NUMBER_BYTES, hashes_in
 from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import row_lists
 
 _PARTS = (
-    "select f.id, f.hashes, f.sum from carray(?) as wanted cross join main.docindex_fingerprint as f "
-    f"on f.id between wanted.value and wanted.value + {(1 << PART_BITS) - 1}"
+    "select f.id, f.numbers, f.highs, f.sum from carray(?) as wanted "
+    "cross join main.docindex_fingerprint as f on f.id between wanted.value and "
+    f"wanted.value + {(1 << PART_BITS) - 1}"
 )
 _AT_ONCE = 6_000_000  # bytes of hashes in memory at a time
-_ROWS_AT_A_TIME = 64  # a row has up to 400 KB
+_ROWS_AT_A_TIME = 4096
 _HASH_BITS = np.uint64(64) - HASH_SHIFT
 _LAST = np.uint64((1 << 64) - 1)
 
@@ -38,9 +39,10 @@ class ForwardHashes:
     A question may read them several times. If they are one piece, they are read from the file only once.
     """
 
-    def __init__(self, db: apsw.Connection, contents: I64) -> None:
-        """`contents` must be ascending."""
+    def __init__(self, db: apsw.Connection, contents: I64, window: int) -> None:
+        """`contents` must be ascending; `window` is that of the recipe."""
         self._db = db
+        self._window = window
         self.contents = contents
         self._only_piece: tuple[I64, U64] | None = None
 
@@ -49,7 +51,7 @@ class ForwardHashes:
             yield self._only_piece
         elif len(self.contents):
             pieces = 0
-            for piece in hashes_of(self._db, self.contents):
+            for piece in hashes_of(self._db, self.contents, self._window):
                 pieces += 1
                 yield piece
             if pieces == 1:
@@ -115,21 +117,24 @@ def _places(keys: U64) -> I64:
     return (keys >> _HASH_BITS).astype(np.int64)
 
 
-def hashes_of(db: apsw.Connection, of: I64) -> Iterator[tuple[I64, U64]]:
+def hashes_of(db: apsw.Connection, of: I64, window: int) -> Iterator[tuple[I64, U64]]:
     """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
     ids, sizes = [], []
     for some in _pieces(db, of):
-        parts, data, sums = zip(*some, strict=True)
-        for place in damaged_fingerprints(parts, data, sums):
+        parts, data, highs, sums = zip(*some, strict=True)
+        for place in damaged_fingerprints(parts, data, highs, sums):
             raise _damaged(db, parts[place] >> PART_BITS)
         lengths = np.fromiter(map(len, data), np.int64, len(data))
         ids.append(np.array(parts, np.int64))
         sizes.append(lengths)
-        false = (lengths % HASH_BYTES > 0) | (lengths > LONGEST_PART)
+        false = lengths > LONGEST_PART
         if false.any():
             raise _damaged(db, parts[np.flatnonzero(false)[0]] >> PART_BITS)
-        hashes = unpacked(b"".join(data), HASH_BYTES) << HASH_SHIFT
-        yield np.repeat(np.searchsorted(of, ids[-1] >> PART_BITS), lengths // HASH_BYTES), hashes
+        try:
+            hashes = hashes_in(data, highs, window)
+        except ValueError as error:
+            raise _damaged(db, parts[0] >> PART_BITS) from error
+        yield np.repeat(np.searchsorted(of, ids[-1] >> PART_BITS), lengths // NUMBER_BYTES), hashes
     if not are_all_parts(of, np.concatenate(ids or [_NONE]), np.concatenate(sizes or [_NONE])):
         raise CorruptIndex("fingerprints are missing; check() lists all damage", db.filename)
 
@@ -151,7 +156,7 @@ def _pieces(db: apsw.Connection, of: I64) -> Iterator[list[Part]]:
     size = 0
     for parts in row_lists(db, _PARTS, (bound_array(db, of << PART_BITS),), most=_ROWS_AT_A_TIME):
         some += parts
-        size += sum([len(data) for _, data, _ in parts])
+        size += sum([len(part[1]) for part in parts])
         if size >= _AT_ONCE:
             yield some
             some, size = [], 0

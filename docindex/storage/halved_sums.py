@@ -1,8 +1,9 @@
-"""Compute checksums in two halves, and verify the first columns of many rows at once.
+"""Compute the checksums of many rows, also those in two halves, and verify the first columns of many rows.
 
 Schema/0001 specifies these checksums, of the tables `content`, `document` and `fingerprint`. Here they take a
-fifth of the time of `rows.row_sum`, because little Python code runs for a row. Takes the columns of rows;
-returns sums, or the places of rows that do not match. Must never read a file.
+fifth of the time of `rows.row_sum`, and for the columns of many rows a tenth, because little Python code runs
+for a row. Takes the columns of rows; returns sums, or the places of rows that do not match. Must never read a
+file.
 """
 
 import itertools
@@ -28,17 +29,14 @@ Column = Sequence[int]
 
 def content_sum(row: Sequence[Any]) -> int:
     """The checksum of a row of `content`."""
-    number, symbols, shingles, kept, hashes, hash_, reading, words, characters, *later = row
+    number, symbols, shingles, kept, hashes, hash_, words, characters, *later = row
     fingerprints, simhash, slots, *added = later
-    data = reading.encode()
     return _halved(
         _FIVE_NUMBERS(1, number, 1, symbols, 1, shingles, 1, kept, 1, hashes),
         b"".join(
             (
                 _NUMBER_AND_SIZE(_INTEGER, number, _BLOB, len(hash_)),
                 hash_,
-                _NUMBER(_TEXT, len(data)),
-                data,
                 _NUMBER(_BLOB, len(words)),
                 words,
                 _THREE_NUMBERS_AND_SIZE(1, characters, 1, fingerprints, 1, simhash, _BLOB, len(slots)),
@@ -55,13 +53,57 @@ def document_sum(row: Sequence[Any]) -> int:
     return _halved(_document_bytes(number, key.encode(), content), checksum_bytes(number, *later))
 
 
-def fingerprint_sum(row: Sequence[Any]) -> int:
-    """The checksum of a row of `fingerprint`."""
-    number, hashes, gaps = row
-    return _halved(
-        _NUMBER_AND_SIZE(_INTEGER, number, _BLOB, len(hashes)) + hashes,
-        _NUMBER_AND_SIZE(_INTEGER, number, _BLOB, len(gaps)) + gaps,
+def content_sums(columns: Sequence[Sequence[Any]]) -> list[int]:
+    """The checksums of rows of `content`, given their columns. All blobs of a column must be equally long."""
+    if len(columns[0]) < _FEW:
+        return [content_sum(row) for row in zip(*columns, strict=True)]
+    return _joined(_equally_long(columns[:5]), _equally_long([columns[0], *columns[5:]]))
+
+
+def document_sums(
+    ids: Column, keys: Sequence[str], contents: Column, metas: Sequence[str | None], added: Column
+) -> list[int]:
+    """The checksums of rows of `document`, given their columns."""
+    seconds = (checksum_bytes(*second) for second in zip(ids, metas, added, strict=True))
+    return _joined(map(_document_bytes, ids, map(str.encode, keys), contents), seconds)
+
+
+def fingerprint_sums(ids: Column, numbers: Sequence[bytes], highs: Sequence[bytes]) -> list[int]:
+    """The checksums of rows of `fingerprint`, which have no halves, given their columns."""
+    one, blob = itertools.repeat(_INTEGER), itertools.repeat(_BLOB)
+    firsts = map(_NUMBER_AND_SIZE, one, ids, blob, map(len, numbers))
+    seconds = map(_NUMBER, blob, map(len, highs))
+    rows = map(b"".join, zip(firsts, numbers, seconds, highs, strict=True))
+    sums: list[int] = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, rows)), ">i8").tolist()
+    return sums
+
+
+def _equally_long(columns: Sequence[Sequence[Any]]) -> Iterable[memoryview]:
+    """The bytes of rows, given columns of integers, or of blobs that are equally long."""
+    count = len(columns[0])
+    written = []
+    for column in columns:
+        if isinstance(column[0], bytes):
+            head, data = _NUMBER(_BLOB, len(column[0])), np.frombuffer(b"".join(column), np.uint8)
+        else:
+            head, data = bytes([_INTEGER]), np.array(column, "<i8").view(np.uint8)
+        written += [np.tile(np.frombuffer(head, np.uint8), (count, 1)), data.reshape(count, -1)]
+    table = np.concatenate(written, axis=1)
+    view = memoryview(table.tobytes())
+    return (view[begin : begin + table.shape[1]] for begin in range(0, table.size, table.shape[1]))
+
+
+def _joined(firsts: Iterable[bytes | memoryview], seconds: Iterable[bytes | memoryview]) -> list[int]:
+    """The sums whose halves are the high halves of the checksums of some bytes."""
+    high, low = (
+        np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, some)), ">u8").astype(np.uint64)
+        for some in (firsts, seconds)
     )
+    sums: list[int] = (high >> _32 << _32 | low >> _32).view(np.int64).tolist()
+    return sums
+
+
+_32 = np.uint64(32)
 
 
 def damaged_contents(columns: Sequence[Column], sums: Column) -> list[int]:
@@ -71,10 +113,14 @@ def damaged_contents(columns: Sequence[Column], sums: Column) -> list[int]:
     return _differing(map(_FIVE_NUMBERS, one, ids, one, symbols, one, shingles, one, kept, one, hashes), sums)
 
 
-def damaged_fingerprints(ids: Column, hashes: Sequence[bytes], sums: Column) -> list[int]:
-    """The places of the rows of `fingerprint` whose `id` or `hashes` were changed."""
-    heads = map(_NUMBER_AND_SIZE, itertools.repeat(_INTEGER), ids, itertools.repeat(_BLOB), map(len, hashes))
-    return _differing(map(bytes.__add__, heads, hashes), sums)
+def damaged_fingerprints(
+    ids: Column, numbers: Sequence[bytes], highs: Sequence[bytes], sums: Column
+) -> list[int]:
+    """The places of the rows of `fingerprint` that were changed."""
+    made = fingerprint_sums(ids, numbers, highs)
+    if made == list(sums):
+        return []
+    return [place for place, (one, other) in enumerate(zip(made, sums, strict=True)) if one != other]
 
 
 def damaged_documents(ids: Column, keys: Sequence[str], contents: Column, sums: Column) -> list[int]:

@@ -18,7 +18,7 @@ from docindex.storage import document_lookup, postings, segment_writer, tallies,
 from docindex.storage.connection import Store
 from docindex.storage.connector import NO_ROOM
 from docindex.storage.rows import PREFIX, row_lists, rows, value
-from docindex.storage.segments import all_segments
+from docindex.storage.segments import FINGERPRINTS, segments_of
 
 _PAGES_AT_A_TIME = 1000
 _ROWS_AT_A_TIME = 1 << 15
@@ -169,7 +169,7 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     pages = db.pragma("page_count")
     sizes["free"] = page_size * db.pragma("freelist_count")
     sizes["page map"] = page_size * pages - sum(sizes.values())
-    segments = all_segments(db)
+    segments = segments_of(db, FINGERPRINTS)
     return Stats(
         documents=documents,
         contents=read.rows,

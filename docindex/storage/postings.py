@@ -17,14 +17,16 @@ from docindex.kernels.arrays import I64, U64, are_first, ranges
 from docindex.storage import tallies
 from docindex.storage.rows import rows
 from docindex.storage.segments import (
+    FINGERPRINTS,
     KEYS_IN_MEMORY,
     POSTING_HASH_BITS,
+    TRAITS,
     PostingArrays,
     Segment,
-    all_segments,
     blocks_of,
     chosen_blocks,
     postings_in,
+    segments_of,
 )
 
 # One statement, because each look-up is followed by one. If no content is dead, there is a row with NULL.
@@ -44,7 +46,7 @@ class ExistingContents:
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
-        self._segments = all_segments(db)
+        self._segments = segments_of(db, FINGERPRINTS)
         self._removed = dead(db)
 
     def look_up(self, hashes: U64) -> Iterator[tuple[I64, I64]]:
@@ -62,7 +64,12 @@ def look_up(db: apsw.Connection, hashes: U64) -> Iterator[tuple[I64, I64]]:
     Hashes are compared by their high bits only. The result comes in pieces of about 2^20 postings, because it
     may be larger than memory for hashes that most texts have.
     """
-    return _look_up(db, all_segments(db), hashes)
+    return _look_up(db, segments_of(db, FINGERPRINTS), hashes)
+
+
+def look_up_traits(db: apsw.Connection, traits: U64) -> Iterator[tuple[I64, I64]]:
+    """The same for sorted hashes of traits."""
+    return _look_up(db, segments_of(db, TRAITS), traits)
 
 
 def _look_up(db: apsw.Connection, segments: list[Segment], hashes: U64) -> Iterator[tuple[I64, I64]]:
@@ -95,7 +102,7 @@ def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:
     The postings come in pieces of about 2^20. All postings of a hash are in the same piece, which may
     therefore be larger.
     """
-    segments = all_segments(db)
+    segments = segments_of(db, FINGERPRINTS)
     first = min((segment.first for segment in segments), default=0)
     local_bits = (max((segment.last for segment in segments), default=0) - first).bit_length()
     bits = min([POSTING_HASH_BITS, 64 - local_bits, *(segment.hash_bits for segment in segments)])

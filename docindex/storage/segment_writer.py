@@ -1,9 +1,9 @@
 """Write the inverted index: store postings as a new segment, and merge segments.
 
-Each commit adds one segment. Segments of similar size are merged into one, a bounded number of postings in
-each commit. A merge moves keys from its sources into its target, one range of hashes after another. So each
-key is always in exactly one segment, and readers need not know about the merge. A merge deletes the keys of
-removed contents.
+Each commit adds one segment of each kind. Segments of a kind and of similar size are merged into one, a
+bounded number of postings in each commit. A merge moves keys from its sources into its target, one range of
+hashes after another. So each key is always in exactly one segment, and readers need not know about the merge.
+A merge deletes the keys of removed contents.
 
 Takes a connection that is inside the caller's transaction, and must never commit.
 """
@@ -20,16 +20,19 @@ import xxhash
 from docindex.kernels.arrays import I64, U64, are_first
 from docindex.kernels.sorted_blocks import packed_blocks
 from docindex.storage import tallies
-from docindex.storage.content_writer import NewPostings
+from docindex.storage.content_writer import NewPostings, Postings
 from docindex.storage.postings import dead
 from docindex.storage.rows import counter, rows, value
 from docindex.storage.segments import (
+    FINGERPRINTS,
     KEYS_IN_MEMORY,
     KEYS_PER_BLOCK,
+    KINDS,
     MAX_BLOCK_BITS,
     MAX_SEGMENT,
     POSTING_HASH_BITS,
     SEGMENT_COLUMNS,
+    TRAITS,
     PostingArrays,
     Segment,
     all_segments,
@@ -78,35 +81,41 @@ _INSERT_BLOCK = "insert into main.docindex_posting (id, keys, sum) values (?, ?,
 _FORGET_DEAD = "delete from main.docindex_dead where segment < ? returning content, segment"
 
 
-def add_postings(db: apsw.Connection, postings: NewPostings) -> int:
-    """Store postings as a new segment, then merge some older postings. Overwrites the given hashes.
+def add_postings(db: apsw.Connection, new: NewPostings) -> int:
+    """Store postings as new segments, then merge some older postings. Overwrites the given hashes.
 
     Returns how many more postings should be merged, in further transactions.
     """
-    size = len(postings.hashes)
-    if size:
-        first, last = int(postings.contents[0]), int(postings.contents[-1])
-        layout = Segment(0, first, last, POSTING_HASH_BITS, 0, 0, None, None)
-        # Change the hashes in place: the hashes of a long document may take a hundred megabytes.
-        keys = postings.hashes
-        keys >>= np.uint64(64 - layout.hash_bits)
-        keys <<= np.uint64(layout.local_bits)
-        if last > first:
-            keys |= np.repeat((postings.contents - first).astype(np.uint64), postings.counts)
-        keys.sort()
-        repeats = int(np.count_nonzero(keys[1:] == keys[:-1]))
-        segment = _create(db, first, last, POSTING_HASH_BITS, size - repeats, moved=None)
-        _write(db, segment, keys, range(1 << segment.block_bits))
+    size = len(new.fingerprints.hashes) + len(new.traits.hashes)
+    _add_segment(db, FINGERPRINTS, new.fingerprints)
+    _add_segment(db, TRAITS, new.traits)
     budget = max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size)
     merge(db, min(budget, MERGED_AT_A_TIME))
     return max(0, budget - MERGED_AT_A_TIME)
 
 
+def _add_segment(db: apsw.Connection, kind: int, postings: Postings) -> None:
+    if not len(postings.hashes):
+        return
+    first, last = int(postings.contents[0]), int(postings.contents[-1])
+    layout = Segment(0, kind, first, last, POSTING_HASH_BITS, 0, 0, None, None)
+    # Change the hashes in place: the hashes of a long document may take a hundred megabytes.
+    keys = postings.hashes
+    keys >>= np.uint64(64 - layout.hash_bits)
+    keys <<= np.uint64(layout.local_bits)
+    if last > first:
+        keys |= np.repeat((postings.contents - first).astype(np.uint64), postings.counts)
+    keys.sort()
+    repeats = int(np.count_nonzero(keys[1:] == keys[:-1]))
+    segment = _create(db, dataclasses.replace(layout, postings=len(keys) - repeats))
+    _write(db, segment, keys, range(1 << segment.block_bits))
+
+
 def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool:
     """Merge about `budget` postings. Returns False if there is nothing to merge.
 
-    With ``everything=True``, merges all segments into one, and rewrites a single segment if it may have
-    postings of dead contents.
+    With ``everything=True``, merges all segments of a kind into one, and rewrites a single segment if it may
+    have postings of dead contents.
     """
     merged = False
     while budget > 0:
@@ -134,10 +143,15 @@ def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool
 def begin_merge_of_added(db: apsw.Connection, newest: int) -> int:
     """Begin to merge the segments of contents above an id, and others that are small beside them.
 
-    If a small enough merge is under way, begins nothing, because that merge comes first. Returns how many
-    postings `merge` should move.
+    If a small enough merge is under way, begins nothing of its kind, because that merge comes first. Returns
+    how many postings `merge` should move.
     """
     segments = [each for each in all_segments(db) if each.target is None]
+    return sum(_merge_added(db, newest, [each for each in segments if each.kind == kind]) for kind in KINDS)
+
+
+def _merge_added(db: apsw.Connection, newest: int, segments: list[Segment]) -> int:
+    """The same for the segments of a kind."""
     limit = _MERGED_PER_ADDED * sum(segment.postings * _share_above(newest, segment) for segment in segments)
     under_way = sum(each.postings for each in segments if each.moved is not None and each.postings <= limit)
     if under_way:
@@ -158,33 +172,33 @@ def _share_above(newest: int, segment: Segment) -> float:
 
 
 def _similar(segments: Iterable[Segment]) -> list[Segment]:
-    """The smallest segments of similar size, if there are enough of them to merge; else an empty list."""
-    levels: dict[int, list[Segment]] = {}
+    """The smallest segments of a kind and of similar size if they are enough to merge; else an empty list."""
+    levels: dict[tuple[int, int], list[Segment]] = {}
     for segment in segments:
         if segment.target is None and segment.moved is None:
             size = max(segment.postings, _LEAST) / _LEAST
-            levels.setdefault(math.floor(math.log(size, _FANOUT)), []).append(segment)
+            levels.setdefault((math.floor(math.log(size, _FANOUT)), segment.kind), []).append(segment)
     return next((levels[level] for level in sorted(levels) if len(levels[level]) >= _FANOUT), [])
 
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
     # If a content was removed before the oldest segment was made, it is in no segment.
     _forget_dead(db, segments[0].id if segments else 1 << 62)
-    in_segments = "select 1 from main.docindex_dead where segment <= ? limit 1"
-    dead = value(db, in_segments, (segments[-1].id,)) if segments else None
-    return segments if len(segments) > 1 or dead else []
+    for kind in KINDS:
+        own = [segment for segment in segments if segment.kind == kind]
+        if len(own) > 1 or (own and value(db, _IN_SEGMENTS, (own[0].id, segments[-1].id))):
+            return own
+    return []
+
+
+_IN_SEGMENTS = "select 1 from main.docindex_dead where segment between ? and ? limit 1"
 
 
 def _begin_merge(db: apsw.Connection, sources: Sequence[Segment]) -> None:
     first, last = min(source.first for source in sources), max(source.last for source in sources)
-    target = _create(
-        db,
-        first,
-        last,
-        min(64 - (last - first).bit_length(), *(source.hash_bits for source in sources)),
-        sum(source.postings for source in sources),
-        moved=0,
-    )
+    hash_bits = min(64 - (last - first).bit_length(), *(source.hash_bits for source in sources))
+    postings = sum(source.postings for source in sources)
+    target = _create(db, Segment(0, sources[0].kind, first, last, hash_bits, 0, postings, None, 0))
     _change(db, sources, [dataclasses.replace(source, target=target.id) for source in sources])
 
 
@@ -247,18 +261,17 @@ def _note(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segmen
     tallies.note(db, {"segment": segments_tally(after).without(segments_tally(before))})
 
 
-def _create(
-    db: apsw.Connection, first: int, last: int, hash_bits: int, postings: int, *, moved: int | None
-) -> Segment:
-    """Insert the row of a segment. Its number of blocks follows from its number of postings."""
-    block_bits = max(0, min(math.ceil(math.log2(max(1, postings) / _BLOCK)), hash_bits, MAX_BLOCK_BITS))
-    row = (first, last, hash_bits, block_bits, postings, None, moved)
+def _create(db: apsw.Connection, layout: Segment) -> Segment:
+    """Insert the row of a segment, and choose its id, and its number of blocks by that of its postings."""
+    blocks = math.ceil(math.log2(max(1, layout.postings) / _BLOCK))
+    block_bits = max(0, min(blocks, layout.hash_bits, MAX_BLOCK_BITS))
+    segment = dataclasses.replace(layout, block_bits=block_bits)
     counter(db, "segment")  # refuses one that is at its limit, which SQLite would call a full disk
-    db.execute(_INSERT_SEGMENT, row)
+    db.execute(_INSERT_SEGMENT, segment.row_values[1:])
     number = db.last_insert_rowid()
     if number > MAX_SEGMENT:
         damaged_segments(f"segment {number} has an impossible number", db.filename)
-    segment = Segment(number, *row)
+    segment = dataclasses.replace(segment, id=number)
     _note(db, (), [segment])
     return segment
 

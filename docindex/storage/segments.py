@@ -1,7 +1,8 @@
 """Read the segments of the inverted index: their layout, and the keys in their blocks.
 
-The inverted index says which contents have a hash. It consists of segments; each commit adds one. A segment
-is a sorted list of *keys*, one for each *posting* (a hash and a content that has it). A key is the high bits
+The inverted index says which contents have a hash. It consists of segments; each commit adds one for the
+fingerprints and one for the *traits* (see `traits`). A segment is a sorted list of *keys*, one for each
+*posting* (a hash and a content that has it). A key is the high bits
 of the hash, followed by the content's id minus the segment's first content. The keys are divided by their
 highest bits into *blocks* of a few hundred keys, and each block is one row of `posting`. These highest bits
 are the number of the block. They are the same in all its keys, so they are not stored.
@@ -40,6 +41,9 @@ MAX_SEGMENT = (1 << 31) - 1
 # in addition to its keys; a look-up reads the whole block.
 KEYS_PER_BLOCK = 256
 
+FINGERPRINTS, TRAITS = KINDS = 0, 1
+"""What the hashes of a segment are of."""
+
 # Reading, merging and writing hold at most this many keys in memory at a time. With the arrays that are
 # computed from them, they take 60 MB.
 KEYS_IN_MEMORY = 1 << 20
@@ -59,12 +63,14 @@ class Segment:
 
     The fields are the columns of the table, in their order, and `blocks`.
 
-    >>> segment = Segment(5, 10, 17, hash_bits=32, block_bits=4, postings=4000, target=None, moved=None)
+    >>> segment = Segment(5, FINGERPRINTS, 10, 17, 32, block_bits=4, postings=4000, target=None, moved=None)
     >>> segment.local_bits, segment.stored_bits
     (3, 31)
     """
 
     id: int
+    kind: int
+    """FINGERPRINTS or TRAITS."""
     first: int
     """The smallest content that its postings may have."""
     last: int
@@ -132,6 +138,11 @@ class PostingArrays:
     contents: I64
 
 
+def segments_of(db: apsw.Connection, kind: int) -> list[Segment]:
+    """The segments of a kind, the oldest first, verified."""
+    return [segment for segment in all_segments(db) if segment.kind == kind]
+
+
 def all_segments(db: apsw.Connection) -> list[Segment]:
     """All segments, the oldest first. They are verified, so callers can rely on their numbers."""
     found = tuple(rows(db, _ROWS))
@@ -187,6 +198,7 @@ def _blocks(segment: Segment, segments: Iterable[Segment]) -> range:
 def _has_possible_layout(segment: Segment) -> bool:
     return (
         0 < segment.id <= MAX_SEGMENT
+        and segment.kind in KINDS
         and 0 <= segment.first <= segment.last
         and 0 <= segment.block_bits <= min(segment.hash_bits, MAX_BLOCK_BITS)
         and segment.hash_bits + segment.local_bits <= 64
@@ -200,7 +212,12 @@ def _has_possible_merge(segment: Segment, segments: dict[int, Segment]) -> bool:
     if segment.target is None:
         return True
     target = segments.get(segment.target)
-    return target is not None and target.moved is not None and segment.moved is None
+    return (
+        target is not None
+        and target.kind == segment.kind
+        and target.moved is not None
+        and segment.moved is None
+    )
 
 
 def sources_of(segments: Iterable[Segment], target: Segment) -> list[Segment]:

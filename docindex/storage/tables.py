@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
-from docindex.storage.halved_sums import content_sum, document_sum, fingerprint_sum
+from docindex.storage.halved_sums import content_sum, document_sum
 from docindex.storage.rows import PREFIX, row_sum
 
 R = TypeVar("R", bound="tuple[Any, ...]")
@@ -32,7 +32,6 @@ class ContentRow(NamedTuple):
     kept: int
     hashes: int
     hash: bytes
-    reading: str
     words_hash: bytes
     characters: int
     fingerprints: int
@@ -54,8 +53,8 @@ class FingerprintRow(NamedTuple):
     """A row of `fingerprint`."""
 
     id: int
-    hashes: bytes
-    gaps: bytes
+    numbers: bytes
+    highs: bytes
 
 
 class SampleRow(NamedTuple):
@@ -169,7 +168,7 @@ class SummedTable(Generic[R]):
 RECIPE = SummedTable.of("recipe", RecipeRow, plain_sum)
 CONTENT = SummedTable.of("content", ContentRow, content_sum)
 DOCUMENT = SummedTable.of("document", DocumentRow, document_sum)
-FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, fingerprint_sum)
+FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, plain_sum)
 SAMPLE = SummedTable.of("sample", SampleRow, plain_sum)
 BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow, plain_sum)
 FILE = SummedTable.of("file", FileRow, plain_sum)

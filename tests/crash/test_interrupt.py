@@ -39,8 +39,8 @@ def build(path):
         index.add("6", program.text_of(60))
         with index._store.writing() as db:
             assert len(all_segments(db)) > 3
-            segment_writer.merge(db, 1, everything=True)
-            assert any(segment.moved is not None for segment in all_segments(db))
+            while not any(segment.moved is not None for segment in all_segments(db)):
+                assert segment_writer.merge(db, 1, everything=True)
         assert index.stats().dead == 2
 
 

@@ -53,11 +53,11 @@ def test_sketches_with_long_tokens_stop_words_and_stems_do_not_change():
         sketch = docindex.sketch(text, recipe)
         expected[name] = digest(sketch.slots), digest(np.uint64(sketch.simhash)), digest(sketch.hashes)
     assert expected == {
-        "word": ("7d5a2d5b98eb0ea2", "882247fe56643fde", "5bcf56f96f16bac5"),
-        "line": ("430badbeb2a952b8", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
-        "letter": ("b3afbc5da643d4c2", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
-        "bag": ("78fb821864700449", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
-        "long k": ("a2fbe6d9fe53ce3d", "29811b20bbfcc18a", "672654c0b1c9a26f"),
+        "word": ("e802d9c68c8f8698", "882247fe56643fde", "5bcf56f96f16bac5"),
+        "line": ("aeee1a938811868f", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "letter": ("8c6cf43f650b4d3b", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "bag": ("46754ad58e324102", "29811b20bbfcc18a", "5bcf56f96f16bac5"),
+        "long k": ("0c735e1684e8d36c", "29811b20bbfcc18a", "672654c0b1c9a26f"),
     }
 
 
@@ -77,8 +77,8 @@ def test_the_parts_of_a_sketch_do_not_change():
     } == {
         "hashes": "8380049393e069bf",
         "positions": "341310b35a5fcbab",
-        "slots": "8645635530773b63",
-        "features": "d8fbabb7dda4c7bf",
+        "slots": "f452309d615833cf",
+        "features": "7bf03ff148a29b96",
         "simhash": "be8e404b87db8fb5",
         "min_s": "292436da2f80e8b9",
         "mod_m": "a87a133be5275e21",
@@ -132,8 +132,8 @@ def test_the_sketches_of_many_texts_in_many_scripts_do_not_change():
         "gaps": "35bea995fa7194d4",
         "different": "6e6fe5c16898e416",
         "shingles": "736d22b6c925db67",
-        "slots": "32cbe8fc4e0f1872",
-        "features": "90037407b68c9fcd",
+        "slots": "0ee897dc931f73a0",
+        "features": "480705f3c6548398",
         "simhashes": "8cd3c78c08e69bc3",
     }
     samples = [getattr(batch, name)[0] for batch in batches for name in ("min_s", "mod_m", "level")]

@@ -8,7 +8,7 @@ from docindex import Cancelled, CorruptIndex, Id, Recipe, UnknownKey
 from docindex.storage import document_removal
 
 KEYS = [f"key {number:02}" for number in range(60)]
-TABLES = ("document", "content", "fingerprint", "feature", "sample", "text", "dead", "tally")
+TABLES = ("document", "content", "fingerprint", "sample", "text", "dead", "tally")
 
 
 @pytest.fixture(autouse=True)

@@ -66,6 +66,22 @@ def test_many_repeats_of_few_hashes_give_the_sketch_of_the_few(few, times):
     assert many.tolist() == slot_keys(*plain.batch([few, few, [7]]), 16).tolist()
 
 
+def plain_slot(key):
+    """The number of binary digits of a key without its lowest 11 bits, and 18 digits after the first 1."""
+    if key == int(EMPTY_KEY):
+        return int(EMPTY_SLOT)
+    number = key >> 11
+    digits = number.bit_length()
+    return digits << 18 | (number << 64 >> max(0, digits - 1) + 46 & (1 << 18) - 1)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 2**14) | st.integers(2**64 - 2**12, 2**64 - 1)))
+def test_stored_slots_equal_their_definition_and_sort_as_the_keys_do(keys):
+    slots = stored_slots(np.array(sorted(keys), np.uint64)).tolist()
+    assert slots == [plain_slot(key) for key in sorted(keys)]
+    assert slots == sorted(slots)
+
+
 def test_an_empty_document_resembles_empty_documents_only():
     empty, other = stored_slots(slot_keys(*plain.batch([[], [5]]), 16))
     assert set(empty.tolist()) == {int(EMPTY_SLOT)}

@@ -32,6 +32,7 @@ from docindex.query.scope import Scope, never_cancelled
 from docindex.sketching.single_text import shingle_set
 from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
+from docindex.storage.slot_bytes import slots_in
 from docindex.storage.templates import Ignored
 
 # Small numbers, so that texts of a few words have fingerprints.
@@ -500,7 +501,7 @@ def estimated(index, least, measure):
         if of_a[2] == of_b[2]:
             found[a, b] = (1.0, 1.0, 1.0, RECIPE.slots, 0.0, 0.0, 0.0)
         elif of_a[1] and of_b[1]:
-            slots_a, slots_b = (np.frombuffer(own[0], np.uint32) for own in (of_a, of_b))
+            slots_a, slots_b = slots_in([of_a[0], of_b[0]], RECIPE.slots)
             r, error = map(float, estimate_resemblance(slots_a, slots_b))
             size_a, size_b = of_a[1], of_b[1]
             both = min(r / (1 + r) * (size_a + size_b), size_a, size_b)
@@ -548,13 +549,16 @@ def test_features_find_the_pairs_that_pass_the_filter():
             found = measures_of(list(index.pairs(min_resemblance=0.5, method="features")))
             with index._store.reading() as db:
                 rows = db.execute(
-                    "select key, words_hash, shingles, value from docindex_document as d "
-                    "join docindex_content as c on c.id = d.content "
-                    "left join docindex_feature as f on f.content = c.id"
+                    "select key, words_hash, shingles from docindex_document as d "
+                    "join docindex_content as c on c.id = d.content"
                 ).fetchall()
-            values = {}
-            for key, symbols, shingles, value in rows:
-                values.setdefault(key, (symbols, set()))[1].add(value if shingles else None)
+            values = {
+                key: (
+                    words,
+                    set(docindex.sketch(index.text(key), RECIPE).features.tolist()) if shingles else {None},
+                )
+                for key, words, shingles in rows
+            }
             expected = {
                 pair: score
                 for pair, score in wanted.items()

@@ -99,7 +99,7 @@ def test_the_same_texts_give_the_same_index_however_many_helpers_there_are(helpe
         with docindex.open(tmp_path / name, recipe=RECIPE) as index:
             index.add_many(((str(n), f"some text {n % 90} " * 9) for n in range(100)), workers=count)
             assert index.check() == []
-            tables = ("content", "fingerprint", "feature", "sample", "text", "posting")
+            tables = ("content", "fingerprint", "sample", "text", "posting")
             return [list(index.execute(f"select * from docindex_{table}")) for table in tables]
 
     expected = rows("one", 1)

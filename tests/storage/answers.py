@@ -6,14 +6,10 @@ from docindex.storage import contents, postings
 from docindex.storage.segments import POSTING_HASH_BITS
 
 _SKETCH = (
-    "select d.key, d.meta, c.hash, c.reading, c.words_hash, c.characters, c.symbols, c.shingles, "
+    "select d.key, d.meta, c.hash, c.words_hash, c.characters, c.symbols, c.shingles, "
     "c.fingerprints, c.simhash, c.slots, s.min_s, s.mod_m, s.level "
     "from docindex_document as d join docindex_content as c on c.id = d.content "
     "left join docindex_sample as s on s.content = c.id order by d.key"
-)
-_FEATURES = (
-    "select d.key, f.value from docindex_document as d join docindex_feature as f on f.content = "
-    "d.content order by 1, 2"
 )
 
 
@@ -24,7 +20,7 @@ def looked_up(db, hashes):
 
 
 def answers(index, hashes=None):
-    """Sketches, features, texts and metas by key, and the documents that have some hashes.
+    """Sketches, texts and metas by key, and the documents that have some hashes.
 
     If `hashes` is None, these are all hashes of the index itself.
     """
@@ -43,7 +39,6 @@ def answers(index, hashes=None):
         }
         return {
             "sketches": db.execute(_SKETCH).fetchall(),
-            "features": db.execute(_FEATURES).fetchall(),
             "fingerprints": {
                 key: [part.tolist() for part in contents.fingerprints_of(db, content, index.recipe.window)]
                 for content in keys

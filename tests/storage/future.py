@@ -27,7 +27,7 @@ from docindex.storage.rows import stream
 from docindex.storage.tables import CONTENT
 
 BEFORE = (
-    "id, symbols, shingles, kept, hashes, hash, reading, words_hash, characters, fingerprints, simhash, "
+    "id, symbols, shingles, kept, hashes, hash, words_hash, characters, fingerprints, simhash, "
     "slots"
 )
 
@@ -48,6 +48,10 @@ EDITS = {
     "docindex/storage/tables.py": (
         "    slots: bytes\n",
         '    slots: bytes\n    language: str = ""\n',
+    ),
+    "docindex/storage/batch_rows.py": (
+        "range(0, len(slots), size)],\n",
+        'range(0, len(slots), size)],\n            [""] * len(sketches),\n',
     ),
     "docindex/recipe.py": (
         '    stemming: Literal["none", "english"] = "none"\n',

@@ -65,7 +65,9 @@ def damaged(path, statement):
         "update docindex_content set kept = -1 - shingles where id = 1",
         "update docindex_posting set keys = substr(keys, 1, length(keys) - 10)",
         "delete from docindex_posting where id = (select min(id) from docindex_posting)",
-        "update docindex_fingerprint set hashes = cast(x'010203040506' || substr(hashes, 7) as blob)",
+        "update docindex_fingerprint set numbers = cast(x'010203040506' || substr(numbers, 7) as blob)",
+        "update docindex_fingerprint set highs = cast(x'ff' || substr(highs, 2) as blob)",
+        "update docindex_segment set kind = 1 - kind",
         "delete from docindex_fingerprint where id >> 20 = 1",
         "insert into docindex_dead values (1, 1)",
         "update docindex_segment set hash_bits = hash_bits - 1",
@@ -90,6 +92,9 @@ def alike(index):
     return index.pairs(min_resemblance=0.9)
 
 
+OF_TRAITS = "id >> 32 in (select id from docindex_segment where kind = 1)"
+
+
 def by_features(index):
     """Look up features."""
     return index.similar("ada", 0.9, method="features")
@@ -106,11 +111,15 @@ def by_features(index):
         ("update docindex_content set words_hash = randomblob(16) where id = 1", alike),
         ("update docindex_content set shingles = 1 where id = 1", lambda index: index.similar("other", 0.1)),
         ("update docindex_content set kept = 1 where id = 1", lambda index: index.similar("other", 0.1)),
+        (f"update docindex_posting set keys = substr(keys, 6) where {OF_TRAITS}", by_features),
+        (f"delete from docindex_posting where {OF_TRAITS}", by_features),
         (
-            "delete from docindex_feature where content = 1 and value = (select min(value) from "
-            "docindex_feature "
-            "where content = 1)",
-            by_features,
+            f"update docindex_posting set keys = substr(keys, 6) where {OF_TRAITS}",
+            lambda index: index.search(docindex.Text("?")),
+        ),
+        (
+            f"update docindex_posting set keys = substr(keys, 6) where {OF_TRAITS}",
+            lambda index: index.add("new", "a text that is new"),
         ),
         ("update docindex_document set content = 2 where key = 'copy'", alike),
         ("update docindex_document set key = 'cope' where key = 'copy'", list),
@@ -138,13 +147,13 @@ def test_each_question_tells_damage_that_it_meets(statement, ask, small):
     "table",
     [
         *("document", "content", "fingerprint", "posting", "segment", "dead"),
-        *("feature", "sample", "boilerplate", "file", "text"),
+        *("sample", "boilerplate", "file", "text"),
     ],
 )
 def test_check_names_every_deleted_row(table, tmp_path):
     path = tmp_path / "whole"
     damage.build(path)
-    key = {"feature": "value, content", "file": "key"}.get(table, "rowid")
+    key = {"file": "key"}.get(table, "rowid")
     with closing(sqlite3.connect(path)) as db:
         keys = db.execute(f"select {key} from docindex_{table} order by random() limit 3").fetchall()
     assert keys

@@ -14,7 +14,7 @@ from docindex.storage.rows import row_sum
 from docindex.storage.tables import SUMMED_TABLES
 from tests.storage.test_schema_file import GOLDEN
 
-FIRST_HALVES = {"content": 5, "document": 3, "fingerprint": 2}
+FIRST_HALVES = {"content": 5, "document": 3}
 """How many columns stand before "second half" in the schema file."""
 
 VALUES = (

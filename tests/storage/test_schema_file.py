@@ -104,10 +104,6 @@ def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(in
                                 "select min_s, mod_m, level from docindex_sample where content = ?",
                                 (document.content,),
                             ).fetchone(),
-                            db.execute(
-                                "select value from docindex_feature where content = ? order by 1",
-                                (document.content,),
-                            ).fetchall(),
                         )
                     )
             assert rows[0] == rows[1]

@@ -1,8 +1,7 @@
 import random
 
 import docindex
-from docindex.storage import segment_writer
-from docindex.storage.segments import all_segments
+from docindex.storage import segment_writer, segments
 
 
 def texts(count, words):
@@ -11,8 +10,9 @@ def texts(count, words):
 
 
 def segments_of(index):
+    """The segments that hold fingerprints."""
     with index._store.reading() as db:
-        return all_segments(db)
+        return segments.segments_of(db, segments.FINGERPRINTS)
 
 
 def test_small_segments_are_merged_while_a_large_merge_is_under_way(monkeypatch):
@@ -28,10 +28,10 @@ def test_small_segments_are_merged_while_a_large_merge_is_under_way(monkeypatch)
         most, commits_during_large_merge = 0, 0
         for number, text in enumerate(texts(200, 20)):
             index.add(f"small {number}", text)
-            segments = segments_of(index)
-            most = max(most, len(segments))
+            found = segments_of(index)
+            most = max(most, len(found))
             commits_during_large_merge += any(
-                segment.moved is not None and segment.postings > 20_000 for segment in segments
+                segment.moved is not None and segment.postings > 20_000 for segment in found
             )
         assert commits_during_large_merge > 50
         assert most < 30

@@ -29,10 +29,9 @@ def filled(simhashes, first=10, step=3):
     db = empty_index()
     signed = np.array(simhashes, np.uint64).view(np.int64).tolist()
     db.executemany(
-        "insert into docindex_content (id, symbols, shingles, kept, hashes, hash, reading, "
-        "words_hash, characters, "
-        "fingerprints, simhash, slots, sum) "
-        "values (?1, 0, 0, 0, 0, cast(?1 as blob), 'plain', x'', 0, 0, ?2, x'', 0)",
+        "insert into docindex_content (id, symbols, shingles, kept, hashes, hash, words_hash, "
+        "characters, fingerprints, simhash, slots, sum) "
+        "values (?1, 0, 0, 0, 0, cast(?1 as blob), x'', 0, 0, ?2, x'', 0)",
         ((first + step * number, simhash) for number, simhash in enumerate(signed)),
     )
     contents = range(first, first + step * len(signed), step)

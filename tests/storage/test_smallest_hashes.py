@@ -27,7 +27,9 @@ def test_the_smallest_hashes_are_those_of_the_definition(seed, factor):
             of = np.array([index[f"{number:02}"].content for number in range(len(texts))])
             counts = np.array([factor * len(hashes) for hashes in others])
             for most in (1, 5, 12):
-                places, hashes = smallest_without(excluded, ForwardHashes(db, of), counts, most)
+                places, hashes = smallest_without(
+                    excluded, ForwardHashes(db, of, RECIPE.window), counts, most
+                )
                 found = [hashes[places == place].tolist() for place in range(len(texts))]
                 assert found == [hashes[:most] for hashes in others]
                 assert (np.diff(places) >= 0).all()

@@ -21,12 +21,14 @@ CHILDREN = 8
 
 
 def add(path, number, answers):
+    faulthandler.dump_traceback_later(50, exit=True)  # a child that hangs says where
     try:
         with docindex.open(path) as index:
             index.add(f"child {number}", f"the text of child {number}")
         answers.put((f"child {number}", "added"))
     except docindex.DocIndexError as error:
         answers.put((f"child {number}", type(error).__name__))
+    faulthandler.cancel_dump_traceback_later()
 
 
 def run(path, *, is_busy=False):

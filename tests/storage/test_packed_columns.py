@@ -1,0 +1,160 @@
+"""The packed columns of a file equal their plain definitions, lose nothing, and tell damage."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import docindex
+from docindex.kernels.arrays import mix, starts_of, unmix
+from docindex.sketching.sketcher import sketch_batches
+from docindex.storage.batch_rows import only
+from docindex.storage.fingerprint_bytes import fingerprint_bytes, fingerprints_in, hashes_in, low_bits
+from docindex.storage.halved_sums import (
+    content_sum,
+    content_sums,
+    damaged_fingerprints,
+    document_sum,
+    document_sums,
+    fingerprint_sums,
+)
+from docindex.storage.rows import row_sum
+from docindex.storage.slot_bytes import slot_bytes, slots_in
+
+windows = st.sampled_from([1, 2, 3, 36, 255, 256, 65_535])
+
+
+@st.composite
+def rows_of_fingerprints(draw):
+    """A window, and rows of (selected hash, gap)."""
+    window = draw(windows)
+    selected = st.integers(0, 2**47 - 1) | st.integers(0, 2**42)
+    return window, draw(st.lists(st.lists(st.tuples(selected, st.integers(0, window)), max_size=9)))
+
+
+def plain_bytes(row, window):
+    """The definition, from schema/0001_first.sql."""
+    low = 48 - window.bit_length()
+    numbers = b"".join((gap << low | hash_ % 2**low).to_bytes(6, "little") for hash_, gap in row)
+    bits = "".join("0" * (hash_ >> low) + "1" for hash_, _ in row)
+    return numbers, int(bits[::-1] or "0", 2).to_bytes(-(-len(bits) // 8), "little")
+
+
+def packed(rows, window):
+    flat = [pair for row in rows for pair in row]
+    hashes = mix(np.array([hash_ for hash_, _ in flat], np.uint64))
+    gaps = np.array([gap for _, gap in flat], np.uint16)
+    borders = starts_of(np.array([len(row) for row in rows], np.int64))
+    return hashes, gaps, fingerprint_bytes(hashes, gaps, borders, window)
+
+
+@given(rows_of_fingerprints())
+def test_the_bytes_of_fingerprints_are_as_the_schema_file_specifies(case):
+    window, rows = case
+    _, _, (numbers, highs) = packed(rows, window)
+    assert list(zip(numbers, highs, strict=True)) == [plain_bytes(row, window) for row in rows]
+
+
+@given(rows_of_fingerprints())
+def test_fingerprints_that_are_read_have_the_bits_and_gaps_that_were_written(case):
+    window, rows = case
+    hashes, gaps, (numbers, highs) = packed(rows, window)
+    assert hashes_in(numbers, highs, window).tolist() == [hash_ >> 16 << 16 for hash_ in hashes.tolist()]
+    again, read = fingerprints_in(numbers, highs, window)
+    assert (again.tolist(), read.tolist()) == (hashes_in(numbers, highs, window).tolist(), gaps.tolist())
+
+
+@pytest.mark.parametrize(
+    ("numbers", "highs"),
+    [
+        ([b"123456"], [b""]),
+        ([b"123456"], [b"\x03"]),
+        ([b""], [b"\x01"]),
+        ([b"1234567"], [b"\x01"]),
+        ([b"123456", b"123456"], [b"\x03", b"\x00"]),
+        ([b"123456", b"123456"], [b"\x00", b"\x03"]),
+    ],
+)
+def test_bytes_that_no_writer_makes_are_refused(numbers, highs):
+    with pytest.raises(ValueError, match="a row does not have"):
+        hashes_in(numbers, highs, 36)
+
+
+def test_a_hash_that_winnowing_does_not_select_is_refused():
+    with pytest.raises(ValueError, match="not one that winnowing selects"):
+        fingerprint_bytes(mix(np.array([1 << 47], np.uint64)), np.array([1], np.uint16), np.array([0, 1]), 36)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1)))
+def test_unmix_gives_back_what_was_mixed(numbers):
+    array = np.array(numbers, np.uint64)
+    assert unmix(mix(array)).tolist() == mix(unmix(array)).tolist() == numbers
+
+
+def test_a_fingerprint_of_prose_takes_less_than_51_bits():
+    sketch = docindex.sketch(" ".join(f"word{number * number}" for number in range(5000)))
+    gaps = np.diff(sketch.positions, prepend=0).astype(np.uint16)
+    borders = np.array([0, len(gaps)])
+    numbers, highs = fingerprint_bytes(sketch.hashes, gaps, borders, sketch.recipe.window)
+    assert low_bits(sketch.recipe.window) == 42
+    assert 8 * (len(numbers[0]) + len(highs[0])) < 51 * len(gaps)
+
+
+slot_rows = st.lists(st.lists(st.integers(0, 2**24 - 1), min_size=3, max_size=3), min_size=1, max_size=5)
+
+
+@given(slot_rows)
+def test_slots_that_are_read_are_those_that_were_written(rows):
+    slots = np.array(rows, np.uint32)
+    data = slot_bytes(slots)
+    assert data == b"".join(
+        b"".join((slot % 2**16).to_bytes(2, "little") for slot in row) + bytes(slot >> 16 for slot in row)
+        for row in rows
+    )
+    cut = [data[begin : begin + 9] for begin in range(0, len(data), 9)]
+    assert slots_in(cut, 3).tolist() == rows
+    assert slots_in([*cut, b"12345678"], 3) is None
+
+
+integers = st.integers(-(1 << 63), (1 << 63) - 1)
+contents = st.tuples(
+    *[integers] * 5,
+    *[st.binary(min_size=16, max_size=16)] * 2,
+    *[integers] * 3,
+    st.binary(min_size=9, max_size=9),
+)
+documents = st.tuples(integers, st.text("aß漢\0"), integers, st.none() | st.text("aß🫨"), integers)
+fingerprints = st.tuples(integers, st.binary(), st.binary())
+
+
+@pytest.mark.parametrize("times", [1, 30])  # numpy computes the sums of 24 rows or more
+@given(st.lists(contents, min_size=1, max_size=3))
+def test_the_sums_of_many_contents_are_those_of_each(times, rows):
+    rows = rows * times
+    assert content_sums(list(zip(*rows, strict=True))) == [content_sum(row) for row in rows]
+
+
+@given(st.lists(documents, min_size=1))
+def test_the_sums_of_many_documents_are_those_of_each(rows):
+    assert document_sums(*zip(*rows, strict=True)) == [document_sum(row) for row in rows]
+
+
+@given(st.lists(fingerprints, min_size=1))
+def test_the_sums_of_many_rows_of_fingerprints_are_those_of_each(rows):
+    sums = fingerprint_sums(*zip(*rows, strict=True))
+    assert sums == [row_sum(*row) for row in rows]
+    sums[-1] ^= 1
+    assert damaged_fingerprints(*zip(*rows, strict=True), sums) == [len(rows) - 1]
+
+
+def test_some_sketches_of_a_batch_are_the_same_sketches():
+    recipe = docindex.Recipe(min_s=8, mod_m=3, level=8)
+    texts = [f"a text about number {number} " * (1 + number) for number in range(6)] + [""]
+    (batch,) = sketch_batches(texts, recipe)
+    some = only(batch, np.array([5, 0, 6]))
+    assert len(some) == 3
+    for place, number in enumerate((5, 0, 6)):
+        for name in ("hashes", "positions", "slots", "features", "min_s", "mod_m", "level"):
+            assert getattr(some[place], name).tolist() == getattr(batch[number], name).tolist(), name
+        for name in ("symbols", "shingles", "simhash", "words_hash"):
+            assert getattr(some[place], name) == getattr(batch[number], name), name
