@@ -78,7 +78,7 @@ INSIDE = {
         },
         {"user_sql", "sqlite_errors", "write_ahead_log", "log_guard", "file_identity"},
         {"held_files"},
-        {"forks"},
+        {"forks", "safe_closing"},
         {"handles", "waiting"},
         {"connector"},
         {"file_connections"},
@@ -109,7 +109,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "options", "progress_bar", "whole_file", "existing_index", "group_records"},
         {"typed_paths", "file_selection", "output", "side_by_side"},
-        {"text_input", "runner"},
+        {"text_input", "runner", "log_remarks"},
         {"scan_summary"},
         {
             *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
@@ -120,11 +120,11 @@ INSIDE = {
     ],
     "folders": [
         {"path_keys", "system"},
-        {"file_reader", "journal_steps"},
+        {"file_reader", "journal_steps", "read_ahead"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"restore", "walk", "watch"},
-        {"exact_copies", "file_changes"},
-        {"plan", "root_scan"},
+        {"copy_groups", "exact_copies", "file_changes"},
+        {"kept_files", "plan", "root_scan"},
         {"removal", "scanner", "found_groups"},
         {"likeness"},
         {"actions", "findings", "exact_findings"},
