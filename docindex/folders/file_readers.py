@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 
 from docindex.folders.file_content import FileContent, read_file
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.walk import WalkedFile
+from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.recognition import by_extension
 from docindex.sketching.workers import default_workers
@@ -38,13 +38,13 @@ class FileReaders:
     """Reads files for one scan."""
 
     def __init__(
-        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: bool
+        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: Formats
     ) -> None:
         self._follow_symlinks = follow_symlinks
         self._encoding = encoding
         self._count = default_workers() if workers is None else workers
         self._extractors: queue.SimpleQueue[Extractor] = queue.SimpleQueue()
-        self._made = [Extractor() for _ in range(self._count + 1)] if formats else []
+        self._made = [Extractor() for _ in range(self._count + 1)] if formats != "plain" else []
         for extractor in self._made[1:]:
             self._extractors.put(extractor)
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None

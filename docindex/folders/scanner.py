@@ -69,7 +69,6 @@ def scan(
     options: WalkOptions = _ALL_DEFAULTS,
     encoding: str | None = None,
     reread: bool = True,
-    formats: bool = True,
     workers: int | None = None,
     progress: FolderProgress = no_progress,
 ) -> Scan:
@@ -81,8 +80,7 @@ def scan(
     the last scan.
 
     `encoding` forces the encoding of all texts; without it, the encoding is detected. With `encoding`,
-    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. With
-    ``formats=False``, only plain text is read; otherwise also the formats of `docindex.frontends`, and a
+    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. A
     document inside a file, such as a message of a mailbox, has the key of the file, ``!`` and its name.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
@@ -100,9 +98,7 @@ def scan(
     check_index(index)
     if encoding is not None:
         check_encoding(encoding)
-    reading = ReadingOptions(
-        options, encoding, workers, rereads=encoding is not None and reread, formats=formats
-    )
+    reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
     tally = ScanTally()
     missing: UnreadableFile | None = None
     for root in roots_of(roots):

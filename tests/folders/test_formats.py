@@ -104,7 +104,7 @@ def test_a_newer_front_end_reads_its_files_again(home, index, monkeypatch):
 
 
 def test_without_formats_only_plain_text_is_read(home, index):
-    seen = folders.scan(index, [home], formats=False)
+    seen = folders.scan(index, [home], options=folders.WalkOptions(formats="plain"))
     assert (seen.texts, seen.binaries) == (1, 2)
 
 
@@ -197,3 +197,18 @@ def test_an_extracted_text_can_be_added_by_hand(home, index):
     assert index.check() == []
     with pytest.raises(docindex.UnreadableFile, match="no front end reads this format"):
         docindex.extract(b"\x89PNG\0", name="picture.png")
+
+
+@pytest.mark.usefixtures("own")
+def test_a_file_can_be_added_with_the_documents_inside_it(tmp_path, home, index):
+    box = tmp_path / "mail.box"
+    box.write_text(f"{LETTER[0]}\n{LETTER[1]}\n")
+    assert index.add_file(box, key="mail", meta=1) == ["mail!part 1", "mail!part 2"]
+    assert (index.text("mail!part 2"), index.meta("mail!part 2")) == (LETTER[1], 1)
+    box.write_text(f"{LETTER[2]}\n")
+    assert index.add_file(box, key="mail") == ["mail!part 1"] == list(index)
+    assert index.add_file(home / "letter.docx") == [str(home / "letter.docx")]
+    with pytest.raises(docindex.UnreadableFile, match="no text of its own, but 1 documents inside it"):
+        docindex.extract(box)
+    with pytest.raises(docindex.UnreadableFile, match="No such file"):
+        index.add_file(home / "gone.docx")
