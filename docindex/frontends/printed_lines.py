@@ -45,9 +45,18 @@ _FEWEST_HEADS = 3
 """On fewer pages, a repeated line may be part of the text: the same heading of two letters in one file."""
 
 _LONGEST_HEAD = 200
+_LONGEST_NUMBER = 30
 
 _GAP = 0.35
 """The share of a line's height by which the gap before a paragraph exceeds the usual gap between lines."""
+
+_PAGE_NUMBER = re.compile(
+    r"(?:page|seite|página|pagina|pág\.|p\.|s\.|side|sida|sivu|strona|страница|стр\.)?"
+    r"[-–— ([]*(\d{1,5})[-–— )\]]*"
+    r"(?:(?:/|of|von|de|sur|di|van|av|af|z|из)\s*\d{1,5}[-–— )\]]*)?",
+    re.IGNORECASE,
+)
+"""A page number in the margin is left out of a single page, too: most letters have one or two."""
 
 _DIGITS = re.compile(r"\d+")
 _HYPHENS = ("-", "\u2010")
@@ -101,14 +110,23 @@ def _running_heads(pages: list[PrintedPage]) -> set[_HeadKey]:
 
 def _head_key(page: PrintedPage, line: PrintedLine) -> _HeadKey | None:
     """What the same running head has in common on all pages; None for a line outside the margins."""
-    bottom = line.start[1]
-    if _MARGIN * page.height < bottom < (1 - _MARGIN) * page.height or len(line.text) > _LONGEST_HEAD:
+    if len(line.text) > _LONGEST_HEAD or not _is_in_margin(page, line):
         return None
-    return _DIGITS.sub("0", line.text), round(_tenth(bottom))
+    return _DIGITS.sub("0", line.text), round(_tenth(line.start[1]))
+
+
+def _is_in_margin(page: PrintedPage, line: PrintedLine) -> bool:
+    return not _MARGIN * page.height < line.start[1] < (1 - _MARGIN) * page.height
+
+
+def _is_page_number(page: PrintedPage, line: PrintedLine) -> bool:
+    found = _PAGE_NUMBER.fullmatch(line.text) if len(line.text) < _LONGEST_NUMBER else None
+    return found is not None and int(found[1]) == page.number and _is_in_margin(page, line)
 
 
 def _without_heads(page: PrintedPage, heads: set[_HeadKey]) -> list[PrintedLine]:
-    return [line for line in page.lines if _head_key(page, line) not in heads] if heads else page.lines
+    lines = [line for line in page.lines if not _is_page_number(page, line)]
+    return [line for line in lines if _head_key(page, line) not in heads] if heads else lines
 
 
 def _paragraphs(lines: list[PrintedLine]) -> Iterator[list[PrintedLine]]:
@@ -120,7 +138,11 @@ def _paragraphs(lines: list[PrintedLine]) -> Iterator[list[PrintedLine]]:
     begin = 0
     for number, (gap, above, below) in enumerate(zip(gaps, lines, lines[1:], strict=False), 1):
         height = abs(below.start[3] - below.start[1])
-        if gap > max(usual, 0.0) + _GAP * height or gap < -1.5 * height or _is_beside(above, below):
+        if (
+            gap > max(usual, 0.0) + _GAP * height
+            or gap < -1.5 * height
+            or (below.start[0] > above.end[2] and _is_beside(above, below))
+        ):
             yield lines[begin:number]
             begin = number
     yield lines[begin:]

@@ -63,6 +63,11 @@ def test_running_heads_and_page_numbers_are_left_out():
     assert "Page" not in found.text
 
 
+def test_the_page_number_of_a_single_page_is_left_out_and_other_numbers_stay():
+    found = read(pdf_of(["Dear Ada", "1", "yours"], head="Invoice 1"))
+    assert found.text.split() == ["Invoice", "1", "Dear", "Ada", "1", "yours"]
+
+
 def test_the_same_line_on_two_pages_stays():
     found = read(pages_of(["Dear Ada"], ["Dear Ada"]))
     assert found.text.split() == ["Dear", "Ada", "Dear", "Ada"]
