@@ -7,8 +7,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "docindex"
 
-# Hook functions: the host program gives them their names.
-HOOKS = {"prepare_connection"}
+# Hook functions: the host program gives them their names. Each front end has an `extract`.
+HOOKS = {"prepare_connection", "extract"}
 
 SQL = re.compile(
     r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|"

@@ -14,7 +14,10 @@ import threading
 
 from docindex.frontends.front_end import FrontEnd
 
-BUILT_IN = ("docx",)
+BUILT_IN = (
+    "docx",
+    "web_page",
+)
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
 ENTRY_POINT = "docindex.frontends"
