@@ -17,6 +17,7 @@ from docindex.frontends.front_end import FrontEnd
 BUILT_IN = (
     "docx",
     "web_page",
+    "rtf",
 )
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
