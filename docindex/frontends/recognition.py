@@ -18,6 +18,7 @@ BUILT_IN = (
     "docx",
     "web_page",
     "rtf",
+    "markdown",
     "tex",
 )
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
