@@ -20,6 +20,7 @@ BUILT_IN = (
     "rtf",
     "markdown",
     "tex",
+    "notebook",
 )
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
