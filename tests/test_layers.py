@@ -52,7 +52,7 @@ INSIDE = {
         {"text", "docx", "line_places"},
         {"decoded_source", "markup_tokens", "tex_words"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
-        {"markdown", "notebook", "rtf", "tex", "web_page"},
+        {"markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
         {"recognition"},
         {"messages"},
         {"child"},

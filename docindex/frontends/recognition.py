@@ -21,6 +21,7 @@ BUILT_IN = (
     "markdown",
     "tex",
     "notebook",
+    "subtitles",
 )
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
