@@ -22,6 +22,9 @@ BUILT_IN = (
     "tex",
     "notebook",
     "subtitles",
+    "xml_values",
+    "json_values",
+    "delimited",
 )
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
