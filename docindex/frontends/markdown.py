@@ -1,8 +1,8 @@
 """Extract the text of Markdown (.md): without the targets of links, HTML, and other marks that change words.
 
-The marks matter. pandoc saved 49 documents of programs as .docx: 12 of them were contained in that file by 95%
-or more when read as plain text, all 49 when read by this module. Marks that are no words stay. A place is a
-line.
+The marks matter. pandoc saved 49 documents of programs as .docx: 12 of them were contained in that file by
+95% or more when read as plain text, all 49 when read by this module. Marks that are no words stay. A place is
+a line.
 """
 
 import re
