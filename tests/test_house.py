@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "docindex"
 
-# Hook functions: the host program gives them their names. Each front end has an `extract`.
+# Hook functions: the host program gives them their names.
 HOOKS = {"prepare_connection", "extract"}
 
 SQL = re.compile(
