@@ -39,7 +39,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
         value = _string(token["string"]) if kind == "string" else token["number"]
         if value:
             places.begin(token.start())
-            builder.add(value).end_line()
+            builder.add(f"{value}\n")
     return builder.extracted()
 
 

@@ -42,11 +42,15 @@ def declared_in(data: bytes) -> str | None:
     return found[1].decode("ascii", "replace") if found else None
 
 
-_PAGE = re.compile(rb"<(?:!doctype\s+html|html|head|body)[\s>/]", re.IGNORECASE)
+# Other XML has elements of the same names inside: <head> in TEI, <body> in JATS, <html> in XSLT.
+_FIRST_ELEMENT = re.compile(
+    rb"(?:[\s\xef\xbb\xbf]++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<(?:!doctype\s+html|html|head|body)[\s>/]",
+    re.IGNORECASE,
+)
 
 
 def _is_page(data: bytes) -> bool:
-    return _PAGE.search(data[:_MOST_HEAD]) is not None
+    return _FIRST_ELEMENT.match(data[:_MOST_HEAD]) is not None
 
 
 FRONT_END = FrontEnd(

@@ -92,6 +92,12 @@ def test_the_values_of_xml_are_neither_glued_nor_torn():
         assert extracted(source, "a.xml").text == "1\n\n2\n\nsome words & more text\n\n"
 
 
+def test_xml_with_elements_named_like_those_of_pages_is_no_page():
+    for source in ("<TEI><head>Tea</head></TEI>", "<article><body>Tea</body></article>"):
+        found = extracted(f"<?xml version='1.0'?>\n<!-- x -->{source}", "a")
+        assert (found.reading, found.text) == ("xml-1", "Tea\n\n")
+
+
 def test_a_place_in_xml_is_a_line():
     assert places(extracted("<r>\n <a>x</a>\n\n <a>y</a></r>", "a.xml")) == [
         ("line 2", "x\n\n"),
