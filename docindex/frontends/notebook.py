@@ -19,7 +19,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The text of a notebook."""
     source = decode_source(data)
     try:
-        notebook = json.loads(source.removeprefix("\ufeff"))
+        notebook = json.loads(source, strict=False)
     except (ValueError, RecursionError) as error:
         raise NotExtracted("damaged", f"it is not valid JSON: {error}") from error
     builder = TextBuilder()

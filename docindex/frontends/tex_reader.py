@@ -42,8 +42,9 @@ _SCRIPT = re.compile(r"\{([^{}\\$\n]{1,40})\}|([A-Za-z0-9])")
 
 _MARKS = {"~": "\u00a0", "&": "\t", "--": "–", "---": "—", "``": "“", "''": "”", "`": "‘"}
 _SYMBOLS = {"\\": "\n", "-": "", "/": "", "!": "", "@": ""} | {sign: sign for sign in "%$&#_{}"}
-_RAISED = str.maketrans("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ")
+_RAISED = str.maketrans("0123456789+-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻")
 _LOWERED = str.maketrans("0123456789+-", "₀₁₂₃₄₅₆₇₈₉₊₋")
+_LAST_LATIN = "\u024f"
 _DRAWN = frozenset(("comment", "filecontents", "tikzpicture"))
 """Environments that have no text."""
 _NOTES = frozenset(("footnote", "footnotetext", "thanks"))
@@ -104,8 +105,10 @@ class TexReader:
             script = _SCRIPT.match(self._source, self._position)
             if script:
                 self._position = script.end()
-                raised = (script[1] or script[2]).translate(_RAISED if mark == "^" else _LOWERED)
-                self._add(f" {raised}" if raised.isascii() else raised)
+                written = script[1] or script[2]
+                is_number = not written.strip("0123456789+-")
+                table = _RAISED if mark == "^" else _LOWERED
+                self._add(written.translate(table) if is_number else f" {written}")
             else:
                 self._add(mark)
         else:
@@ -130,7 +133,9 @@ class TexReader:
 
     def _obey(self, command: str, *, is_spaced: bool) -> None:
         if command in SIGNS:
-            self._add(SIGNS[command])
+            sign = SIGNS[command]
+            # After a letter of a text, a space only ends the command. In math it stands between variables.
+            self._add(f"{sign} " if is_spaced and sign > _LAST_LATIN else sign)
             return
         if command in ACCENTS and self._add_accented(command):
             return

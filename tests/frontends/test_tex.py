@@ -29,7 +29,7 @@ def test_the_latex_of_pandoc_gives_the_words_of_the_page():
             r"See~\cite[p.~3]{knuth} and \ref{fig:a}, \href{http://a.b/c%20}{here} or \url{http://a.b/c%20_d}.",
             "See and , here or http://a.b/c%20_d.",
         ),
-        (r"$x^2 + \alpha_1$ and \[ y \le 3 \]", "x² + α₁ and y ≤3"),
+        (r"$x^2 + \alpha_1$ and \[ y_i \le 3 \psi x^{2n} \]", "x² + α₁ and y i ≤ 3 ψ x 2n"),
         (r"\verb|a_b%c| left\hfill right", "a_b%c left right"),
         (r"\newcommand{\x}[1]{no {text}} \vspace{2cm}yes\\[2pt] line", "yes\nline"),
     ],
