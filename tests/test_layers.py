@@ -48,8 +48,12 @@ INSIDE = {
     "frontends": [
         {"failures", "letter_pairs"},
         {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "lzfu", "mime", "ooxml", "part_list", "printed_lines", "quoted_lines", "text"},
-        {"docx", "mail_text", "mbox", "pdf", "tar_archive", "zip_archive"},
+        {"front_end", "line_places", "lzfu", "mime", "ooxml", "part_list", "printed_lines"}
+        | {"quoted_lines", "text"},
+        {"decoded_source", "docx", "markup_tokens", "mbox", "pdf", "tar_archive", "tex_words", "zip_archive"},
+        {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
+        {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
+        {"mail_text", "xml_values"},
         {"eml", "msg"},
         {"recognition"},
         {"messages"},

@@ -1,8 +1,9 @@
 """Add the text of a mail to a text: plain, HTML or RTF, without quotes if the options say so."""
 
-import importlib
 import re
+from collections.abc import Callable
 
+from docindex.frontends import rtf, web_page
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
@@ -35,16 +36,15 @@ class MailText:
 
     def add_page(self, page: bytes) -> None:
         """Add the text of a page in HTML. A place is what it is for web pages."""
-        self._add("web_page", page)
+        self._add(web_page.extract, page)
 
     def add_rtf(self, document: bytes) -> None:
         """Add the text of a document in RTF."""
-        self._add("rtf", document)
+        self._add(rtf.extract, document)
 
-    def _add(self, reader: str, data: bytes) -> None:
-        module = importlib.import_module(f"docindex.frontends.{reader}")
+    def _add(self, extract: Callable[[bytes, ExtractionOptions], Extracted], data: bytes) -> None:
         try:
-            found: Extracted = module.extract(data, self._options)
+            found = extract(data, self._options)
         except NotExtracted as error:
             if error.reason != "no text":
                 self._builder.warn(f"A part of the message cannot be read: {error}.")

@@ -14,7 +14,22 @@ import threading
 
 from docindex.frontends.front_end import FrontEnd
 
-BUILT_IN = ("docx", "pdf", "eml", "mbox", "msg")
+BUILT_IN = (
+    "docx",
+    "pdf",
+    "eml",
+    "mbox",
+    "msg",
+    "web_page",
+    "rtf",
+    "markdown",
+    "tex",
+    "notebook",
+    "subtitles",
+    "xml_values",
+    "json_values",
+    "delimited",
+)
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
 ARCHIVES = ("zip_archive", "tar_archive")

@@ -274,7 +274,6 @@ def test_mutated_messages_of_outlook_have_a_text_or_a_reason():
 
 
 def test_a_body_in_html_or_rtf_only_is_read():
-    pytest.importorskip("docindex.frontends.web_page")
     mail = email.message.EmailMessage()
     mail["From"] = "ada@example.org"
     mail.set_content("<title>x</title><p>Dear <b>B</b>ob,<p>Größe", subtype="html", charset="iso-8859-1")
