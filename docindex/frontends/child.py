@@ -5,19 +5,21 @@ be hostile, so it is read here and not in the process of the host. Must never op
 """
 
 import contextlib
+import dataclasses
 import os
 import signal
 import sys
 
+from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.messages import Extraction, Source, receive_source, send_extraction
+from docindex.frontends.messages import Source, receive_source, send_extracted
 from docindex.frontends.recognition import named, recognise
 
 MOST_MEMORY = 2 << 30
 """Bytes of memory that the process may have. Systems without such a limit ignore it."""
 
 
-def extraction_of(source: Source) -> Extraction:
+def extracted_from(source: Source) -> Extracted:
     """The text of a source, read in this process; `NotExtracted` if there is none."""
     front_end = (
         recognise(source.data, source.name, source.media_type)
@@ -27,7 +29,8 @@ def extraction_of(source: Source) -> Extraction:
     if front_end is None:
         raise NotExtracted("unknown format", "no front end reads this format")
     try:
-        return Extraction(front_end.reading, front_end.extract(source.data, source.options))
+        found = front_end.extract(source.data, source.options)
+        return dataclasses.replace(found, reading=front_end.reading)
     except NotExtracted:
         raise
     except ModuleNotFoundError as error:
@@ -50,10 +53,10 @@ def serve_extraction() -> None:
         while True:
             source = receive_source(requests)
             try:
-                answer: Extraction | NotExtracted = extraction_of(source)
+                answer: Extracted | NotExtracted = extracted_from(source)
             except NotExtracted as error:
                 answer = error
-            send_extraction(replies, answer)
+            send_extracted(replies, answer)
     os._exit(0)  # Python's own end takes 20 ms
 
 

@@ -73,6 +73,8 @@ class Extracted:
     """What could not be read, one sentence each; the text is the rest."""
     parts: tuple[SourcePart, ...] = ()
     """Documents inside the source that are not part of the text."""
+    reading: str = ""
+    """The name and version of the front end, such as "docx-1"."""
 
 
 class TextBuilder:

@@ -11,9 +11,10 @@ import threading
 from types import TracebackType
 from typing import IO, Self
 
-from docindex.frontends.child import extraction_of
+from docindex.frontends.child import extracted_from
+from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.messages import Extraction, Source, receive_extraction, send_source
+from docindex.frontends.messages import Source, receive_extracted, send_source
 from docindex.frontends.recognition import named, recognise, registered
 from docindex.worker_command import worker_command
 
@@ -52,10 +53,10 @@ class Extractor:
                     pipe.close()
             process.wait()
 
-    def extract(self, source: Source) -> Extraction:
+    def extract(self, source: Source) -> Extracted:
         """The text of a source; `NotExtracted` if it has none, or none that can be read."""
         if _is_of_host(source):
-            return extraction_of(source)
+            return extracted_from(source)
         process = self._running()
         requests, replies = _pipes(process)
         timer = threading.Timer(self._limit_s, process.kill)
@@ -63,7 +64,7 @@ class Extractor:
         timer.start()
         try:
             send_source(requests, source)
-            return receive_extraction(replies)
+            return receive_extracted(replies)
         except NotExtracted:
             raise
         except (OSError, EOFError, ValueError) as error:

@@ -27,15 +27,6 @@ class Source:
     options: ExtractionOptions = DEFAULT_OPTIONS
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Extraction:
-    """What a front end made of a source."""
-
-    reading: str
-    """The name and version of the front end."""
-    extracted: Extracted
-
-
 def send_source(stream: IO[bytes], source: Source) -> None:
     """Write a request."""
     head = {
@@ -54,38 +45,37 @@ def receive_source(stream: IO[bytes]) -> Source:
     return Source(data, head["name"], head["media_type"], head["format"], options)
 
 
-def send_extraction(stream: IO[bytes], answer: Extraction | NotExtracted) -> None:
+def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted) -> None:
     """Write the answer to a request."""
     if isinstance(answer, NotExtracted):
         _send(stream, {"reason": answer.reason, "message": str(answer)}, [])
         return
-    found = answer.extracted
     head = {
         "reading": answer.reading,
-        "title": found.title,
-        "warnings": found.warnings,
-        "starts": found.places.starts,
-        "places": found.places.places,
-        "parts": [(part.name, part.format) for part in found.parts],
+        "title": answer.title,
+        "warnings": answer.warnings,
+        "starts": answer.places.starts,
+        "places": answer.places.places,
+        "parts": [(part.name, part.format) for part in answer.parts],
     }
-    _send(stream, head, [found.text.encode("utf-8", "surrogatepass"), *(part.data for part in found.parts)])
+    _send(stream, head, [answer.text.encode("utf-8", "surrogatepass"), *(part.data for part in answer.parts)])
 
 
-def receive_extraction(stream: IO[bytes]) -> Extraction:
-    """Read the answer that `send_extraction` wrote; raises `NotExtracted` if it is one."""
+def receive_extracted(stream: IO[bytes]) -> Extracted:
+    """Read the answer that `send_extracted` wrote; raises `NotExtracted` if it is one."""
     head, blobs = _receive(stream)
     if "reason" in head:
         raise NotExtracted(head["reason"], head["message"])
     places = tuple(Place(name, None if box is None else tuple(box)) for name, box in head["places"])
     parts = zip(head["parts"], blobs[1:], strict=True)
-    extracted = Extracted(
+    return Extracted(
         blobs[0].decode("utf-8", "surrogatepass"),
         Places(tuple(head["starts"]), places),
         head["title"],
         tuple(head["warnings"]),
         tuple(SourcePart(name, data, format_) for (name, format_), data in parts),
+        head["reading"],
     )
-    return Extraction(head["reading"], extracted)
 
 
 def _send(stream: IO[bytes], head: dict[str, Any], blobs: list[bytes]) -> None:

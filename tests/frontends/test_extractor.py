@@ -11,7 +11,7 @@ from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import FrontEnd
-from docindex.frontends.messages import Extraction, Source, receive_extraction, send_extraction
+from docindex.frontends.messages import Source, receive_extracted, send_extracted
 from tests.frontends.office import docx_of
 
 
@@ -30,9 +30,9 @@ def own(monkeypatch):
 def test_a_text_comes_back_as_the_front_end_gave_it(extractor):
     found = extractor.extract(Source(docx_of(["Dear Ada", "yours, \U0001f600"], title="A letter"), "x.docx"))
     assert found.reading == "docx-1"
-    assert found.extracted.text.split("\n\n") == ["Dear Ada", "yours, \U0001f600", ""]
-    assert found.extracted.title == "A letter"
-    assert found.extracted.places.between(12, 14) == "paragraph 2"
+    assert found.text.split("\n\n") == ["Dear Ada", "yours, \U0001f600", ""]
+    assert found.title == "A letter"
+    assert found.places.between(12, 14) == "paragraph 2"
 
 
 def test_a_message_keeps_every_field(tmp_path):
@@ -42,11 +42,12 @@ def test_a_message_keeps_every_field(tmp_path):
         "title",
         ("one page is a picture",),
         (SourcePart("a.txt", b"\0a"), SourcePart("message 2", b"", "eml")),
+        "x-1",
     )
     with (tmp_path / "message").open("w+b") as stream:
-        send_extraction(stream, Extraction("x-1", extracted))
+        send_extracted(stream, extracted)
         stream.seek(0)
-        assert receive_extraction(stream) == Extraction("x-1", extracted)
+        assert receive_extracted(stream) == extracted
 
 
 def test_plain_text_and_binary_data_have_no_front_end(extractor):
@@ -62,7 +63,7 @@ def test_after_a_failure_the_next_source_is_read(extractor):
         with pytest.raises(NotExtracted) as raised:
             extractor.extract(Source(data, "x.docx"))
         assert raised.value.reason == "damaged"
-    assert extractor.extract(Source(whole, "x.docx")).extracted.text == "Dear Ada\n\n"
+    assert extractor.extract(Source(whole, "x.docx")).text == "Dear Ada\n\n"
 
 
 def test_a_process_that_dies_is_started_again(extractor):
@@ -72,7 +73,7 @@ def test_a_process_that_dies_is_started_again(extractor):
     os.kill(process.pid, signal.SIGSTOP)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    assert extractor.extract(whole).extracted.text == "Dear Ada\n\n"
+    assert extractor.extract(whole).text == "Dear Ada\n\n"
     assert extractor._process.pid != process.pid
 
 
@@ -86,7 +87,7 @@ def test_a_source_that_takes_too_long_is_given_up():
             extractor.extract(whole)
         assert raised.value.reason == "too slow"
         assert time.monotonic() - begun < 10
-        assert extractor.extract(whole).extracted.text == "Dear Ada\n\n"
+        assert extractor.extract(whole).text == "Dear Ada\n\n"
 
 
 def test_a_front_end_of_the_host_reads_its_format_in_this_process(extractor, own):
@@ -95,7 +96,7 @@ def test_a_front_end_of_the_host_reads_its_format_in_this_process(extractor, own
 
     own(FrontEnd("roman", 3, extract, extensions=frozenset({".rom"}), is_text=True))
     found = extractor.extract(Source("Größe".encode("latin-1"), "x.rom"))
-    assert (found.reading, found.extracted.text) == ("roman-3", "Größe")
+    assert (found.reading, found.text) == ("roman-3", "Größe")
     assert extractor._process is None
 
 
@@ -105,5 +106,5 @@ def test_an_error_of_a_front_end_counts_as_damage(own):
 
     own(FrontEnd("broken", 1, extract, extensions=frozenset({".bro"}), is_text=True))
     with pytest.raises(NotExtracted, match="it cannot be read: no such page") as raised:
-        child.extraction_of(Source(b"x", "x.bro"))
+        child.extracted_from(Source(b"x", "x.bro"))
     assert raised.value.reason == "damaged"
