@@ -47,9 +47,9 @@ INSIDE = {
     ],
     "frontends": [
         {"failures", "letter_pairs"},
-        {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "ooxml"},
-        {"text", "docx"},
+        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"cells", "chapter_text", "drawing_ml", "front_end", "ooxml", "opendocument", "written_text"},
+        {"text", "docx", "epub", "odp", "ods", "odt", "pptx", "xlsx"},
         {"recognition"},
         {"messages"},
         {"child"},

@@ -14,7 +14,7 @@ import threading
 
 from docindex.frontends.front_end import FrontEnd
 
-BUILT_IN = ("docx",)
+BUILT_IN = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
 
 ENTRY_POINT = "docindex.frontends"
