@@ -8,7 +8,7 @@ encrypted.
 import posixpath
 import urllib.parse
 
-from docindex.frontends.chapter_text import Chapter, read_chapter
+from docindex.frontends.chapter_text import read_chapter
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
@@ -31,27 +31,30 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     book = _Package(source)
     encrypted = _encrypted(source)
     builder = TextBuilder()
-    for number, (name, is_navigation) in enumerate(book.chapters.items(), 1):
-        if name in encrypted:
-            raise NotExtracted("encrypted", "it has copy protection")
+    number = 0
+    for name, is_navigation in book.chapters.items():
         if is_navigation and not options.navigation:
             continue
+        number += not is_navigation
+        if name in encrypted:
+            raise NotExtracted("encrypted", "it has copy protection")
         try:
-            _write(builder, read_chapter(source.read(name)), number)
+            chapter = read_chapter(source.read(name))
         except NotExtracted as error:
             if error.reason != "damaged":
                 raise
             builder.warn(f"Chapter {number} cannot be read: {error}.")
+            continue
+        builder.begin("table of contents" if is_navigation else _place(number, chapter.heading or ""))
+        for text in chapter.paragraphs:
+            builder.add(text).end_paragraph()
     return text_of_zip(builder, source, book.title)
 
 
-def _write(builder: TextBuilder, chapter: Chapter, number: int) -> None:
-    heading = chapter.heading or ""
+def _place(number: int, heading: str) -> str:
     if len(heading) > _LONGEST_HEADING:
         heading = f"{heading[:_LONGEST_HEADING].rstrip()}..."
-    builder.begin(f"chapter {number}, {heading}" if heading else f"chapter {number}")
-    for text in chapter.paragraphs:
-        builder.add(text).end_paragraph()
+    return f"chapter {number}, {heading}" if heading else f"chapter {number}"
 
 
 class _Package:

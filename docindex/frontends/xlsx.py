@@ -174,7 +174,7 @@ class _Sheet:
         self._rows = rows
         self._row = 0
         self._cells: list[Cell] = []
-        self._column = ""
+        self._spoken_from = 0
         self._attributes: Attributes = {}
         self._pieces: list[str] = []
         self._is_value = False
@@ -191,13 +191,14 @@ class _Sheet:
         elif name == "row":
             number = attributes.get("r", "")
             self._row = int(number) if _is_row_number(number) else self._row + 1
-            self._column = ""
+        elif name == "rPh":  # how a Japanese word is pronounced
+            self._spoken_from = len(self._pieces)
 
     def _end(self, name: str) -> None:
         if name in ("v", "t"):
             self._is_value = False
         elif name == "rPh":
-            self._pieces.clear()
+            del self._pieces[self._spoken_from :]
         elif name == "c":
             if self._pieces:
                 self._end_cell("".join(self._pieces))
