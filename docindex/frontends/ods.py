@@ -88,7 +88,7 @@ class _Reader:
         repeats = _repeats(self._cell, "number-columns-repeated")
         if text := _value(self._cell, self._lines):
             for number in range(1 + self._granted(repeats - 1)):
-                self._cells.append(Cell(column_letters(self._column + number), text))
+                self._cells.append((column_letters(self._column + number), text))
         self._column += repeats - 1
         self._cell = None
         self._lines = []

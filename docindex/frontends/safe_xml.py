@@ -43,13 +43,11 @@ def read_xml(data: bytes, start: StartHandler, end: EndHandler, text: TextHandle
         depth += 1
         if depth > DEEPEST:
             raise NotExtracted("damaged", f"its XML is nested more than {DEEPEST:,} levels deep")
-        if attributes:
-            found = {local[key]: value for key, value in attributes.items()}
-            if len(found) < len(attributes):
-                found.update({local[key]: attributes[key] for key in attributes if " " in key})
-            start(local[name], found)
-        else:
-            start(local[name], attributes)
+        for key in attributes:
+            if " " in key:
+                attributes = local.attributes(attributes)
+                break
+        start(local[name], attributes)
 
     def ended(name: str) -> None:
         nonlocal depth
@@ -77,3 +75,9 @@ class _LocalNames(dict[str, str]):
     def __missing__(self, name: str) -> str:
         local = self[name] = name.rpartition(" ")[2]
         return local
+
+    def attributes(self, attributes: Attributes) -> Attributes:
+        found = {self[key]: value for key, value in attributes.items()}
+        if len(found) < len(attributes):
+            found.update({self[key]: attributes[key] for key in attributes if " " in key})
+        return found

@@ -220,7 +220,7 @@ class _Sheet:
         if value:
             reference = attributes.get("r")
             column = reference.rstrip(_DIGITS) if reference else column_letters(len(self._cells) + 1)
-            self._cells.append(Cell(column, value))
+            self._cells.append((column, value))
 
     def _shared(self, number: str) -> str:
         try:

@@ -113,13 +113,13 @@ def test_a_binary_workbook_is_not_read_and_the_message_says_what_to_do():
     assert raised.value.reason == "unknown format"
 
 
-def test_many_cells_have_a_place_for_each_row(monkeypatch):
+def test_many_cells_have_a_place_for_each_row_and_many_rows_share_one(monkeypatch):
     monkeypatch.setattr(cells, "MOST_CELL_PLACES", 3)
     monkeypatch.setattr(cells, "MOST_PLACES", 5)
-    found = read(xlsx_of([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"]]))
+    found = read(xlsx_of([["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"], ["i"]]))
     names = [name for name, _ in places(found)]
-    assert names == ["Prices!A1", "Prices!B1", "Prices!A2", "Prices!B2", "Prices!3:3"]
-    assert found.text == "a\tb\nc\td\ne\tf\ng\th\n\n"
+    assert names == [f"Prices!{name}" for name in ("A1", "B1", "A2", "B2", "3:3", "1:1000")]
+    assert found.text == "a\tb\nc\td\ne\tf\ng\th\ni\n\n"
 
 
 def repeated(columns, rows):
