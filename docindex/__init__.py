@@ -33,6 +33,8 @@ from docindex.version import __version__
 
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelToken, cancelling
+    from docindex.frontends.extract import extract
+    from docindex.frontends.extracted import Extracted
     from docindex.index.followed_tables import Followed
     from docindex.index.texts import (
         Fingerprints,
@@ -65,6 +67,8 @@ if TYPE_CHECKING:
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
     "docindex.cancel_tokens": ("CancelToken", "cancelling"),
+    "docindex.frontends.extract": ("extract",),
+    "docindex.frontends.extracted": ("Extracted",),
     "docindex.index.followed_tables": ("Followed",),
     "docindex.index.texts": (
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
@@ -90,7 +94,7 @@ _HOMES = {
 }
 
 # Packages and modules that the README recommends for `help`, also right after `import docindex`.
-_PAGES = ("embedding", "folders", "index", "sql")
+_PAGES = ("embedding", "folders", "frontends", "index", "sql")
 
 __all__ = [
     "Busy",
@@ -104,6 +108,7 @@ __all__ = [
     "DiskFull",
     "DocIndexError",
     "Document",
+    "Extracted",
     "FileError",
     "FileReplaced",
     "Fingerprints",
@@ -142,6 +147,7 @@ __all__ = [
     "cancelling",
     "containment",
     "distance",
+    "extract",
     "fingerprints",
     "open",
     "register",

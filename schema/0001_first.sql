@@ -158,6 +158,17 @@ create table main.docindex_text (
     data blob not null              -- the part, compressed on its own if the codec is 1
 ) strict;
 
+-- How the texts of documents were extracted from other formats than plain text. A document that was added as a text
+-- has no row.
+create table main.docindex_extraction (
+    document integer primary key,   -- id of the document
+    reading text not null,          -- the name and version of the front end, such as 'docx-1'
+    places blob not null,           -- JSON compressed with zlib: {"title": title or null, "gaps": [...], "places": [...]}.
+                                    -- Each place is a name, or [name, [left, bottom, right, top]], and begins its gap
+                                    -- after the one before, counted in code points of the text
+    sum integer not null
+) strict;
+
 -- Boilerplate: texts that comparisons ignore.
 create table main.docindex_boilerplate (
     id integer primary key autoincrement,
@@ -178,8 +189,12 @@ create table main.docindex_file (
                                     -- leave it the same
     device integer not null,        -- 64 bits stored as a signed integer
     inode integer not null,         -- 64 bits stored as a signed integer
-    kind text not null,             -- 'text': the file has a document; 'undetected': it is text, but its encoding was
-                                    -- not detected, and it has no document; 'binary': any other file
+    kind text not null,             -- 'text': the file has a document; 'binary': it is in no format that was read;
+                                    -- otherwise why it has no document: 'undetected' (the encoding of its text),
+                                    -- 'encrypted', 'damaged', 'no text', 'too large', 'too slow', 'not installed'
+    reading text not null,          -- the name and version of the front end that was asked; '' for plain text and for
+                                    -- binary files
+    parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;

@@ -11,7 +11,7 @@ import click
 from docindex.cli.options import F
 from docindex.folders import WalkOptions
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?"
 
 
 class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of click take no argument
@@ -21,7 +21,7 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of bytes."""
-        found = _SIZE.fullmatch(str(value))
+        found = re.fullmatch(_SIZE, str(value), re.IGNORECASE)
         if found is None:
             self.fail(f"{value!r} is not a size; write it as 500, 10k or 2.5M", param, ctx)
         number, unit, binary = found.groups("")
@@ -32,6 +32,10 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of 
 def selection_options(command: F) -> F:
     """The options that select files."""
     for option in (
+        click.option(
+            "--plain", is_flag=True, help="Read plain text only: no office files, PDFs or web pages."
+        ),
+        click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
         click.option(
             "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
@@ -69,4 +73,5 @@ def walk_options(values: dict[str, Any]) -> WalkOptions:
         one_file_system=values["one_file_system"],
         min_size=values["min_size"],
         max_size=values["max_size"],
+        formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
     )

@@ -3,6 +3,7 @@
 Also says which folders were never scanned.
 """
 
+import collections
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from docindex import folders
 from docindex.cli.output import progress, remark
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
-from docindex.storage.key_ranges import counts_under_roots
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
@@ -47,6 +47,8 @@ def scan_with_progress(
 
 def remark_on_unknown(index: "Index", roots: Iterable[bytes]) -> None:
     """Say on stderr which roots have nothing under them that is in the index."""
+    from docindex.storage.key_ranges import counts_under_roots  # a search without an index runs without json
+
     for root in map(folders.key_of, roots):
         ((documents, _),) = index.execute(*counts_under_roots([root]))
         if not documents and not index.files.under(root):
@@ -61,6 +63,7 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         **{name: getattr(result, name) for name in _COUNTS},
         "skipped": dict(sorted(result.skipped.items())),
         "undetected": list(result.undetected),
+        "unread": [unread._asdict() for unread in result.unread],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
@@ -79,8 +82,28 @@ def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
             f"unknown encoding: {several(len(result.undetected), 'text')}, counted among the other files; "
             f"--encoding reads them{'' if verbose else ', --verbose lists them'}"
         )
+    lines += _unread_lines(result, verbose=verbose)
     lines += _failed_lines(result.failed, "the next scan tries the unreadable files again", verbose=verbose)
     return "\n".join(lines)
+
+
+_UNREAD = {
+    "encrypted": "with a password",
+    "damaged": "damaged",
+    "no text": "without text, such as scanned pages",
+    "too large": "too large to read",
+    "too slow": "too slow to read",
+    "not installed": "not read: pip install 'docindex[formats]'",
+}
+
+
+def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
+    """The files in known formats that have no document, counted by format and reason."""
+    counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
+    for (format_, reason), count in sorted(counts.items()):
+        yield f"{several(count, f'{format_} file')} {_UNREAD.get(reason, reason)}"
+    if verbose:
+        yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 
 
 def walked_text(walked: folders.Walked, failed: Sequence[folders.FailedFile], *, verbose: bool) -> str:

@@ -259,7 +259,7 @@ def _passage_line(query: str, passage: Passage) -> str:
     excerpt = " ".join(query[passage.query_start : passage.query_end].split())
     if len(excerpt) > _EXCERPT:
         excerpt = f"{excerpt[:_EXCERPT]}…"
-    lines = f"line {passage.query_line} (line {passage.line} of the document)"
+    lines = f"line {passage.query_line} ({passage.place or f'line {passage.line}'} of the document)"
     return f"      {lines}, {passage.length} symbols: {excerpt}"
 
 

@@ -12,8 +12,11 @@ from docindex.cli.output import remark
 from docindex.cli.typed_paths import typed_path
 from docindex.cli.wording import one_line, size
 from docindex.errors import UnreadableFile
-from docindex.folders.file_reader import LARGEST_TEXT, NotReadable, read_file
+from docindex.folders.file_content import read_file
+from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
+from docindex.frontends.extractor import Extractor
 from docindex.frontends.text import decode
+from docindex.storage.tracked_files import UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""
@@ -25,16 +28,21 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
     if path.exists() and not path.is_file():
         raise UnreadableFile(f"{name} is not a regular file; name a text file", name)
     try:
-        content = read_file(os.fsencode(path), follow_symlinks=True, encoding=encoding)
+        with Extractor() as extractor:
+            content = read_file(
+                os.fsencode(path), follow_symlinks=True, encoding=encoding, extractor=extractor
+            )
     except NotReadable as error:
         raise UnreadableFile(f"{name} cannot be read: {error}", name) from error
     if content.text is None:
         if content.status.st_size > LARGEST_TEXT:
             raise UnreadableFile(f"{name} is too large; a text file has at most {size(LARGEST_TEXT)}", name)
-        if content.is_undetected:
+        if content.kind == UNDETECTED:
             raise UnreadableFile(
                 f"{name} is not UTF-8, and no other encoding is certain enough; give its --encoding", name
             )
+        if content.problem:
+            raise UnreadableFile(f"{name} has no text that can be read: {content.problem}", name)
         raise UnreadableFile(f"{name} is not text; name a text file, or give its --encoding", name)
     if verbose and content.guessed:
         remark_on_guess(name, content.encoding)

@@ -4,13 +4,11 @@ Compares size, time, inode and device, and the digest if these are not enough. M
 unchanged if its time is too recent to trust.
 """
 
-from docindex.folders.file_reader import FileContent, NotReadable, digest_of
+from docindex.folders.file_content import FileContent
+from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import WalkedFile
-from docindex.storage.tracked_files import BINARY, TEXT, UNDETECTED, Tracked
-
-# A file that is changed twice within two seconds may keep its size and time, because some file systems store
-# times in steps of two seconds. The next scan reads such a file again.
-_SETTLED_NS = 2_000_000_000
+from docindex.frontends.recognition import by_extension, named
+from docindex.storage.tracked_files import BINARY, Tracked
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
@@ -25,24 +23,11 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
         mtime_ns=trusted_time(status.st_mtime_ns, began_ns),
         device=status.st_dev,
         inode=status.st_ino,
-        kind=_kind(content),
+        kind=content.kind,
+        reading=content.reading,
+        parts=len(content.parts),
         digest=content.digest,
     )
-
-
-def trusted_time(mtime_ns: int, began_ns: int) -> int:
-    """The time of a file, or -1 if another change might leave it the same: it is too recent.
-
-    >>> trusted_time(5, 10**10), trusted_time(5, 10)
-    (5, -1)
-    """
-    return mtime_ns if began_ns - mtime_ns > _SETTLED_NS else -1
-
-
-def _kind(content: FileContent) -> str:
-    if content.is_undetected:
-        return UNDETECTED
-    return BINARY if content.text is None else TEXT
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
@@ -54,6 +39,16 @@ def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
         and known.inode == status.st_ino
         and known.device == status.st_dev
     )
+
+
+def is_outdated(file: Tracked) -> bool:
+    """Whether another front end, or another version of it, would read an unchanged file."""
+    front_end = by_extension(file.key) or named(file.reading.rpartition("-")[0])
+    if front_end is None:
+        return False
+    if file.kind == "not installed":
+        return front_end.is_installed
+    return file.reading != front_end.reading
 
 
 def has_changed(known: Tracked, file: Tracked) -> bool:

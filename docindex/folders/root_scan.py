@@ -9,14 +9,22 @@ import contextlib
 import dataclasses
 import itertools
 import time
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Container, Generator, Iterator
+from typing import NamedTuple, TypeVar
 
 from docindex.cancel_tokens import not_cancelled
 from docindex.errors import UnreadableFile
-from docindex.folders.file_changes import has_changed, is_same_file, is_unchanged, tracked_file
+from docindex.folders.file_changes import (
+    has_changed,
+    is_outdated,
+    is_same_file,
+    is_unchanged,
+    tracked_file,
+)
+from docindex.folders.file_content import FileContent
 from docindex.folders.file_presence import FilePresence, check_mounted
-from docindex.folders.file_reader import FileContent, NotReadable, read_file
+from docindex.folders.file_reader import NotReadable
+from docindex.folders.file_readers import FileReaders
 from docindex.folders.path_keys import key_of
 from docindex.folders.walk import (
     FolderProgress,
@@ -26,9 +34,10 @@ from docindex.folders.walk import (
     index_identities,
     walk_files,
 )
+from docindex.frontends.extracted import Extracted, text_in
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.tracked_files import BINARY, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import BINARY, CONTAINER, PART_MARK, TEXT, UNDETECTED, Tracked
 
 T = TypeVar("T")
 
@@ -51,6 +60,16 @@ class ReadingOptions:
     """Whether text files are read even if they are unchanged."""
 
 
+class UnreadFormat(NamedTuple):
+    """A file in a known format whose text could not be read."""
+
+    key: str
+    format: str
+    """The name of the front end, such as "pdf"; "" if no front end could be asked."""
+    reason: str
+    """"encrypted", "damaged", "no text", "too large", "too slow" or "not installed"."""
+
+
 @dataclasses.dataclass(slots=True)
 class ScanTally:
     """The counts of a scan while it runs, for all its roots."""
@@ -67,17 +86,21 @@ class ScanTally:
     skipped: Skipped = dataclasses.field(default_factory=Skipped)
     guessed: dict[str, str] = dataclasses.field(default_factory=dict)
     undetected: list[str] = dataclasses.field(default_factory=list)
+    unread: list[UnreadFormat] = dataclasses.field(default_factory=list)
+    problems: dict[str, str] = dataclasses.field(default_factory=dict)
     seen: set[str] = dataclasses.field(default_factory=set)
 
     def count(self, file: Tracked) -> None:
         """Count a file that exists."""
         self.bytes += file.size
-        if file.kind == TEXT:
+        if file.kind in (TEXT, CONTAINER):
             self.texts += 1
         else:
             self.binaries += 1
         if file.kind == UNDETECTED:
             self.undetected.append(file.key)
+        elif file.kind not in (TEXT, CONTAINER, BINARY):
+            self.unread.append(UnreadFormat(file.key, file.reading.rpartition("-")[0], file.kind))
 
 
 class RootScan:
@@ -100,27 +123,29 @@ class RootScan:
         """The new keys of moved files, which are counted already."""
         self._index_files = index_identities(index.path)
         self._check_cancelled = index.files.cancel_check()
-        self._due = self._done = self._arriving = 0
-        """The number of files to read, of files that are done, and of texts in the current batch."""
+        self._due = self._done = 0
+        """The number of files to read, and of those that were read."""
 
     def run(self) -> None:
         """Walk the root, read new and changed files, and forget files that are gone."""
         new, gone = self._new_and_gone()
         new = self._without_moved(new, gone)
-        self._due, texts = len(new), self._texts(new)
+        self._due = len(new)
         try:
-            for first in texts:
-                batch = itertools.chain([first], _for_a_while(texts))
-                self._done += self._index.add_many(
-                    batch, workers=self._reading.workers, progress=self._text_arrived
-                )
-                self._arriving = 0
-                self._note_stored()
+            with contextlib.closing(self._texts(new)) as texts:
+                self._add(texts)
         finally:
             # This also runs after an interruption, so that the next scan need not read these files again.
             with not_cancelled():
                 self._note_stored()
         self._forget(gone)
+
+    def _add(self, texts: Iterator[tuple[str, str | Extracted]]) -> None:
+        """Add texts to the index, with a commit every few seconds."""
+        for first in texts:
+            batch = itertools.chain([first], _for_a_while(texts))
+            self._index.add_many(batch, workers=self._reading.workers)
+            self._note_stored()
 
     def _new_and_gone(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
         """The files that are new or changed, and the known files that are gone."""
@@ -200,34 +225,50 @@ class RootScan:
                 moves[key] = file.key, file._replace(key=key, digest=digest)
         return moves
 
-    def _texts(self, new: list[WalkedFile]) -> Iterator[tuple[str, str]]:
-        """Yield the key and the text of each text file; note binary files, and count files that fail."""
+    def _texts(self, new: list[WalkedFile]) -> Generator[tuple[str, str | Extracted], None, None]:
+        """Yield the keys and texts of the documents in files. Other files are noted or counted."""
+        with FileReaders(
+            follow_symlinks=self._reading.options.follow_symlinks,
+            encoding=self._reading.encoding,
+            workers=self._reading.workers,
+            formats=self._reading.options.formats,
+        ) as readers:
+            for found, began, content in readers.read(self._announced(new)):
+                if isinstance(content, NotReadable):
+                    self._tally.skipped.fail(found.path, str(content))
+                    self._count_done()
+                else:
+                    yield from self._documents(key_of(found.path), began, content)
+
+    def _announced(self, new: list[WalkedFile]) -> Iterator[WalkedFile]:
+        """The files, each of which is noted before it is read."""
         for number, found in enumerate(new):
             if number % _NOTED_AT_A_TIME == 0:
                 self._announce(new[number : number + _NOTED_AT_A_TIME])
-            key, began = key_of(found.path), time.time_ns()
-            try:
-                content = read_file(
-                    found.path,
-                    follow_symlinks=self._reading.options.follow_symlinks,
-                    encoding=self._reading.encoding,
-                )
-            except NotReadable as error:
-                self._tally.skipped.fail(found.path, str(error))
-                self._count_done()
-                continue
-            file = tracked_file(key, content, began)
-            is_stored = self._is_stored(key, content.text)
-            self._count_read(file, content, is_stored=is_stored)
-            if content.text is None:
-                self._note_binary(file)
-                self._count_done()
-            elif is_stored:
-                self._note(file)
-                self._count_done()
-            else:
-                self._waiting[key] = file, text_hash(content.text)
-                yield key, content.text
+            yield found
+
+    def _documents(self, key: str, began: int, content: FileContent) -> Iterator[tuple[str, str | Extracted]]:
+        """The documents of a file that was read, and of the documents inside it."""
+        file = tracked_file(key, content, began)
+        is_stored = self._is_stored(key, content.text)
+        self._count_read(file, content, is_stored=is_stored)
+        texts: dict[str, str | Extracted] = {
+            f"{key}{PART_MARK}{name}": text for name, text in content.parts.items()
+        }
+        if content.text is not None and not is_stored:
+            texts[key] = content.extracted or content.text
+        if content.text is None:
+            self._remove_document(key)
+        self._remove_parts(key, texts)
+        if not texts:
+            self._note(file)
+            self._count_done()
+            return
+        # The file is noted when the last of its documents is stored.
+        *_, last = texts
+        self._waiting[last] = file, text_hash(text_in(texts[last]))
+        self._count_done()
+        yield from texts.items()
 
     def _count_read(self, file: Tracked, content: FileContent, *, is_stored: bool) -> None:
         if file.key not in self._moved:
@@ -241,6 +282,8 @@ class RootScan:
                 self._tally.unchanged += 1
         self._tally.count(file)
         self._tally.bytes_read += file.size if content.digest else 0
+        if content.problem:
+            self._tally.problems[file.key] = content.problem
         if content.guessed and content.encoding is not None:
             self._tally.guessed[file.key] = content.encoding
 
@@ -251,20 +294,16 @@ class RootScan:
             return False
         return bool(self._index.files.stored({key: text_hash(text)}))
 
-    def _text_arrived(self, texts: int, _total: int | None) -> None:
-        self._arriving = texts
-        self._progress(self._done + self._arriving, self._due)
-
     def _count_done(self) -> None:
-        """Count a file that is done and that adds no text."""
+        """Count a file that was read."""
         self._done += 1
         self._check_cancelled()
-        self._progress(self._done + self._arriving, self._due)
+        self._progress(self._done, self._due)
 
     def _announce(self, files: list[WalkedFile]) -> None:
         """Note files before their documents are added, so that after a kill each document has a file."""
         self._index.files.put(
-            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, None)
+            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, "", 0, None)
             for found in files
             if (key := key_of(found.path)) not in self._known
         )
@@ -276,11 +315,18 @@ class RootScan:
             self._index.files.put(self._noted)
             self._noted.clear()
 
-    def _note_binary(self, file: Tracked) -> None:
-        self._note(file)
-        if file.key in self._known and self._known[file.key].kind == TEXT:
+    def _remove_document(self, key: str) -> None:
+        """Remove the document of a file that has no text any longer."""
+        if key in self._known and self._known[key].kind == TEXT:
             with contextlib.suppress(KeyError):  # another process has removed it
-                self._index.remove(file.key)
+                self._index.remove(key)
+
+    def _remove_parts(self, key: str, texts: Container[str]) -> None:
+        """Remove the documents that are no longer inside a file."""
+        if key in self._known and self._known[key].parts:
+            gone = [part for part in self._index.files.parts_of(key) if part not in texts]
+            with contextlib.suppress(KeyError):
+                self._index.remove_many(gone)
 
     def _note_stored(self) -> None:
         """Note the files that add no text, and those text files whose texts are now in the index."""
@@ -299,8 +345,12 @@ class RootScan:
             self._tally.removed += len(batch)
 
     def _rereads(self, file: Tracked) -> bool:
-        """Whether a known file is read even if it is unchanged: text, if an encoding is forced."""
-        return self._reading.rereads and file.kind in (TEXT, UNDETECTED)
+        """Whether a known file is read even if it is unchanged.
+
+        A text is, if an encoding is forced; and a file that another front end would read.
+        """
+        is_forced = self._reading.rereads and file.kind in (TEXT, UNDETECTED)
+        return is_forced or (self._reading.options.formats != "plain" and is_outdated(file))
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

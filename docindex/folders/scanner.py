@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
 from docindex.folders.path_keys import Root, roots_of
-from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally
+from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally, UnreadFormat
 from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
 from docindex.frontends.text import check_encoding
 from docindex.index.writer import Index
@@ -44,6 +44,10 @@ class Scan:
     undetected: tuple[str, ...]
     """The files that seem to be text, but in an encoding that was not detected, by key. They are recorded as
     other files are, and have no document. A scan with `encoding` reads them."""
+    unread: tuple[UnreadFormat, ...]
+    """The files in known formats whose texts could not be read, with the reasons. They have no document."""
+    problems: Mapping[str, str]
+    """What this scan could not read in a file, in sentences, by the key of the file."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -76,9 +80,10 @@ def scan(
     the last scan.
 
     `encoding` forces the encoding of all texts; without it, the encoding is detected. With `encoding`,
-    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. `workers` is passed
-    to `Index.add_many`. `progress` is called with the number of files found, and then with the number of
-    files read and the total to read.
+    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. A
+    document inside a file, such as a message of a mailbox, has the key of the file, ``!`` and its name.
+    `workers` is the number of processes that read and sketch. `progress` is called with the number of files
+    found, and then with the number of files read and the total to read.
 
     `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
     `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.
@@ -127,5 +132,7 @@ def _result(tally: ScanTally) -> Scan:
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),
+        unread=tuple(sorted(tally.unread)),
+        problems=tally.problems,
         seen=tally.seen,
     )

@@ -11,7 +11,8 @@ import signal
 import sys
 
 from docindex.frontends.extracted import Extracted
-from docindex.frontends.failures import NotExtracted
+from docindex.frontends.failures import NotExtracted, Reason
+from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source, receive_source, send_extracted
 from docindex.frontends.recognition import named, recognise
 
@@ -31,16 +32,22 @@ def extracted_from(source: Source) -> Extracted:
     try:
         found = front_end.extract(source.data, source.options)
         return dataclasses.replace(found, reading=front_end.reading)
-    except NotExtracted:
-        raise
-    except ModuleNotFoundError as error:
-        missing = f"reading {front_end.name} files needs the package {front_end.package or error.name}"
-        raise NotExtracted("not installed", f"{missing}: pip install 'docindex[formats]'") from error
-    except (MemoryError, RecursionError) as error:
-        raise NotExtracted("too large", "it needs too much memory") from error
     except Exception as error:  # a parser may raise anything for a source that is damaged
-        message = " ".join(str(error).split())[:200]
-        raise NotExtracted("damaged", f"it cannot be read: {message or type(error).__name__}") from error
+        reason, message = _refusal(front_end, error)
+        raise NotExtracted(reason, message, front_end.reading) from error
+
+
+def _refusal(front_end: FrontEnd, error: Exception) -> tuple[Reason, str]:
+    """Why a front end failed, and a phrase that says so."""
+    if isinstance(error, NotExtracted):
+        return error.reason, str(error)
+    if isinstance(error, ModuleNotFoundError):
+        missing = f"reading it needs the package {front_end.package or error.name}"
+        return "not installed", f"{missing}: pip install 'docindex[formats]'"
+    if isinstance(error, (MemoryError, RecursionError)):
+        return "too large", "it needs too much memory"
+    message = " ".join(str(error).split())[:200]
+    return "damaged", f"it cannot be read: {message or type(error).__name__}"
 
 
 def serve_extraction() -> None:

@@ -77,6 +77,15 @@ class Extracted:
     """The name and version of the front end, such as "docx-1"."""
 
 
+def text_in(text: str | Extracted) -> str:
+    """A text that may be an extracted one, as a plain string.
+
+    >>> text_in("a letter"), text_in(Extracted("a letter"))
+    ('a letter', 'a letter')
+    """
+    return text.text if isinstance(text, Extracted) else text
+
+
 class TextBuilder:
     """Collects the text of a source.
 

@@ -34,6 +34,7 @@ class Extractor:
     def __init__(self, limit_s: float = LIMIT_S) -> None:
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +47,7 @@ class Extractor:
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None
-        if process is not None:
+        if process is not None and self._owner == os.getpid():  # a forked child must leave it to its parent
             process.kill()
             for pipe in _pipes(process):
                 with contextlib.suppress(OSError):
@@ -84,6 +85,8 @@ class Extractor:
             timer.cancel()
 
     def _running(self) -> subprocess.Popen[bytes]:
+        if self._owner != os.getpid():
+            self._process, self._owner = None, os.getpid()
         if self._process is None or self._process.poll() is not None:
             self.close()
             command = worker_command(_SERVICE)

@@ -19,6 +19,8 @@ Reason = Literal[
 class NotExtracted(ValueError):
     """The text of a source cannot be extracted. The message is a phrase that says what was found."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: Reason, message: str, reading: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.reading = reading
+        """The name and version of the front end that was asked; "" if none was."""

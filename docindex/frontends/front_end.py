@@ -1,6 +1,7 @@
 """The description of a front end: its name and version, what it accepts, and the function that extracts."""
 
 import dataclasses
+import importlib.metadata
 from collections.abc import Callable
 
 from docindex.frontends.extracted import Extracted
@@ -62,3 +63,14 @@ class FrontEnd:
         'docx-2'
         """
         return f"{self.name}-{self.version}"
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package that it needs is installed."""
+        if self.package is None:
+            return True
+        try:
+            importlib.metadata.version(self.package)
+        except importlib.metadata.PackageNotFoundError:
+            return False
+        return True

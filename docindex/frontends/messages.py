@@ -48,7 +48,7 @@ def receive_source(stream: IO[bytes]) -> Source:
 def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted) -> None:
     """Write the answer to a request."""
     if isinstance(answer, NotExtracted):
-        _send(stream, {"reason": answer.reason, "message": str(answer)}, [])
+        _send(stream, {"reason": answer.reason, "message": str(answer), "reading": answer.reading}, [])
         return
     head = {
         "reading": answer.reading,
@@ -65,7 +65,7 @@ def receive_extracted(stream: IO[bytes]) -> Extracted:
     """Read the answer that `send_extracted` wrote; raises `NotExtracted` if it is one."""
     head, blobs = _receive(stream)
     if "reason" in head:
-        raise NotExtracted(head["reason"], head["message"])
+        raise NotExtracted(head["reason"], head["message"], head["reading"])
     places = tuple(Place(name, None if box is None else tuple(box)) for name, box in head["places"])
     parts = zip(head["parts"], blobs[1:], strict=True)
     return Extracted(

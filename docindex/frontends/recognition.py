@@ -35,6 +35,12 @@ def register_front_end(front_end: FrontEnd) -> None:
         _registered[front_end.name] = front_end
 
 
+def unregister_front_end(name: str) -> None:
+    """Use the front end of the host with this name no longer. `KeyError` if there is none."""
+    with _lock:
+        del _registered[name]
+
+
 def registered() -> list[FrontEnd]:
     """The front ends of the host, the last one first."""
     with _lock:
@@ -111,6 +117,16 @@ def _by_name(known: list[FrontEnd], data: bytes, name: str, media_type: str | No
     return None
 
 
+def by_extension(name: str) -> FrontEnd | None:
+    """The front end for sources with the extension of this name, or None.
+
+    >>> by_extension("Ada.DOCX").name, by_extension("ada.txt")
+    ('docx', None)
+    """
+    extension = extension_of(name)
+    return next((each for each in front_ends() if extension in each.extensions), None)
+
+
 def extension_of(name: str) -> str:
     """The extension of a name, in lower case and with its dot; "" if it has none.
 
@@ -121,11 +137,17 @@ def extension_of(name: str) -> str:
     return f".{extension.lower()}" if dot and stem else ""
 
 
-def may_need_front_end(head: bytes, name: str) -> bool:
+def may_need_front_end(head: bytes, name: str, *, text: bool = True) -> bool:
     r"""Whether a front end may accept a source with these first bytes. If not, it is plain text or binary.
+
+    Without `text`, formats that are plain text with marks do not count.
 
     >>> may_need_front_end(b"a letter", "ada.txt"), may_need_front_end(b"PK\3\4...", "ada.docx")
     (False, True)
     """
-    known, extension = front_ends(), extension_of(name)
-    return any(_may_be(each, head) or (each.is_text and extension in each.extensions) for each in known)
+    extension = extension_of(name)
+    return any(
+        _may_be(each, head) or (each.is_text and extension in each.extensions)
+        for each in front_ends()
+        if text or not each.is_text
+    )

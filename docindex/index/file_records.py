@@ -37,6 +37,9 @@ class FileRecords:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
                     document_removal.remove_document(db, file.key)
+                if file.parts:
+                    inside = [number for number, _ in documents.documents_inside(db, file.key)]
+                    document_removal.remove_documents(db, inside)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.
@@ -49,10 +52,19 @@ class FileRecords:
             for old, file in moved:
                 taken = file.kind == TEXT and document_lookup.get(db, file.key) is not None
                 if not taken and (file.kind != TEXT or content_writer.rename(db, old, file.key)):
+                    if file.parts:
+                        inside = documents.documents_inside(db, old)
+                        moved_parts = [(number, file.key + key[len(old) :]) for number, key in inside]
+                        content_writer.rename_many(db, moved_parts)
                     file_rows.forget(db, old)
                     file_rows.put_files(db, [file])
                     done.add(old)
         return done
+
+    def parts_of(self, key: str) -> list[str]:
+        """The keys of the documents inside a file."""
+        with self._store.reading() as db:
+            return [part for _, part in documents.documents_inside(db, key)]
 
     def cancel_check(self) -> Callable[[], None]:
         """A function that raises `Cancelled` if `Index.cancel` was called after this call."""

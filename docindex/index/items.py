@@ -9,13 +9,16 @@ import math
 from typing import Any
 
 from docindex.argument_checks import kind_of_text, plain_text, shown
+from docindex.frontends.extracted import Extracted
 from docindex.storage import contents
 from docindex.storage.content_writer import Incoming
 from docindex.storage.document_lookup import Document
 from docindex.storage.values import can_be_stored, encodes
 
-Item = tuple[str, str] | tuple[str, str, Any]
-"""A key and a text, or a key, a text and meta. Without meta, a document that exists keeps its meta."""
+Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]
+"""A key and a text, or a key, a text and meta. Without meta, a document that exists keeps its meta.
+
+In place of a text, `docindex.extract` gives one whose places in its source are known."""
 
 
 def incoming(item: Item) -> Incoming:
@@ -25,11 +28,14 @@ def incoming(item: Item) -> Incoming:
         raise TypeError(f"an item must be (key, text) or (key, text, meta), not {shown(item)}{hint}")
     key, text, meta = item if len(item) == 3 else (*item, ...)
     key = checked_key(key)
+    extracted = text if isinstance(text, Extracted) else None
+    text = text if extracted is None else extracted.text
     if not isinstance(text, str):
         raise TypeError(f"the text of {shown(key)} must be str, not {kind_of_text(text)}")
     text = str.__str__(text)
     written = None if meta is ... else meta_to_json(key, meta)
-    return Incoming(key, text, written, contents.text_hash(text), keeps_meta=meta is ...)
+    hash_ = contents.text_hash(text)
+    return Incoming(key, text, written, hash_, keeps_meta=meta is ..., extracted=extracted)
 
 
 def meta_to_json(key: object, meta: object) -> str | None:

@@ -16,9 +16,9 @@ from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.defaults import MATCHES, SAME_WORK
 from docindex.query.measures import Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
-from docindex.query.passages import Passage, align
+from docindex.query.passages import Passage, align, with_places
 from docindex.query.rarity import weigh_words
-from docindex.query.resolve import Id, Query, kept_text, resolve
+from docindex.query.resolve import Id, Query, kept_text, places_of, resolve
 from docindex.query.scope import Scope
 from docindex.query.search import Match, PassageFinder, find_matches
 from docindex.query.search_options import Rank, SearchOptions, SearchParameters
@@ -287,13 +287,15 @@ class IndexReader(PairsReader):
                     self._hints.nothing_shared(scope, query)
 
     def _passage_finder(self, query: Query, boilerplate: BoilerplateChoice) -> PassageFinder:
-        """A function that finds the passages that a query and a content have in common."""
+        """A function that finds the passages that a query and a document have in common."""
 
-        def passages_with(content: int, min_length: int | None) -> list[Passage]:
+        def passages_with(content: int, document: int, min_length: int | None) -> list[Passage]:
             if min_length is not None:
                 min_length = argument_checks.whole_number("min_length", min_length)
             with open_scope(self, boilerplate=boilerplate) as scope:
-                text, other = kept_text(scope.db, query), kept_text(scope.db, Query(None, content))
-                return align(text, other, scope.recipe, min_length, scope.ignored.hashes).passages
+                other = Query(None, content, document)
+                texts = kept_text(scope.db, query), kept_text(scope.db, other)
+                found = align(*texts, scope.recipe, min_length, scope.ignored.hashes).passages
+                return with_places(found, places_of(scope.db, query), places_of(scope.db, other))
 
         return passages_with

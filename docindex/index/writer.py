@@ -20,6 +20,8 @@ import apsw
 from docindex import argument_checks
 from docindex.checkpoints import checkpoint, stopped_by
 from docindex.errors import Busy, DocIndexError
+from docindex.frontends.extract import PLAIN, extract_all
+from docindex.frontends.extracted import Extracted
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
@@ -36,6 +38,7 @@ from docindex.storage.connection import Connection, Store
 from docindex.storage.connector import MEMORY
 from docindex.storage.content_writer import Incoming
 from docindex.storage.maintenance import Stats
+from docindex.storage.tracked_files import PART_MARK
 from docindex.storage.user_sql import Rows, UserBindings
 
 AddProgress = Callable[[int, int | None], object]
@@ -108,8 +111,10 @@ class Index(FollowedTables):
             state = f"{count:,} document{'' if count == 1 else 's'}"
         return f"<docindex.Index {self.path!r}: {state}>"
 
-    def add(self, key: str, text: str, *, meta: Any = ..., store_text: bool = True) -> None:
+    def add(self, key: str, text: str | Extracted, *, meta: Any = ..., store_text: bool = True) -> None:
         """Store a text under a key. Replaces the text that the key had before.
+
+        `text` may also be what `docindex.extract` returned; then passages know their places in the source.
 
         `meta` is any value that JSON can express. Without it, a document that exists keeps its meta;
         ``meta=None`` removes it, and `update` changes the meta alone. With ``store_text=False`` only the
@@ -118,6 +123,42 @@ class Index(FollowedTables):
         """
         item = (key, text) if meta is ... else (key, text, meta)
         self.add_many([item], workers=1, store_text=store_text)
+
+    def add_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        key: str | None = None,
+        encoding: str | None = None,
+        meta: Any = ...,
+        store_text: bool = True,
+    ) -> list[str]:
+        """Store the text of a file in any format that `docindex.extract` reads, and return the keys.
+
+        The key of a document is `key`, or else the path as it is given. A document inside the file, such as a
+        message of a mailbox, has that key followed by ``!`` and its name. Documents that an earlier version
+        of the file had inside are removed. `UnreadableFile` if the file has no text that can be read.
+
+        >>> import docindex, pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:
+        ...     _ = pathlib.Path(folder, "ada.txt").write_text("The Analytical Engine")
+        ...     index.add_file(pathlib.Path(folder, "ada.txt"), key="ada")
+        ['ada']
+        """
+        key = os.fspath(path) if key is None else key
+        found = extract_all(path, encoding=encoding)
+        texts: dict[str, str | Extracted] = {
+            f"{key}{PART_MARK}{name}": text for name, text in found.parts.items()
+        }
+        if found.main is not None:
+            texts[key] = found.main.text if found.main.reading == PLAIN else found.main
+        before = [*self.files.parts_of(key), *([key] if key in self else [])]
+        self.add_many(
+            ((each, text) if meta is ... else (each, text, meta) for each, text in texts.items()),
+            store_text=store_text,
+        )
+        self.remove_many([part for part in before if part not in texts])
+        return list(texts)
 
     def add_many(
         self,

@@ -7,8 +7,8 @@ import dataclasses
 
 from docindex.query.estimates import estimate, known_text
 from docindex.query.measures import Measures, by_shingles
-from docindex.query.passages import Passage, align
-from docindex.query.resolve import Query
+from docindex.query.passages import Passage, align, with_places
+from docindex.query.resolve import Query, places_of
 from docindex.query.scope import Scope
 
 
@@ -60,7 +60,7 @@ def compare_texts(scope: Scope, a: Query, b: Query, min_length: int | None = Non
         passages, coverages = [], (float(alike), float(alike))
     else:
         alignment = align(text_a, text_b, scope.recipe, min_length, scope.ignored.hashes)
-        passages = alignment.passages
+        passages = with_places(alignment.passages, places_of(scope.db, a), places_of(scope.db, b))
         # Texts with the same words cover each other, even if they have no passage that counts.
         coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)
     return Comparison(

@@ -6,11 +6,12 @@ that both ranges, read alone, have the same symbols. Must never separate an acce
 """
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from docindex.checkpoints import checkpoint
+from docindex.frontends.extracted import Places
 from docindex.kernels.alignment import maximal_runs, merged_ranges
 from docindex.kernels.arrays import I64, U8, U64, Bool
 from docindex.query.template_runs import TemplateRuns, template_runs
@@ -62,6 +63,10 @@ class Passage:
     boilerplate: bool
     """Whether it is boilerplate: apart from what templates contain, no stretch of it is long enough for a
     passage. So a few letters that happen to agree beside a template do not count."""
+    query_place: str = ""
+    """Where it lies in the source of the query, such as "page 3"; "" for a text without places."""
+    place: str = ""
+    """Where it lies in the source of the other text."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,6 +82,20 @@ class Alignment:
     """The share of the query's symbols that lie in a passage that is not boilerplate; 0 to 1."""
     coverage: float
     """The share of the other text's symbols that lie in a passage that is not boilerplate; 0 to 1."""
+
+
+def with_places(found: Sequence[Passage], of_query: Places, of_text: Places) -> list[Passage]:
+    """Some passages with the places where they lie in the sources of the two texts."""
+    if not (of_query.starts or of_text.starts):
+        return list(found)
+    return [
+        dataclasses.replace(
+            passage,
+            query_place=of_query.between(passage.query_start, passage.query_end),
+            place=of_text.between(passage.start, passage.end),
+        )
+        for passage in found
+    ]
 
 
 def default_min_length(recipe: Recipe) -> int:

@@ -14,12 +14,13 @@ import numpy as np
 
 from docindex.argument_checks import plain_text, shown
 from docindex.errors import CorruptIndex, TextNotKept
+from docindex.frontends.extracted import Places
 from docindex.kernels.arrays import U64
 from docindex.query.scope import Scope
 from docindex.query.unknown_keys import unknown
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.sketching.sketcher import sketch_batches
-from docindex.storage import contents, document_lookup, documents
+from docindex.storage import contents, document_lookup, documents, extractions
 from docindex.storage.documents import StoredSketch
 from docindex.storage.values import can_be_stored
 
@@ -85,6 +86,8 @@ class Query:
     """The text, if the caller passed it."""
     content: int | None
     """The number of the content, if the text is in the index."""
+    document: int | None = None
+    """The id of the document, if the question names one."""
 
     def text(self, db: apsw.Connection) -> str | None:
         """The text, or None for a content whose text is not kept."""
@@ -144,18 +147,25 @@ def resolve(db: apsw.Connection, what: object) -> Query:
         link = documents.link_with_id(db, int.__index__(what))
         if link is None:
             raise unknown(db, what)
-        return Query(None, link[1])
+        return Query(None, link[1], what)
     if not isinstance(what, str):
         raise TypeError(f"expected a text or a key as a str, or a docindex.Id, not {shown(what)}")
     if isinstance(what, Text):
         return Query(str.__str__(what), None)
     plain = str.__str__(what)
-    content = document_lookup.content_of(db, plain) if can_be_stored(plain) else None
-    if content is not None:
-        return Query(None, content)
+    link_of_key = document_lookup.link_of(db, plain) if can_be_stored(plain) else None
+    if link_of_key is not None:
+        number, content = link_of_key
+        return Query(None, content, number)
     if isinstance(what, Key):
         raise unknown(db, plain)
     return Query(plain, None)
+
+
+def places_of(db: apsw.Connection, query: Query) -> Places:
+    """The places of the pieces of a query in its source; none for a text, or if nothing is known."""
+    found = None if query.document is None else extractions.extraction_of(db, query.document)
+    return Places() if found is None else found.places
 
 
 def kept_text(db: apsw.Connection, query: Query) -> str:

@@ -24,8 +24,11 @@ from docindex.query.scoring import Scorer
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents
 
-PassageFinder = Callable[[int, int | None], list[Passage]]
-"""Gives the passages that a content has in common with the query, given their `min_length`."""
+PassageFinder = Callable[[int, int, int | None], list[Passage]]
+"""Gives the passages that a document has in common with the query.
+
+Takes the content and the id of the document, and the `min_length` of passages.
+"""
 
 
 class _KnowsPassages(Measures):
@@ -133,7 +136,7 @@ def _same_words(
     found = scope.documents_of(np.array(contents, np.int64))
     numbers = dict(measure_contents(scope, query, np.unique(np.array([row[0] for row in found], np.int64))))
     matches = [
-        match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content))
+        match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content, number))
         for content, key, number in found
     ]
     return sorted(matches, key=lambda match: match.key)[: options.limit]
@@ -180,6 +183,8 @@ class _Best:
         if self._options.exact and not self._options.has_minimums:
             numbers = self._measured(np.unique(np.array([row[3] for row in self._found], np.int64)))
         return [
-            match_of(numbers[content], (key, number), -minus, functools.partial(passages_with, content))
+            match_of(
+                numbers[content], (key, number), -minus, functools.partial(passages_with, content, number)
+            )
             for minus, key, number, content in self._found
         ]

@@ -47,10 +47,14 @@ def find_similar(
     wanted = np.array(sorted(documents_of), np.int64)
     for content, measures in measure_contents(scope, query, wanted):
         if measures.resemblance >= min_resemblance:
-            passages = functools.partial(passages_with, content)
             matches += [
-                match_of(measures, document, measures.resemblance, passages)
-                for document in documents_of[content]
+                match_of(
+                    measures,
+                    (key, number),
+                    measures.resemblance,
+                    functools.partial(passages_with, content, number),
+                )
+                for key, number in documents_of[content]
             ]
     return sorted(matches, key=lambda match: (-match.score, match.key))
 

@@ -214,12 +214,14 @@ doc_near(query*, max_distance=5, where=NULL)
     63), nearest first. See `Index.near`.
 
 doc_passages(a*, b*, min_length=NULL, boilerplate=1)
-    query_start, query_end, start, end, length, query_line, line, is_boilerplate, text
+    query_start, query_end, start, end, length, query_line, line, query_place, place,
+    is_boilerplate, text
 
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
-    `line` are the lines of a and b where the passage begins, counted from 1. `text` is the passage
-    in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
+    `line` are the lines of a and b where the passage begins, counted from 1. `query_place` and
+    `place` are the places in the sources of a and b, such as "page 3"; '' for plain text. `text` is
+    the passage in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
     guarantee of the recipe if that is less. But if one text is nothing but the run, it is a
     passage, however short. `is_boilerplate` is 1 if the passage would be too short without the text
     of templates, otherwise 0. The texts of documents must be stored. See `Index.compare`.

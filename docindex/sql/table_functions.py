@@ -128,7 +128,7 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
     for p in reader.compare(query_a, query_b, **options).passages:
         yield (
             *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
-            int(p.boilerplate),
+            *(p.query_place, p.place, int(p.boilerplate)),
             writable(text[p.query_start : p.query_end]),
         )
 
@@ -220,7 +220,7 @@ TABLES = (
         # The parameter is a hidden column. So the column cannot be called boilerplate, as it is in Python.
         columns=(
             *("query_start", "query_end", "start", "end", "length", "query_line", "line"),
-            *("is_boilerplate", "text"),
+            *("query_place", "place", "is_boilerplate", "text"),
         ),
         parameters=("a", "b", "min_length", "boilerplate"),
         required=2,

@@ -16,7 +16,7 @@ from docindex.errors import CorruptIndex, DocIndexError, OutOfDate, RecipeError
 from docindex.kernels.arrays import I64, U64, mix
 from docindex.kernels.feature_hashes import features
 from docindex.recipe import Recipe
-from docindex.storage import app_rows, app_tables, app_triggers, contents, segments, tallies
+from docindex.storage import app_rows, app_tables, app_triggers, contents, extractions, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
 from docindex.storage.slot_bytes import slots_in
@@ -260,6 +260,19 @@ def _boilerplate(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
             yield f"the template {found[1]!r} (number {found[0]}) was changed"
 
 
+def _extractions(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
+    yield from extractions.damaged_extractions(db)
+    for (key,) in stream(db, _WITHOUT_EXTRACTION):
+        yield f"the places of the document {key!r} are missing; scan its file again"
+
+
+_WITHOUT_EXTRACTION = (
+    "select f.key from main.docindex_file as f join main.docindex_document as d on d.key = f.key "
+    "where f.kind = 'text' and f.reading <> '' "
+    "and not exists (select 1 from main.docindex_extraction as e where e.document = d.id)"
+)
+
+
 def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     for found in stream(db, FILE.select):
         if not FILE.is_intact(found):
@@ -301,6 +314,7 @@ _STEPS: tuple[tuple[str, Callable[[apsw.Connection, Recipe], Iterator[str]]], ..
     ("texts", _texts),
     ("tallies of rows", _tallies),
     ("boilerplate", _boilerplate),
+    ("extractions", _extractions),
     ("files", _files),
     ("tables of the app", _sources),
 )

@@ -15,11 +15,12 @@ import apsw
 import numpy as np
 
 from docindex.argument_checks import shown
+from docindex.frontends.extracted import Extracted
 from docindex.kernels.arrays import I64, U64
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
-from docindex.storage import tallies
+from docindex.storage import extractions, tallies
 from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column, only
 from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import damaged_document
@@ -59,6 +60,8 @@ class Incoming:
     """What the row of that table has in the key column."""
     keeps_meta: bool = False
     """Whether a document that exists keeps its meta."""
+    extracted: Extracted | None = None
+    """How the text was extracted from a source in another format; None for a text."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +141,9 @@ def put_documents(
         _copy_external_texts(
             db, {ids[each.hash]: each for each in incoming if each.hash in contents_of and not each.source}
         )
-    return Written(postings, _put_documents(db, incoming, ids))
+    replaced = _put_documents(db, incoming, ids)
+    _put_extractions(db, incoming)
+    return Written(postings, replaced)
 
 
 def rename(db: apsw.Connection, old: str, new: str) -> bool:
@@ -335,6 +340,26 @@ _PUT_SOURCED = (
     "insert or replace into main.docindex_sourced (document, source, value) "
     "select id, ?, ? from main.docindex_document where key = ?"
 )
+
+
+def _put_extractions(db: apsw.Connection, incoming: Sequence[Incoming]) -> None:
+    """Note how the texts of some stored documents were extracted."""
+    if not extractions.has_any(db) and all(document.extracted is None for document in incoming):
+        return
+    keys = bound_array(db, tuple(document.key for document in incoming))
+    number_of = dict(rows(db, _IDS, (keys,)))
+    extractions.remove(db, number_of.values())
+    extractions.put(
+        db,
+        [
+            (number_of[document.key], document.extracted)
+            for document in incoming
+            if document.extracted is not None
+        ],
+    )
+
+
+_IDS = "select key, id from main.docindex_document where key in (select value from carray(?) as wanted)"
 
 
 def document_tallies(stored: Sequence[Sequence[Any]]) -> dict[tallies.Name, Tally]:

@@ -171,12 +171,6 @@ def refuse_damaged(
         raise damaged_document(db, ids[place], keys[place])
 
 
-def content_of(db: apsw.Connection, key: str) -> int | None:
-    """The content of a document, or None for an unknown key."""
-    link = link_of(db, key)
-    return None if link is None else link[1]
-
-
 def link_of(db: apsw.Connection, key: str) -> tuple[int, int] | None:
     """The id and the content of a document, or None for an unknown key.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64
 from docindex.sketching.text_parts import EXTERNAL
-from docindex.storage import tallies
+from docindex.storage import extractions, tallies
 from docindex.storage.batch_rows import PART_BITS, kept_column
 from docindex.storage.content_writer import SET_KEPT, content_tallies, document_tallies
 from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
@@ -102,6 +102,7 @@ def remove_documents(db: apsw.Connection, ids: Sequence[int]) -> None:
     wanted = np.sort(np.array(ids, np.int64))
     gone = rows_for(db, _DELETE_DOCUMENTS, wanted)
     db.execute(_DELETE_SOURCED, (bound_array(db, wanted),))
+    extractions.remove(db, wanted.tolist())
     _note_removed(db, document_tallies(gone))
     drop_unused(db, [row[2] for row in gone])
 

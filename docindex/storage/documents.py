@@ -29,6 +29,7 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
+from docindex.storage.tracked_files import PART_MARK
 from docindex.storage.user_sql import Where
 from docindex.storage.values import can_be_stored
 
@@ -150,6 +151,20 @@ def _listed(db: apsw.Connection, condition: str, bindings: Bindings) -> list[Lis
             raise damaged_document(db, found[0], found[1])
         listed.append(Listed(row.id, row.key, row.content, meta_of(db, row), row.added_at))
     return listed
+
+
+def documents_inside(db: apsw.Connection, file: str) -> list[tuple[int, str]]:
+    """The id and key of each document inside a file, which has this key; ascending by key."""
+    first, last = f"{file}{PART_MARK}", f"{file}{_AFTER_MARK}"
+    return [(number, key) for number, key in rows(db, _INSIDE, (first, last))]
+
+
+_AFTER_MARK = chr(ord(PART_MARK) + 1)
+# A file of its own may have a name that looks like that of a part.
+_INSIDE = (
+    "select id, key from main.docindex_document as d where key >= ? and key < ? "
+    "and not exists (select 1 from main.docindex_file as f where f.key = d.key) order by key"
+)
 
 
 def id_of(db: apsw.Connection, key: str) -> int | None:

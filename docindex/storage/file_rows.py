@@ -43,10 +43,10 @@ def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]
     """The records in some rows, verified."""
     known = []
     for found in stored:
-        key, size, mtime_ns, device, inode, kind, digest, _ = found
+        key, size, mtime_ns, device, inode, *others, _ = found
         if not FILE.is_intact(found):
             raise CorruptIndex(f"the record of the file {shown(key)} is damaged; scan again", db.filename)
-        known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, kind, digest))
+        known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, *others))
     return known
 
 
@@ -73,4 +73,4 @@ def _tally(db: apsw.Connection, statement: str, binding: Any) -> Tally:
 
 def _row(file: Tracked) -> FileRow:
     device, inode = signed(file.device & _BITS), signed(file.inode & _BITS)
-    return FileRow(file.key, file.size, file.mtime_ns, device, inode, file.kind, file.digest)
+    return FileRow(*file._replace(device=device, inode=inode))

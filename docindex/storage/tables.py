@@ -77,6 +77,14 @@ class BoilerplateRow(NamedTuple):
     shingles: bytes
 
 
+class ExtractionRow(NamedTuple):
+    """A row of `extraction`."""
+
+    document: int
+    reading: str
+    places: bytes
+
+
 class FileRow(NamedTuple):
     """A row of `file`."""
 
@@ -86,6 +94,8 @@ class FileRow(NamedTuple):
     device: int
     inode: int
     kind: str
+    reading: str
+    parts: int
     digest: bytes | None
 
 
@@ -171,7 +181,8 @@ DOCUMENT = SummedTable.of("document", DocumentRow, document_sum)
 FINGERPRINT = SummedTable.of("fingerprint", FingerprintRow, plain_sum)
 SAMPLE = SummedTable.of("sample", SampleRow, plain_sum)
 BOILERPLATE = SummedTable.of("boilerplate", BoilerplateRow, plain_sum)
+EXTRACTION = SummedTable.of("extraction", ExtractionRow, plain_sum)
 FILE = SummedTable.of("file", FileRow, plain_sum)
 SOURCE = SummedTable.of("source", SourceRow, plain_sum)
 
-SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, FILE, SOURCE)
+SUMMED_TABLES = (RECIPE, CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, BOILERPLATE, EXTRACTION, FILE, SOURCE)

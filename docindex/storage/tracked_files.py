@@ -5,7 +5,10 @@ Kept apart from `file_rows`, which stores records, so that a search without an i
 
 from typing import NamedTuple
 
-TEXT, BINARY, UNDETECTED = "text", "binary", "undetected"
+TEXT, BINARY, UNDETECTED, CONTAINER = "text", "binary", "undetected", "container"
+
+PART_MARK = "!"
+"""Stands in the key of a document inside a file, between the key of the file and the name of the part."""
 
 
 class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
@@ -19,7 +22,13 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     device: int
     inode: int
     kind: str
-    """"text" for a file that has a document, "undetected" for text in an encoding that was not detected, and
-    "binary" for any other file."""
+    """"text" for a file that has a document, "container" for one that has only documents inside it, and
+    "binary" for a file in no format that was read. Otherwise why it
+    has no document: "undetected" for text in an encoding that was not detected, or the reason of
+    `NotExtracted`."""
+    reading: str
+    """The name and version of the front end that was asked; "" for plain text and for binary files."""
+    parts: int
+    """The number of documents inside the file. Their keys begin with that of the file and `PART_MARK`."""
     digest: bytes | None
     """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import docindex
 from docindex.folders.exact_copies import find_copies
-from docindex.folders.file_reader import read_file
+from docindex.folders.file_content import read_file
 from docindex.folders.path_keys import key_of, root_of
 from docindex.folders.scanner import scan
 from docindex.folders.walk import Skipped

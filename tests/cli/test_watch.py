@@ -13,7 +13,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
-from docindex.folders import root_scan, watch
+from docindex.folders import file_readers, watch
 
 DEADLINE_S = 60
 
@@ -129,9 +129,9 @@ def test_only_the_first_scan_reads_unchanged_texts_in_a_forced_encoding(capsys, 
         return read_file(path, **options)
 
     read = []
-    read_file = root_scan.read_file
+    read_file = file_readers.read_file
     monkeypatch.setattr(watch, "changed_roots", changed_roots)
-    monkeypatch.setattr(root_scan, "read_file", reading)
+    monkeypatch.setattr(file_readers, "read_file", reading)
     arguments = ["scan", "--watch", "--encoding", "cp850", *map(os.fsdecode, roots)]
     for _ in range(2):
         assert main(arguments) == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import docindex
-from docindex.folders import root_scan
+from docindex.folders import file_readers, root_scan
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
@@ -198,7 +198,7 @@ def test_an_interrupted_scan_keeps_its_finished_work(index, folder, monkeypatch)
         (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
     settled(folder)
     monkeypatch.setattr(root_scan, "_COMMIT_AFTER_S", 0)
-    read, paths = root_scan.read_file, []
+    read, paths = file_readers.read_file, []
 
     def stop(path, **options):
         paths.append(path)
@@ -206,7 +206,7 @@ def test_an_interrupted_scan_keeps_its_finished_work(index, folder, monkeypatch)
             raise KeyboardInterrupt
         return read(path, **options)
 
-    monkeypatch.setattr(root_scan, "read_file", stop)
+    monkeypatch.setattr(file_readers, "read_file", stop)
     with pytest.raises(KeyboardInterrupt):
         scan(index, [root_of(folder)], workers=1)
     kept = len(index)
@@ -239,14 +239,14 @@ def test_a_file_that_changes_while_it_is_read_is_tried_again(index, folder, monk
 
 def test_a_scan_does_not_wait_for_a_pipe_that_replaces_a_file(index, folder, monkeypatch):
     (folder / "a.txt").write_text("some text")
-    read = root_scan.read_file
+    read = file_readers.read_file
 
     def swapped(path, **options):
         os.unlink(path)
         os.mkfifo(path)
         return read(path, **options)
 
-    monkeypatch.setattr(root_scan, "read_file", swapped)
+    monkeypatch.setattr(file_readers, "read_file", swapped)
     began = time.monotonic()
     report = scan(index, [root_of(folder)])
     assert time.monotonic() - began < 5
@@ -296,14 +296,14 @@ def test_a_kill_leaves_no_document_without_a_noted_file(tmp_path, folder):
         (folder / f"{number}.txt").write_text(prose(random.Random(number), 1500))
     settled(folder)
     program = (
-        "import docindex, os, sys; from docindex.folders import root_scan, scan\n"
+        "import docindex, os, sys; from docindex.folders import file_readers, scan\n"
         "import docindex.index.writer; docindex.index.writer._COMMIT = 20_000\n"
-        "read, paths = root_scan.read_file, []\n"
+        "read, paths = file_readers.read_file, []\n"
         "def stop(path, **options):\n"
         "    paths.append(path)\n"
         "    if len(paths) == 250: os.kill(os.getpid(), 9)\n"
         "    return read(path, **options)\n"
-        "root_scan.read_file = stop\n"
+        "file_readers.read_file = stop\n"
         "scan(docindex.open(sys.argv[1]), [os.fsencode(sys.argv[2])], workers=1)"
     )
     subprocess.run([sys.executable, "-c", program, tmp_path / "own", folder], check=False)
@@ -332,14 +332,14 @@ def test_a_disk_that_is_not_mounted_forgets_nothing(index, folder):
 def test_files_that_were_never_read_are_not_copies(index, folder, monkeypatch):
     for name in "abcd":
         (folder / f"{name}.txt").write_text(f"the text of {name.replace('c', 'a')}")
-    read = root_scan.read_file
+    read = file_readers.read_file
 
     def refusing(path, **options):
         if path.endswith((b"c.txt", b"d.txt")):
             raise NotReadable("Permission denied")
         return read(path, **options)
 
-    monkeypatch.setattr(root_scan, "read_file", refusing)
+    monkeypatch.setattr(file_readers, "read_file", refusing)
     report = scan(index, [root_of(folder)])
     assert report.skipped["unreadable"] == 2
     assert find_copies(index, [str(folder)], Skipped()) == []
@@ -444,7 +444,7 @@ def test_a_text_that_becomes_binary_leaves_the_index_even_after_a_failed_scan(in
         def refuse(*_, **__):
             raise NotReadable("Permission denied")
 
-        patches.setattr(root_scan, "read_file", refuse)
+        patches.setattr(file_readers, "read_file", refuse)
         assert scan(index, [root_of(folder)]).skipped["unreadable"] == 1
     scan(index, [root_of(folder)])
     assert len(index) == 0

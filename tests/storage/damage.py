@@ -28,6 +28,7 @@ import numpy as np
 
 import docindex
 from docindex import Recipe
+from docindex.frontends import Extracted, Place, Places
 from docindex.storage import contents, segment_writer
 from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
@@ -70,9 +71,13 @@ def build(path, words=900):
         index.remove("note 1")
         index.add("last", first[100:900])
         index.add("late", prose(rng, 100))
+        letter = prose(rng, 80)
+        places = Places((0, 100), (Place("page 1"), Place("page 2", (1.0, 2.0, 3.0, 4.5))))
+        index.add("letter", Extracted(letter, places, "A letter", reading="docx-1"))
         index.boilerplate.add(prose(rng, 30), name="template")
         index.files.put(
-            Tracked(f"/home/{number}", number, 10**18, 1 << 63, number, "text", None) for number in range(3)
+            Tracked(f"/home/{number}", number, 10**18, 1 << 63, number, "text", "", 0, None)
+            for number in range(3)
         )
         stats = index.stats()
         with index._store.reading() as db:

@@ -10,6 +10,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
+from docindex.frontends import Extracted, Place, Places
 from docindex.storage import contents
 from docindex.storage.tracked_files import Tracked
 from tests.storage.answers import looked_up
@@ -31,6 +32,7 @@ TEXTS = {
     # An emoji that Python 3.11 does not know, and an unassigned code point: the Unicode tables of Python must
     # not matter.
     "🫨.txt": ("a shaking face 🫨 \u0378", {"🫨": "\u0378"}),
+    "letter.docx": ("Dear Ada, a text that was extracted from a letter", None),
     "note/1": ("a text that is in a table of an app 🫨", None),
 }
 
@@ -46,11 +48,14 @@ def make(path):
         for key, (text, meta) in TEXTS.items():
             if text is None:
                 index.add(key, "a text of which the index knows the fingerprints only", store_text=False)
+            elif key == "letter.docx":
+                places = Places((0, 9), (Place("page 1"), Place("page 2 🫨", (1.0, 2.5, 3.0, 4.0))))
+                index.add(key, Extracted(text, places, "a title 🫨", reading="docx-1"))
             elif not key.startswith("note/"):
                 index.add(key, text, meta=meta)
         index.remove("gone")
         index.boilerplate.add("text that everybody has 🫨", name="🫨")
-        index.files.put([Tracked("/home/🫨.txt", 10, 20, 1 << 63, 40, "text", b"\xff" * 16)])
+        index.files.put([Tracked("/home/🫨.txt", 10, 20, 1 << 63, 40, "text", "docx-1", 2, b"\xff" * 16)])
     with contextlib.closing(sqlite3.connect(path)) as app:
         app.execute("create table note (id integer primary key, body text)")
         app.execute("insert into note (body) values ('a text that is in a table of an app 🫨')")
@@ -77,7 +82,7 @@ def test_a_file_of_schema_1_holds_what_was_stored(index):
     assert list(index) == sorted(TEXTS)
     assert {key: (index.text(key), index.meta(key)) for key in index} == TEXTS
     stats = index.stats()
-    assert (stats.documents, stats.contents, stats.dead > 0) == (9, 8, True)
+    assert (stats.documents, stats.contents, stats.dead > 0) == (10, 9, True)
 
 
 def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(index):
@@ -107,6 +112,11 @@ def test_the_sketches_in_a_file_of_schema_1_are_those_that_its_texts_give_now(in
                         )
                     )
             assert rows[0] == rows[1]
+
+
+def test_a_file_of_schema_1_knows_the_places_of_an_extracted_text(index):
+    (passage,) = index.compare("to Ada, a text that was extracted from a letter", "letter.docx").passages
+    assert (passage.query_place, passage.place) == ("", "page 1 to page 2 🫨")
 
 
 def test_a_file_of_schema_1_can_be_changed(tmp_path):

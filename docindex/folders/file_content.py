@@ -1,0 +1,120 @@
+"""Read the text of a file: plain text here, other formats by a front end.
+
+In: a path. Out: a `FileContent` with the text of the file, the documents inside it, or the reason why there
+is no text. Must never read the same file twice.
+"""
+
+import dataclasses
+import os
+from collections.abc import Mapping
+
+import xxhash
+
+from docindex.folders.file_reader import NotReadable, read_bytes
+from docindex.frontends.extracted import Extracted
+from docindex.frontends.extractor import Extractor
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.messages import Source
+from docindex.frontends.recognition import by_extension, may_need_front_end
+from docindex.frontends.source_documents import read_source
+from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
+from docindex.storage.tracked_files import BINARY, CONTAINER, TEXT, UNDETECTED
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FileContent:
+    """The content of a file as it was read."""
+
+    status: os.stat_result
+    digest: bytes | None
+    """The xxh3-128 of its bytes; None if only its first bytes were read."""
+    kind: str = BINARY
+    """What `Tracked.kind` says."""
+    text: str | None = None
+    """Its text; None if it has none that could be read."""
+    extracted: Extracted | None = None
+    """The text and its places if the file is not plain text."""
+    parts: Mapping[str, Extracted | str] = dataclasses.field(default_factory=dict)
+    """The documents inside the file, by their names."""
+    reading: str = ""
+    """The name and version of the front end that was asked."""
+    problem: str = ""
+    """Why there is no text, or what could not be read, as sentences for a person."""
+    encoding: str | None = None
+    """The encoding of plain text."""
+    guessed: bool = False
+    """Whether the encoding is uncertain: nothing in the file confirms it, and the caller did not force it."""
+
+
+def read_file(
+    path: bytes,
+    *,
+    follow_symlinks: bool = False,
+    encoding: str | None = None,
+    extractor: Extractor | None = None,
+) -> FileContent:
+    """The text of a file. If its first bytes show that no text can be read, the rest is not read.
+
+    Plain text is decoded; without `encoding`, its encoding is detected. `extractor` reads other formats;
+    without one, they are binary. `NotReadable` for a file that cannot be opened, changes while it is read, is
+    not a regular file, or is plain text that is not valid in `encoding`.
+    """
+    name = os.fsdecode(path)
+
+    def may_have_text(head: bytes) -> bool:
+        return _needs_front_end(head, name, encoding, extractor) or not looks_binary(head, encoding)
+
+    status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
+    if data is None:
+        expected = None if extractor is None else by_extension(name)
+        return FileContent(status, None, reading="" if expected is None else expected.reading)
+    whole = FileContent(status, xxhash.xxh3_128_digest(data))
+    return _content_of(whole, data, name, encoding, extractor)
+
+
+def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
+    # A forced encoding is for plain text, which web pages and tables are, too.
+    return extractor is not None and may_need_front_end(head, name, text=encoding is None)
+
+
+def _content_of(
+    whole: FileContent, data: bytes, name: str, encoding: str | None, extractor: Extractor | None
+) -> FileContent:
+    """The content of a file with its text, given its bytes.
+
+    `NotReadable` if it is plain text and not valid in `encoding`.
+    """
+    if extractor is None or not _needs_front_end(data, name, encoding, extractor):
+        return _plain(whole, data, encoding)
+    expected = by_extension(name)
+    try:
+        found = read_source(Source(data, name), extractor)
+    except NotExtracted as error:
+        reading = expected.reading if expected is not None else error.reading
+        if error.reason == "unknown format":
+            return dataclasses.replace(_plain(whole, data, encoding), reading=reading)
+        return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=str(error))
+    return dataclasses.replace(
+        whole,
+        kind=CONTAINER if found.main is None else TEXT,
+        text=None if found.main is None else found.main.text,
+        extracted=found.main,
+        parts=found.parts,
+        reading=found.reading,
+        problem=" ".join(found.problems),
+    )
+
+
+def _plain(whole: FileContent, data: bytes, encoding: str | None) -> FileContent:
+    """The content of a file that is plain text or binary."""
+    try:
+        decoded = decode(data, encoding)
+    except UndetectedEncoding:
+        return dataclasses.replace(whole, kind=UNDETECTED)
+    except ValueError as error:
+        raise NotReadable(str(error)) from error
+    if decoded is None:
+        return dataclasses.replace(whole, kind=BINARY)
+    return dataclasses.replace(
+        whole, kind=TEXT, text=decoded.text, encoding=decoded.encoding, guessed=decoded.guessed
+    )

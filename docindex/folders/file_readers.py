@@ -1,0 +1,101 @@
+"""Read many files, those that need a front end on several cores: `FileReaders`.
+
+In: files that a walk has found. Out: the content of each, or the reason why it cannot be read, in nearly the
+same order. Extracting a PDF takes a hundred times as long as reading it, so files in such formats are read
+ahead, each thread with an extracting process of its own. Memory holds a few files at a time.
+"""
+
+import collections
+import concurrent.futures
+import os
+import queue
+import time
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from docindex.folders.file_content import FileContent, read_file
+from docindex.folders.file_reader import NotReadable
+from docindex.folders.walk import Formats, WalkedFile
+from docindex.frontends.extractor import Extractor
+from docindex.frontends.recognition import by_extension
+from docindex.sketching.workers import default_workers
+
+_AHEAD = 2
+"""How many files wait for each thread. More would fill the memory with large files."""
+
+
+class ReadFile(NamedTuple):
+    """A file that was read."""
+
+    found: WalkedFile
+    began_ns: int
+    """When reading began."""
+    content: FileContent | NotReadable
+
+
+class FileReaders:
+    """Reads files for one scan."""
+
+    def __init__(
+        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: Formats
+    ) -> None:
+        self._follow_symlinks = follow_symlinks
+        self._encoding = encoding
+        self._count = default_workers() if workers is None else workers
+        self._extractors: queue.SimpleQueue[Extractor] = queue.SimpleQueue()
+        self._made = [Extractor() for _ in range(self._count + 1)] if formats != "plain" else []
+        for extractor in self._made[1:]:
+            self._extractors.put(extractor)
+        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        for extractor in self._made:
+            extractor.close()  # ends what a thread waits for
+        if self._pool is not None:
+            self._pool.shutdown()
+
+    def read(self, files: Iterable[WalkedFile]) -> Iterator[ReadFile]:
+        """The files with their contents. Plain text comes at once, other formats when they are read."""
+        ahead: collections.deque[concurrent.futures.Future[ReadFile]] = collections.deque()
+        for found in files:
+            if self._made and by_extension(os.fsdecode(found.path)) is not None:
+                ahead.append(self._threads().submit(self._read_ahead, found))
+                while len(ahead) > _AHEAD * self._count or (ahead and ahead[0].done()):
+                    yield ahead.popleft().result()
+            else:
+                yield self._read(found, self._made[0] if self._made else None)
+        while ahead:
+            yield ahead.popleft().result()
+
+    def _threads(self) -> concurrent.futures.ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(self._count, "docindex")
+        return self._pool
+
+    def _read_ahead(self, found: WalkedFile) -> ReadFile:
+        extractor = self._extractors.get()
+        try:
+            return self._read(found, extractor)
+        finally:
+            self._extractors.put(extractor)
+
+    def _read(self, found: WalkedFile, extractor: Extractor | None) -> ReadFile:
+        began = time.time_ns()
+        try:
+            content: FileContent | NotReadable = read_file(
+                found.path,
+                follow_symlinks=self._follow_symlinks,
+                encoding=self._encoding,
+                extractor=extractor,
+            )
+        except NotReadable as error:
+            content = error
+        return ReadFile(found, began, content)

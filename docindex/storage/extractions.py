@@ -1,0 +1,101 @@
+"""Store how the texts of documents were extracted, and where their pieces lie in their sources.
+
+The only module that knows the table `extraction`. A document that was added as a text has no row there. Must
+never read a text.
+"""
+
+import itertools
+import json
+import zlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex
+from docindex.frontends.extracted import Extracted, Place, Places
+from docindex.storage.other_connection import bound_array
+from docindex.storage.rows import rows, stream
+from docindex.storage.tables import EXTRACTION, ExtractionRow
+
+_DELETE = "delete from main.docindex_extraction where document in (select value from carray(?) as wanted)"
+_ANY = "select document from main.docindex_extraction limit 1"
+_LONGEST = 1 << 28
+"""More bytes of places are damage."""
+
+
+class Extraction(NamedTuple):
+    """How the text of a document was extracted."""
+
+    reading: str
+    """The name and version of the front end, such as "docx-1"."""
+    title: str | None
+    places: Places
+
+
+def put(db: apsw.Connection, extracted: Iterable[tuple[int, Extracted]]) -> None:
+    """Store how the texts of some documents, given by id, were extracted."""
+    made = (ExtractionRow(number, found.reading, _packed(found)) for number, found in extracted)
+    db.executemany(EXTRACTION.replace, EXTRACTION.with_sums(made))
+
+
+def remove(db: apsw.Connection, documents: Iterable[int]) -> None:
+    """Forget how the texts of some documents were extracted."""
+    wanted = np.sort(np.fromiter(documents, np.int64))
+    if len(wanted) and has_any(db):
+        db.execute(_DELETE, (bound_array(db, wanted),))
+
+
+def has_any(db: apsw.Connection) -> bool:
+    """Whether the text of any document was extracted."""
+    return bool(rows(db, _ANY))
+
+
+def extraction_of(db: apsw.Connection, document: int) -> Extraction | None:
+    """How the text of a document was extracted; None if it was added as a text."""
+    for found in rows(db, f"{EXTRACTION.select} where document = ?", (document,)):
+        row = EXTRACTION.checked(found)
+        if row is None:
+            raise _damaged(db, document)
+        return _unpacked(db, row)
+    return None
+
+
+def damaged_extractions(db: apsw.Connection) -> Iterable[str]:
+    """A sentence for each row that is damaged, or belongs to no document."""
+    for found in stream(db, EXTRACTION.select):
+        if not EXTRACTION.is_intact(found):
+            yield f"the places of document {found[0]} were changed; add it again"
+    orphans = "select document from main.docindex_extraction except select id from main.docindex_document"
+    for (document,) in stream(db, orphans):
+        yield f"a row of docindex_extraction belongs to document {document}, which is missing"
+
+
+def _packed(extracted: Extracted) -> bytes:
+    """The title and the places as JSON, deflated. The gaps between places are small numbers."""
+    places = extracted.places
+    gaps = [end - begin for begin, end in itertools.pairwise((0, *places.starts))]
+    named = [place.name if place.box is None else place for place in places.places]
+    written = json.dumps({"title": extracted.title, "gaps": gaps, "places": named}, separators=(",", ":"))
+    return zlib.compress(written.encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(db: apsw.Connection, row: ExtractionRow) -> Extraction:
+    try:
+        written = zlib.decompressobj().decompress(row.places, _LONGEST)
+        found = json.loads(written.decode("utf-8", "surrogatepass"))
+        places = [
+            Place(each) if isinstance(each, str) else Place(each[0], tuple(each[1]))
+            for each in found["places"]
+        ]
+        starts = tuple(itertools.accumulate(found["gaps"]))
+        return Extraction(row.reading, found["title"], Places(starts, tuple(places)))
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError) as error:
+        raise _damaged(db, row.document) from error
+
+
+def _damaged(db: apsw.Connection, document: int) -> CorruptIndex:
+    return CorruptIndex(
+        f"the places of document {document} are damaged; restore a backup, or add it again", db.filename
+    )
