@@ -9,10 +9,19 @@ from docindex.frontends.extracted import Extracted, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.nested_paragraphs import OpenParagraphs, Paragraph
-from docindex.frontends.ooxml import SIGNATURES, core_title, has_member, main_part, refuse_encrypted, related
+from docindex.frontends.ooxml import (
+    SIGNATURES,
+    Relation,
+    core_title,
+    has_member,
+    main_part,
+    refuse_encrypted,
+    relations,
+    targets,
+)
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, write_paragraph
+from docindex.frontends.written_text import text_of_zip, warn_of_damage, write_paragraph
 
 _AS_TEXT = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 """Empty elements of a run, and the text that they stand for."""
@@ -21,8 +30,7 @@ _LEFT_OUT = {"del", "moveFrom", "Fallback", "instrText", "delText", "pPr", "rt"}
 """Elements whose text is not part of the document: deleted text, codes of fields, second versions, tab stops
 of a paragraph, and the pronunciation above words."""
 
-_NOTES = {"footnote": "footnotes", "endnote": "endnotes", "comment": "comments"}
-"""The elements of notes, and the parts that they lie in."""
+_NOTES = ("footnote", "endnote", "comment")
 
 
 def extract(data: bytes, _: ExtractionOptions) -> Extracted:
@@ -32,20 +40,31 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     main = main_part(source, "word/document.xml")
     builder = TextBuilder()
     _Reader(builder).read(source.read(main))
-    folder = main.rpartition("/")[0]
-    for note, notes in _NOTES.items():
+    parts: tuple[SourcePart, ...] = ()
+    try:
+        beside = relations(source, main)
+        for note in _NOTES:
+            _read_notes(builder, note, source, beside)
+        parts = _imported(source, beside)
+    except NotExtracted as error:
+        warn_of_damage(builder, "The list of its notes and comments", error)
+    return text_of_zip(builder, source, core_title(source), parts)
+
+
+def _read_notes(builder: TextBuilder, note: str, source: ZipSource, beside: list[Relation]) -> None:
+    """Write the notes of one kind."""
+    for part in targets(beside, f"/{note}s"):
         try:
-            if part := source.read_if_there(f"{folder}/{notes}.xml"):
-                _Reader(builder, note).read(part)
+            _Reader(builder, note).read(source.read(part))
         except NotExtracted as error:
-            builder.warn(f"Its {notes} cannot be read: {error}.")
-    return text_of_zip(builder, source, core_title(source), _imported(source, main))
+            warn_of_damage(builder, f"The part with its {note}s", error)
 
 
-def _imported(source: ZipSource, main: str) -> tuple[SourcePart, ...]:
+def _imported(source: ZipSource, beside: list[Relation]) -> tuple[SourcePart, ...]:
     """The documents that Word would import when it opens this one: programs that convert web pages use it."""
-    names = related(source, main, "/aFChunk")
-    return tuple(SourcePart(name, source.read(name)) for name in names if name in source.names)
+    return tuple(
+        SourcePart(name, source.read(name)) for name in targets(beside, "/aFChunk") if name in source.names
+    )
 
 
 class _Reader:

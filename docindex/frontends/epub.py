@@ -14,7 +14,7 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip
+from docindex.frontends.written_text import text_of_zip, warn_of_damage
 
 _MEDIA_TYPE = "application/epub+zip"
 _CONTAINER = "META-INF/container.xml"
@@ -41,9 +41,7 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
         try:
             chapter = read_chapter(source.read(name))
         except NotExtracted as error:
-            if error.reason != "damaged":
-                raise
-            builder.warn(f"Chapter {number} cannot be read: {error}.")
+            warn_of_damage(builder, f"Chapter {number}", error)
             continue
         builder.begin("table of contents" if is_navigation else _place(number, chapter.heading or ""))
         for text in chapter.paragraphs:

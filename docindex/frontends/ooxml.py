@@ -67,9 +67,19 @@ def relations(source: ZipSource, part: str) -> list[Relation]:
     return found
 
 
+def targets(found: list[Relation], kind: str) -> list[str]:
+    """The names of the parts of the relations whose type ends in `kind`, in their order, each once.
+
+    >>> slide = Relation("r1", "http://x/slide", "a.xml")
+    >>> targets([slide, Relation("r2", "http://x/notes", "b.xml"), slide], "/slide")
+    ['a.xml']
+    """
+    return list(dict.fromkeys(relation.target for relation in found if relation.kind.endswith(kind)))
+
+
 def related(source: ZipSource, part: str, kind: str) -> list[str]:
-    """The names of the parts that a part refers to by relations whose type ends in `kind`, in their order."""
-    return [relation.target for relation in relations(source, part) if relation.kind.endswith(kind)]
+    """The names of the parts that a part refers to by relations whose type ends in `kind`."""
+    return targets(relations(source, part), kind)
 
 
 def main_part(source: ZipSource, usual: str) -> str:

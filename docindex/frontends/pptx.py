@@ -16,10 +16,11 @@ from docindex.frontends.ooxml import (
     main_part,
     refuse_encrypted,
     relations,
+    targets,
 )
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip
+from docindex.frontends.written_text import text_of_zip, warn_of_damage
 
 _BESIDE = (
     ("/diagramData", "slide {}"),
@@ -40,25 +41,25 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
             _write(builder, source.read(slide), f"slide {number}")
             beside = relations(source, slide)
         except NotExtracted as error:
-            builder.warn(f"Slide {number} cannot be read: {error}.")
+            warn_of_damage(builder, f"Slide {number}", error)
             continue
         for kind, place in _BESIDE:
-            for part in (relation.target for relation in beside if relation.kind.endswith(kind)):
+            for part in targets(beside, kind):
                 try:
                     _write(builder, source.read(part), place.format(number))
                 except NotExtracted as error:
-                    builder.warn(f"The {place.format(number)} cannot be read: {error}.")
+                    warn_of_damage(builder, f"A part of the {place.format(number)}", error)
     return text_of_zip(builder, source, core_title(source))
 
 
 def _slides(source: ZipSource, main: str) -> list[str]:
     """The names of the slides' parts, in the order of the presentation."""
-    targets = {relation.identity: relation.target for relation in relations(source, main)}
+    parts = {relation.identity: relation.target for relation in relations(source, main)}
     found: dict[str, None] = {}  # each once: a list that names one slide a million times is no presentation
 
     def start(name: str, attributes: Attributes) -> None:
-        if name == "sldId" and attributes.get("id") in targets:
-            found[targets[attributes["id"]]] = None
+        if name == "sldId" and attributes.get("id") in parts:
+            found[parts[attributes["id"]]] = None
 
     read_xml(source.read(main), start, _ignore, _ignore)
     return list(found)

@@ -15,6 +15,13 @@ def write_paragraph(builder: TextBuilder, paragraph: Paragraph) -> None:
         builder.begin(paragraph.place).add(text).end_paragraph()
 
 
+def warn_of_damage(builder: TextBuilder, what: str, error: NotExtracted) -> None:
+    """Say that a part cannot be read; raise the error again if it is about the whole source."""
+    if error.reason != "damaged":
+        raise error
+    builder.warn(f"{what} cannot be read: {error}.")
+
+
 def text_of_zip(
     builder: TextBuilder, source: ZipSource, title: str | None, parts: tuple[SourcePart, ...] = ()
 ) -> Extracted:

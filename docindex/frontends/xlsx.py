@@ -33,7 +33,7 @@ from docindex.frontends.ooxml import (
 )
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, write_paragraph
+from docindex.frontends.written_text import text_of_zip, warn_of_damage, write_paragraph
 
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The numbers of Excel's own formats that show a date or a time."""
@@ -59,9 +59,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
         try:
             _Sheet(book, name, rows).read(source.read(part))
         except NotExtracted as error:
-            if error.reason != "damaged":
-                raise
-            builder.warn(f"The sheet {name!r} cannot be read to its end: {error}.")
+            warn_of_damage(builder, f"The end of the sheet {name!r}", error)
         builder.end_paragraph()
         for paragraph in _beside(source, name, part, builder):
             write_paragraph(builder, paragraph)
@@ -77,7 +75,7 @@ def _beside(source: ZipSource, name: str, part: str, builder: TextBuilder) -> li
         for comments in related(source, part, "/comments"):
             found += _comments(source.read(comments), name)
     except NotExtracted as error:
-        builder.warn(f"The shapes and comments of the sheet {name!r} cannot be read: {error}.")
+        warn_of_damage(builder, f"A shape or comment of the sheet {name!r}", error)
     return found
 
 

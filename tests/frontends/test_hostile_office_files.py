@@ -186,6 +186,19 @@ def test_a_presentation_that_names_a_slide_a_million_times_is_read_once():
     assert read(rezipped(saved(document), change)).text == "once\n\n"
 
 
+def test_a_part_that_is_named_a_hundred_thousand_times_is_read_once():
+    entry = b'<Relationship Id="n" Type="http://x/comments" Target="styles.xml"/>'
+
+    def change(name, member):
+        if name == "word/_rels/document.xml.rels":
+            return member.replace(b"</Relationships>", entry * 100_000 + b"</Relationships>")
+        if name == "word/styles.xml":
+            return b"<comments><comment><p><t>once</t></p></comment></comments>"
+        return member
+
+    assert read(rezipped(SAMPLES["docx"], change)).text.count("once") == 1
+
+
 def test_a_shared_text_that_a_million_cells_repeat_is_refused_when_it_becomes_too_long():
     shared = b"<sst><si><t>" + b"long " * 10_000 + b"</t></si></sst>"
     cells = b'<row><c t="s"><v>0</v></c></row>' * 1_000_000

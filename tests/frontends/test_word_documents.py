@@ -101,7 +101,30 @@ def test_a_damaged_part_beside_the_text_gives_a_warning_and_the_text():
     broken = rezipped(saved(document), lambda name, data: data[:99] if "comments.xml" in name else data)
     found = read(broken)
     assert found.text == "a claim\n\n"
-    assert found.warnings[0].startswith("Its comments cannot be read: its XML is not well-formed")
+    assert found.warnings[0].startswith(
+        "The part with its comments cannot be read: its XML is not well-formed"
+    )
+
+
+def test_the_parts_of_a_document_may_have_other_names_as_some_of_word_365_have():
+    document = docx.Document()
+    document.add_comment(document.add_paragraph("a claim").runs[0], "Is it true?")
+    written, names = io.BytesIO(), {"document.xml": "document2.xml", "comments.xml": "comments2.xml"}
+    with zipfile.ZipFile(io.BytesIO(saved(document))) as source, zipfile.ZipFile(written, "w") as target:
+        for name in source.namelist():
+            member, new = source.read(name), name
+            for old, other in names.items():
+                member, new = member.replace(old.encode(), other.encode()), new.replace(old, other)
+            target.writestr(new, member)
+    found = read(written.getvalue(), "x.docx")
+    assert places(found) == [("paragraph 1", "a claim"), ("comment 1", "Is it true?")]
+
+
+def test_a_document_with_damaged_relations_keeps_its_text():
+    data = rezipped(docx_of(["a claim"]), lambda name, old: b"<x" if "document.xml.rels" in name else old)
+    found = read(data)
+    assert found.text == "a claim\n\n"
+    assert found.warnings[0].startswith("The list of its notes and comments cannot be read: ")
 
 
 def test_a_web_page_that_word_would_import_is_a_part():

@@ -103,7 +103,7 @@ def test_a_sheet_that_is_damaged_is_read_as_far_as_it_can_be():
     broken = rezipped(data, lambda name, old: old[:-60] if name.endswith("sheet1.xml") else old)
     found = read(broken)
     assert places(found)[0] == ("Prices!A1", "one")
-    assert found.warnings[0].startswith("The sheet 'Prices' cannot be read to its end: ")
+    assert found.warnings[0].startswith("The end of the sheet 'Prices' cannot be read: ")
 
 
 def test_a_binary_workbook_is_not_read_and_the_message_says_what_to_do():
