@@ -38,7 +38,7 @@ INSIDE = {
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
         | {"segment_sort", "simhash_bits", "table_design"},
-        {"feature_filter", "shingling", "sorted_blocks", "sorted_tables", "winnowing"},
+        {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
     ],
@@ -151,7 +151,7 @@ INSIDE = {
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},
-        {"similar", "slot_pairs"},
+        {"similar", "slot_pairs", "crowd_pairs"},
         {"pair_join"},
         {"pairs", "clusters"},
     ],

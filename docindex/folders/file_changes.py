@@ -42,8 +42,8 @@ def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
 
 
 def is_outdated(file: Tracked) -> bool:
-    """Whether another front end, or another version of it, would read an unchanged file."""
-    front_end = by_extension(file.key) or named(file.reading.rpartition("-")[0])
+    """Whether a front end that no scan has asked yet, or a newer one, would read an unchanged file."""
+    front_end = named(file.reading.rpartition("-")[0]) if file.reading else by_extension(file.key)
     if front_end is None:
         return False
     if file.kind == "not installed":
