@@ -47,9 +47,10 @@ INSIDE = {
     ],
     "frontends": [
         {"failures", "letter_pairs"},
-        {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "ooxml", "text", "line_places"},
-        {"decoded_source", "docx", "markup_tokens", "tex_words"},
+        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "ooxml", "opendocument", "text"}
+        | {"written_text"},
+        {"decoded_source", "docx", "epub", "markup_tokens", "odp", "ods", "odt", "pptx", "tex_words", "xlsx"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
         {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
         {"xml_values"},
