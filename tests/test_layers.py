@@ -47,10 +47,11 @@ INSIDE = {
     ],
     "frontends": [
         {"failures", "letter_pairs"},
-        {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "line_places", "lzfu", "mime", "ooxml", "part_list", "printed_lines"}
-        | {"quoted_lines", "text"},
-        {"decoded_source", "docx", "markup_tokens", "mbox", "pdf", "tar_archive", "tex_words", "zip_archive"},
+        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
+        | {"opendocument", "part_list", "printed_lines", "quoted_lines", "text", "written_text"},
+        {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
+        | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
         {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
         {"mail_text", "xml_values"},

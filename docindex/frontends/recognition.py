@@ -16,6 +16,12 @@ from docindex.frontends.front_end import FrontEnd
 
 BUILT_IN = (
     "docx",
+    "pptx",
+    "xlsx",
+    "odt",
+    "ods",
+    "odp",
+    "epub",
     "pdf",
     "eml",
     "mbox",
