@@ -14,6 +14,7 @@ from docindex.folders.file_reader import NotReadable, read_bytes
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import by_extension, may_need_front_end
 from docindex.frontends.source_documents import read_source
@@ -66,7 +67,7 @@ def read_file(
 
     status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
     if data is None:
-        expected = None if extractor is None else by_extension(name)
+        expected = None if extractor is None else _expected(name, extractor)
         return FileContent(status, None, reading="" if expected is None else expected.reading)
     whole = FileContent(status, xxhash.xxh3_128_digest(data))
     return _content_of(whole, data, name, encoding, extractor)
@@ -74,7 +75,13 @@ def read_file(
 
 def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
     # A forced encoding is for plain text, which web pages and tables are, too.
-    return extractor is not None and may_need_front_end(head, name, text=encoding is None)
+    return extractor is not None and may_need_front_end(
+        head, name, text=encoding is None, archives=extractor.options.archives
+    )
+
+
+def _expected(name: str, extractor: Extractor) -> FrontEnd | None:
+    return by_extension(name, archives=extractor.options.archives)
 
 
 def _content_of(
@@ -86,9 +93,9 @@ def _content_of(
     """
     if extractor is None or not _needs_front_end(data, name, encoding, extractor):
         return _plain(whole, data, encoding)
-    expected = by_extension(name)
+    expected = _expected(name, extractor)
     try:
-        found = read_source(Source(data, name), extractor)
+        found = read_source(Source(data, name, options=extractor.options), extractor)
     except NotExtracted as error:
         reading = expected.reading if expected is not None else error.reading
         if error.reason == "unknown format":

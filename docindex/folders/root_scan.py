@@ -350,7 +350,7 @@ class RootScan:
         A text is, if an encoding is forced; and a file that another front end would read.
         """
         is_forced = self._reading.rereads and file.kind in (TEXT, UNDETECTED)
-        return is_forced or (self._reading.options.formats != "plain" and is_outdated(file))
+        return is_forced or is_outdated(file, self._reading.options.formats)
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

@@ -14,6 +14,7 @@ from typing import IO, Self
 from docindex.frontends.child import extracted_from
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source, receive_extracted, send_source
 from docindex.frontends.recognition import named, recognise, registered
 from docindex.worker_command import worker_command
@@ -31,7 +32,9 @@ class Extractor:
     refuses all sources, because a hostile one could end the host.
     """
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, options: ExtractionOptions = DEFAULT_OPTIONS, limit_s: float = LIMIT_S) -> None:
+        self.options = options
+        """What callers want to be extracted."""
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = os.getpid()

@@ -152,14 +152,15 @@ def _by_name(known: list[FrontEnd], data: bytes, name: str, media_type: str | No
     return None
 
 
-def by_extension(name: str) -> FrontEnd | None:
-    """The front end for sources with the extension of this name, or None.
+def by_extension(name: str, *, archives: bool = False) -> FrontEnd | None:
+    """The front end for sources with the extension of this name, or None; with `archives`, also for archives.
 
     >>> by_extension("Ada.DOCX").name, by_extension("ada.txt")
     ('docx', None)
     """
     extension = extension_of(name)
-    return next((each for each in front_ends() if extension in each.extensions), None)
+    known = [*front_ends(), *(_of_modules(ARCHIVES) if archives else ())]
+    return next((each for each in known if extension in each.extensions), None)
 
 
 def extension_of(name: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from docindex.frontends.extracted import Extracted, SourcePart
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.text import UndetectedEncoding, decode
 
@@ -37,7 +38,7 @@ class SourceDocuments:
 def read_source(source: Source, extractor: Extractor) -> SourceDocuments:
     """All documents of a source; `NotExtracted` if the source itself cannot be read."""
     found = extractor.extract(source)
-    parts = _Parts(extractor)
+    parts = _Parts(extractor, source.options)
     parts.read(found.parts, "", 1)
     has_text = found.text.strip() or not parts.found
     main = dataclasses.replace(found, parts=()) if has_text else None
@@ -47,8 +48,9 @@ def read_source(source: Source, extractor: Extractor) -> SourceDocuments:
 class _Parts:
     """Reads the documents inside a source, and the documents inside these."""
 
-    def __init__(self, extractor: Extractor) -> None:
+    def __init__(self, extractor: Extractor, options: ExtractionOptions) -> None:
         self._extractor = extractor
+        self._options = options
         self.found: dict[str, Extracted | str] = {}
         self._unread = 0
 
@@ -70,7 +72,8 @@ class _Parts:
 
     def _text_of(self, part: SourcePart) -> Extracted | str | None:
         try:
-            return self._extractor.extract(Source(part.data, part.name, format=part.format))
+            source = Source(part.data, part.name, format=part.format, options=self._options)
+            return self._extractor.extract(source)
         except NotExtracted as error:
             if error.reason != "unknown format":
                 self._unread += 1

@@ -127,6 +127,6 @@ FRONT_END = FrontEnd(
     extract,
     (_GZIP, _BZIP2.lower(), _XZ.lower()),
     _is_tar,
-    frozenset({".tar", ".tgz", ".tbz2", ".txz"}),
+    frozenset({".tar", ".tgz", ".tbz2", ".txz", ".gz", ".bz2", ".xz"}),
     frozenset({"application/x-tar"}),
 )
