@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures, shares_of_sets, unit_errors
+from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -87,7 +87,7 @@ class Scorer:
         shared = np.bincount(places, minlength=size)
         not_counting = self._not_counting(of)
         stored = self._sizes_of(contents)
-        sizes = self._counting(of, stored.hashes, not_counting)
+        sizes = forward_index.sizes_without(not_counting, of, stored.hashes)
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
@@ -106,13 +106,7 @@ class Scorer:
                 scope.ignoring(self.options.ignore_above),
             ),
         )
-        bases = ["fingerprints"] * size
-        columns = (
-            *map(np.ndarray.tolist, (*shares.shares, shared)),
-            bases,
-            *map(np.ndarray.tolist, shares.errors),
-        )
-        measures = itertools.starmap(Measures, zip(*columns, strict=True))
+        measures = measures_of(shares, shared, itertools.repeat("fingerprints", size))
         return dict(zip(contents.tolist(), zip(scores, measures, strict=True), strict=True))
 
     def _not_counting(self, of: ForwardHashes) -> U64:
@@ -132,13 +126,6 @@ class Scorer:
                 return ContentSizes(*(column[at] for column in known[-1][1]))
         known[:] = [(contents, documents.sizes_of(self.scope.db, contents))]
         return known[-1][1]
-
-    def _counting(self, of: ForwardHashes, sizes: I64, not_counting: U64) -> I64:
-        """The number of different hashes that count, for each content."""
-        if not len(not_counting):
-            return sizes
-        places, _ = forward_index.shared_with(not_counting, of)
-        return sizes - np.bincount(places, minlength=len(sizes))
 
     def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.

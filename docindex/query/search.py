@@ -117,14 +117,6 @@ def find_matches(
     return best.matches(passages_with)
 
 
-def candidates_of(scope: Scope, query: Query) -> list[int]:
-    """The contents that may share a fingerprint with a query."""
-    options = SearchOptions()
-    found = candidates_for(scope, query_hashes(scope, query, options), options.rank).contents
-    contents: list[int] = found.tolist()
-    return contents
-
-
 def _same_words(
     scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
 ) -> list[Match]:

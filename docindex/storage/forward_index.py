@@ -80,6 +80,17 @@ def shared_with(wanted: U64, of: ForwardHashes) -> tuple[I64, I64]:
     return places, found
 
 
+def sizes_without(without: U64, of: ForwardHashes, sizes: I64) -> I64:
+    """How many different hashes each of the contents `of` has that are not in `without`, which must ascend.
+
+    `sizes` are the numbers of all their different hashes.
+    """
+    if not len(without):
+        return sizes
+    places, _ = shared_with(without, of)
+    return sizes - np.bincount(places, minlength=len(sizes))
+
+
 def smallest_without(without: U64, of: ForwardHashes, others: I64, most: int) -> tuple[I64, U64]:
     """For each of the contents `of`, its `most` smallest different hashes that are not in `without`.
 
