@@ -1,6 +1,8 @@
 """`similar` finds the near-duplicates of a text or a document, counted in shingles."""
 
 import dataclasses
+import math
+import random
 
 import pytest
 
@@ -9,6 +11,7 @@ from docindex.query import measured_contents
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus, words
 from tests.query.plain_estimates import estimate
+from tests.storage.texts import prose
 
 LEAST = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 
@@ -103,6 +106,25 @@ def test_estimates_of_many_texts_are_those_of_one_pair_after_another(texts, reci
                     expected = estimate(recipe, query, texts[key], template and texts[template])
                     assert dataclasses.astuple(expected) == pytest.approx(measures(match))
         assert bases >= {"shingles", "slots" if template is None else "fingerprints"}
+
+
+def test_a_text_is_found_at_its_own_estimate_by_fingerprints():
+    rng = random.Random(5)
+    # With so many slots, texts without a common shingle are no candidates by slots.
+    with docindex.open(":memory:", recipe=dataclasses.replace(RECIPE, slots=256)) as index:
+        index.boilerplate.add(prose(rng, 20))
+        text = prose(rng, 300).split()
+        # Each third word is another: no shingle is common, but k-grams of two words are.
+        for number, size in enumerate((300, 299, 250, 150)):
+            other = [prose(rng, 1) if place % 3 == 2 else word for place, word in enumerate(text[:size])]
+            index.add(f"{number}", " ".join(other), store_text=False)
+        query = docindex.Text(" ".join(text))
+        found = index.similar(query, 0.01)
+        assert [match.basis for match in found] == ["fingerprints"] * 4
+        for match in found:
+            above = math.nextafter(match.resemblance, 1.0)
+            assert match.key in [other.key for other in index.similar(query, match.resemblance)]
+            assert match.key not in [other.key for other in index.similar(query, above)]
 
 
 def measures(match):
