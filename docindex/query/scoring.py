@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
+from docindex.query.measures import Measures, ShareColumns, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -20,10 +20,36 @@ from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
 from docindex.storage.forward_index import ForwardHashes
 
-# The highest possible scores are computed for this many contents at a time.
+# The highest possible scores are computed for this many contents at a time, and at first for fewer: most
+# searches need no more of these rows, and with 32 instead of 96 they score more contents than necessary.
 _BOUNDS_AT_ONCE = 256
+_FIRST_BOUNDS = 96
 # The first batch has at least this many contents; each other has twice as many as the one before.
 _FIRST_BATCH = 16
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Contents with their scores, and the columns of their measures by fingerprints."""
+
+    contents: I64
+    """Ascending."""
+    scores: F64
+    shared: I64
+    """How many hashes that count each content shares with the query."""
+    shares: ShareColumns
+
+    def reaching(self, least: float) -> "Scored":
+        """Those contents that have this score or more."""
+        enough = self.scores >= least
+        if enough.all():
+            return self
+        shares = ShareColumns(*(column[enough] for column in (*self.shares.shares, *self.shares.errors)))
+        return Scored(self.contents[enough], self.scores[enough], self.shared[enough], shares)
+
+    def measures(self) -> list[Measures]:
+        """The measures of each content."""
+        return measures_of(self.shares, self.shared, itertools.repeat("fingerprints", len(self.shared)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +72,10 @@ class Scorer:
         enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
         order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
         size = _BOUNDS_AT_ONCE if self.options.limit is None else max(self.options.limit, _FIRST_BATCH)
-        for begin in range(0, len(order), _BOUNDS_AT_ONCE):
-            some = order[begin : begin + _BOUNDS_AT_ONCE]
+        begin, bounded = 0, min(_FIRST_BOUNDS, _BOUNDS_AT_ONCE)
+        while begin < len(order):
+            some = order[begin : begin + bounded]
+            begin, bounded = begin + bounded, min(2 * bounded, _BOUNDS_AT_ONCE)
             contents = candidates.contents[some]
             bounds = self._bounds(contents, candidates.sums[some], candidates.counts[some])
             left = np.argsort(-bounds, kind="stable")
@@ -79,8 +107,8 @@ class Scorer:
         """The weight of the looked-up hashes of the query."""
         return int(self.weights.sum())
 
-    def scored(self, contents: I64) -> dict[int, tuple[float, Measures]]:
-        """The score and the numbers of each content, counted in fingerprints; `contents` must ascend."""
+    def scored(self, contents: I64) -> Scored:
+        """The score and the numbers of some contents, which must ascend."""
         scope, asked, size = self.scope, self.asked.counting, len(contents)
         of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
@@ -94,7 +122,7 @@ class Scorer:
             others = self.asked.share * self._weight_of_others(of, sizes - shared, not_counting)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
-        scores = scores_of(weight, self._whole, others).tolist()
+        scores = scores_of(weight, self._whole, others)
         shares = shares_of_sets(
             shared,
             np.full(size, len(asked)),
@@ -106,8 +134,7 @@ class Scorer:
                 scope.ignoring(self.options.ignore_above),
             ),
         )
-        measures = measures_of(shares, shared, itertools.repeat("fingerprints", size))
-        return dict(zip(contents.tolist(), zip(scores, measures, strict=True), strict=True))
+        return Scored(contents, scores, shared, shares)
 
     def _not_counting(self, of: ForwardHashes) -> U64:
         """The hashes of the contents that are not counted; also some that none of them has."""

@@ -20,7 +20,7 @@ from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.scoring import Scorer
+from docindex.query.scoring import Scored, Scorer
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents
 
@@ -112,8 +112,13 @@ def find_matches(
     best = _Best(options, lambda contents: dict(measure_contents(scope, query, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
-        if found := scope.documents_of(contents):
-            best.add(found, scorer.scored(np.unique(np.array([row[0] for row in found], np.int64))))
+        found = None if scope.where is None else scope.documents_of(contents)
+        if found is not None:
+            contents = np.unique(np.array([row[0] for row in found], np.int64))
+        if len(contents):
+            # The score is 0 if the inverted index confused two hashes.
+            scored = scorer.scored(contents).reaching(max(best.lowest(), _LEAST))
+            best.add(scope.documents_of(scored.contents) if found is None else found, scored)
     return best.matches(passages_with)
 
 
@@ -153,13 +158,12 @@ class _Best:
         limit = self._options.limit
         return -1.0 if limit is None or len(self._found) < limit else -self._found[-1][0]
 
-    def add(self, found: list[tuple[int, str, int]], scored: dict[int, tuple[float, Measures]]) -> None:
-        """Add documents, given by content, key and id, if they reach the minimums."""
-        options, lowest = self._options, self.lowest()
-        # The score is 0 if the inverted index confused two hashes.
-        least = max(lowest, _LEAST)
-        likely = sorted((-scored[row[0]][0], *row[1:], row[0]) for row in found if scored[row[0]][0] >= least)
-        numbers = {content: measures for content, (_, measures) in scored.items()}
+    def add(self, found: list[tuple[int, str, int]], scored: Scored) -> None:
+        """Add those documents, given by content, key and id, that are scored and reach the minimums."""
+        options, contents = self._options, scored.contents.tolist()
+        scores = dict(zip(contents, scored.scores.tolist(), strict=True))
+        likely = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
+        numbers = dict(zip(contents, scored.measures(), strict=True))
         if options.exact and options.has_minimums:
             numbers = self._measured(np.unique(np.array([row[3] for row in likely], np.int64)))
         better = [row for row in likely if options.met_by(numbers[row[3]])][: options.limit]
