@@ -20,10 +20,10 @@ from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
 from docindex.storage.forward_index import ForwardHashes
 
-# The highest possible scores are computed for this many contents at a time, and at first for fewer: most
-# searches need no more of these rows, and with 32 instead of 96 they score more contents than necessary.
+# The highest possible scores are computed for this many contents at a time, and at first for fewer: the
+# scores of the first batch then tell how many more are needed. Each costs a row.
 _BOUNDS_AT_ONCE = 256
-_FIRST_BOUNDS = 96
+_FIRST_BOUNDS = 32
 # The first batch has at least this many contents; each other has twice as many as the one before.
 _FIRST_BATCH = 16
 
@@ -61,8 +61,8 @@ class Scorer:
     weights: I64
     """The weight of each hash of the query; 0 if the hash was not looked up."""
     options: SearchOptions
-    _known: list[tuple[I64, ContentSizes]] = dataclasses.field(default_factory=list)
-    """The contents whose sizes were read last, and their sizes."""
+    _known: list[tuple[I64, I64]] = dataclasses.field(default_factory=list)
+    """The contents whose sizes were read, ascending, and a row for each column of `ContentSizes`."""
 
     def promising(self, candidates: Candidates, lowest: Callable[[], float]) -> Iterator[I64]:
         """Yield contents in ascending batches until no other content can have a score of `lowest()` or more.
@@ -71,20 +71,30 @@ class Scorer:
         """
         enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
         order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
-        size = _BOUNDS_AT_ONCE if self.options.limit is None else max(self.options.limit, _FIRST_BATCH)
-        begin, bounded = 0, min(_FIRST_BOUNDS, _BOUNDS_AT_ONCE)
-        while begin < len(order):
-            some = order[begin : begin + bounded]
-            begin, bounded = begin + bounded, min(2 * bounded, _BOUNDS_AT_ONCE)
-            contents = candidates.contents[some]
-            bounds = self._bounds(contents, candidates.sums[some], candidates.counts[some])
-            left = np.argsort(-bounds, kind="stable")
-            while len(left := left[bounds[left] >= lowest()]):
-                yield np.sort(contents[left[:size]])
-                left, size = left[size:], 2 * size
-            highest = scores_of(candidates.sums[some[-1:]], self._whole, np.zeros(1))
-            if highest[0] < lowest():
+        limit, begin = self.options.limit, 0
+        size = _BOUNDS_AT_ONCE if limit is None else min(max(limit, _FIRST_BATCH), _BOUNDS_AT_ONCE)
+        at_once = max(size, _FIRST_BOUNDS)
+        waiting, bounds = candidates.contents[:0], np.empty(0)
+        while begin < len(order) or len(waiting):
+            least = lowest()
+            some = order[begin : begin + at_once]
+            if least > 0 and len(some):
+                # No score is higher than without the content's other hashes, and this needs no row.
+                highest = scores_of(candidates.sums[some], self._whole, np.zeros(len(some)))
+                some = some[: np.count_nonzero(highest >= least)]
+            if len(some):
+                begin, at_once = begin + len(some), _BOUNDS_AT_ONCE
+                contents = candidates.contents[some]
+                of_some = self._bounds(contents, candidates.sums[some], candidates.counts[some])
+                waiting, bounds = np.concatenate([waiting, contents]), np.concatenate([bounds, of_some])
+            likely = np.flatnonzero(bounds >= least)
+            if len(likely):
+                likely = likely[np.argsort(-bounds[likely], kind="stable")]
+                yield np.sort(waiting[likely[:size]])
+            elif not len(some):
                 break
+            waiting, bounds = waiting[likely[size:]], bounds[likely[size:]]
+            size = min(2 * size, _BOUNDS_AT_ONCE)
 
     def _bounds(self, contents: I64, sums: I64, counts: I64) -> F64:
         """The highest score that each content can have."""
@@ -145,14 +155,16 @@ class Scorer:
         return union(self.scope.ignored.hashes, hashes_above(self.scope, own, most))
 
     def _sizes_of(self, contents: I64) -> ContentSizes:
-        """The sizes of contents, which must ascend. Those of the last bounds are read only once."""
-        known = self._known
-        if known and len(known[-1][0]) and contents[-1] <= known[-1][0][-1]:
-            at = np.searchsorted(known[-1][0], contents)
-            if (known[-1][0][at] == contents).all():
-                return ContentSizes(*(column[at] for column in known[-1][1]))
-        known[:] = [(contents, documents.sizes_of(self.scope.db, contents))]
-        return known[-1][1]
+        """The sizes of contents, which must ascend. Each is read only once."""
+        known, sizes = self._known.pop() if self._known else (contents[:0], np.empty((3, 0), np.int64))
+        new = contents[known.searchsorted(contents, "right") == known.searchsorted(contents)]
+        if len(new):
+            of_new = np.array(documents.sizes_of(self.scope.db, new))
+            known, sizes = np.append(known, new), np.append(sizes, of_new, 1)
+            order = np.argsort(known)
+            known, sizes = known[order], sizes[:, order]
+        self._known.append((known, sizes))
+        return ContentSizes(*sizes[:, known.searchsorted(contents)])
 
     def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
