@@ -85,26 +85,28 @@ def found_in_blocks(
     """
     width, high_bits = _layout(bits)
     counts, sizes = _sizes_of(blocks, width, high_bits)
-    begins, firsts = starts_of(width * counts + sizes), 8 * starts_of(sizes)
-    ends = (width * counts).tolist()
+    before, firsts = starts_of(counts), 8 * starts_of(sizes)
+    begins, ends = width * before + firsts // 8, (width * counts).tolist()
     bitmaps = b"".join([block[end:] for block, end in zip(blocks, ends, strict=True)])
-    gaps = np.flatnonzero(np.unpackbits(~np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_))
-    total = int(counts.sum())
+    gaps = np.unpackbits(~np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_).nonzero()[0]
+    total = int(before[-1])
     if len(gaps) != 8 * len(bitmaps) - total:
         raise ValueError(_OTHER_MARKS)
     shift = np.uint64(8 * width)
     high = (least >> shift).view(np.int64)
-    spans = (most >> shift).view(np.int64) - high + 1
-    places = np.flatnonzero(counts[of])
-    if len(places) < len(of) or (spans != 1).any():
-        spans = spans[places]
+    last = (most >> shift).view(np.int64)
+    places = counts[of].nonzero()[0]
+    if len(places) < len(of) or (high != last).any():
+        spans = (last - high + 1)[places]
         high, places = ranges(high[places], spans), np.repeat(places, spans)
         of, least, most = of[places], least[places], most[places]
     # The numbers with the high bits h stand between the bits 0 before and behind them: numbers h - 1 and h.
-    at = (firsts[:-1] - starts_of(counts)[:-1])[of] + high
-    first = np.where(high > 0, gaps[at - 1] + 1, firsts[of])
+    first = firsts[of]
+    at = first - before[of] + high
+    high_first = first + high
+    first = np.where(high > 0, gaps[at - 1] + 1, first)
     lengths = gaps[at] - first
-    first -= firsts[of] + high
+    first -= high_first
     if len(of) and ((first < 0) | (lengths < 0) | (first + lengths > counts[of])).any():
         raise ValueError(_OTHER_MARKS)
     which = np.repeat(np.arange(len(of)), lengths)

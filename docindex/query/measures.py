@@ -171,14 +171,12 @@ def shares_of_sets(shared: I64, size_a: I64, size_b: I64, unit_errors: F64 | Non
     >>> [column.tolist() for column in found.shares]
     [[0.25], [0.5], [0.2]]
     """
-    wholes = size_a, size_b, size_a + size_b - shared
-    shares = [quotients(shared, whole) for whole in wholes]
-    errors = (
-        [np.zeros(len(shared))] * 3
-        if unit_errors is None
-        else [_error_of_fingerprints(shared, whole, unit_errors) for whole in wholes]
-    )
-    return ShareColumns(*shares, *errors)
+    # One array of three rows: for few pairs, each call of numpy costs more than the arithmetic.
+    wholes = np.array([size_a, size_b, size_a + size_b - shared])
+    shares = quotients(shared, wholes)
+    if unit_errors is None:
+        return ShareColumns(*shares, *np.zeros_like(shares))
+    return ShareColumns(*shares, *_error_of_fingerprints(shared, wholes, unit_errors))
 
 
 def shares_of_samples(shared: I64, size_a: I64, size_b: I64) -> ShareColumns:
@@ -190,9 +188,9 @@ def shares_of_samples(shared: I64, size_a: I64, size_b: I64) -> ShareColumns:
     >>> found.containment.tolist(), np.isinf(found.containment_error).tolist()
     ([0.5, 0.0], [False, True])
     """
-    wholes = size_a, size_b, size_a + size_b - shared
+    wholes = np.array([size_a, size_b, size_a + size_b - shared])
     empty = (size_a == 0) | (size_b == 0)
-    errors = (np.where(empty, np.inf, _error_of_sample(shared, whole)) for whole in wholes)
+    errors = np.where(empty, np.inf, _error_of_sample(shared, wholes))
     return ShareColumns(*shares_of_sets(shared, size_a, size_b).shares, *errors)
 
 
@@ -242,7 +240,7 @@ def quotients(part: I64 | F64, whole: I64) -> F64:
     >>> quotients(np.array([1, 0]), np.array([4, 0])).tolist()
     [0.25, 0.0]
     """
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+    return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
 
 
 def _error_of_fingerprints(shared: I64, whole: I64, unit_errors: F64) -> F64:

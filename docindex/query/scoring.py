@@ -6,13 +6,14 @@ from the forward index; only the weights of hashes come from the inverted index.
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, union
+from docindex.kernels.arrays import F64, I64, U64, Bool, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures, ShareColumns, measures_of, shares_of_sets, unit_errors
+from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -27,29 +28,32 @@ _FIRST_BOUNDS = 32
 # The first batch has at least this many contents; each other has twice as many as the one before.
 _FIRST_BATCH = 16
 
+_NO_SIZES = np.empty((len(ContentSizes._fields), 0), np.int64)
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """Contents with their scores, and the columns of their measures by fingerprints."""
+    """Contents with their scores, and what their measures are computed from."""
 
     contents: I64
-    """Ascending."""
     scores: F64
-    shared: I64
-    """How many hashes that count each content shares with the query."""
-    shares: ShareColumns
+    counts: I64
+    """How many hashes that count each content shares with the query, and how many it has; two rows."""
+    units: I64
+    """How many symbols and how many shingles each content has; two rows."""
 
-    def reaching(self, least: float) -> "Scored":
-        """Those contents that have this score or more."""
-        enough = self.scores >= least
-        if enough.all():
-            return self
-        shares = ShareColumns(*(column[enough] for column in (*self.shares.shares, *self.shares.errors)))
-        return Scored(self.contents[enough], self.scores[enough], self.shared[enough], shares)
+    @classmethod
+    def of(cls, pieces: Sequence[Self], wanted: set[int]) -> Self:
+        """The wanted contents of all pieces."""
+        columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
+        every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
+        # For the few answers of a search, `np.isin` would take ten times as long.
+        return every.only(np.array([content in wanted for content in every.contents.tolist()], np.bool_))
 
-    def measures(self) -> list[Measures]:
-        """The measures of each content."""
-        return measures_of(self.shares, self.shared, itertools.repeat("fingerprints", len(self.shared)))
+    def only(self, which: Bool) -> Self:
+        """Some of the contents."""
+        contents, scores = self.contents[which], self.scores[which]
+        return type(self)(contents, scores, self.counts[:, which], self.units[:, which])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -118,7 +122,7 @@ class Scorer:
         return int(self.weights.sum())
 
     def scored(self, contents: I64) -> Scored:
-        """The score and the numbers of some contents, which must ascend."""
+        """The scores of some contents, which must ascend."""
         scope, asked, size = self.scope, self.asked.counting, len(contents)
         of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
@@ -133,18 +137,17 @@ class Scorer:
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
         scores = scores_of(weight, self._whole, others)
-        shares = shares_of_sets(
-            shared,
-            np.full(size, len(asked)),
-            sizes,
-            unit_errors(
-                stored.symbols,
-                stored.shingles,
-                scope.recipe,
-                scope.ignoring(self.options.ignore_above),
-            ),
-        )
-        return Scored(contents, scores, shared, shares)
+        counts, units = np.array([shared, sizes]), np.array([stored.symbols, stored.shingles])
+        return Scored(contents, scores, counts, units)
+
+    def measures(self, scored: Scored) -> dict[int, Measures]:
+        """The measures of contents by fingerprints."""
+        scope, (shared, sizes), size = self.scope, scored.counts, len(scored.contents)
+        symbols, shingles = scored.units
+        errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring(self.options.ignore_above))
+        shares = shares_of_sets(shared, np.full(size, len(self.asked.counting)), sizes, errors)
+        found = measures_of(shares, shared, itertools.repeat("fingerprints", size))
+        return dict(zip(scored.contents.tolist(), found, strict=True))
 
     def _not_counting(self, of: ForwardHashes) -> U64:
         """The hashes of the contents that are not counted; also some that none of them has."""
@@ -156,22 +159,25 @@ class Scorer:
 
     def _sizes_of(self, contents: I64) -> ContentSizes:
         """The sizes of contents, which must ascend. Each is read only once."""
-        known, sizes = self._known.pop() if self._known else (contents[:0], np.empty((3, 0), np.int64))
-        new = contents[known.searchsorted(contents, "right") == known.searchsorted(contents)]
+        known, sizes = self._known.pop() if self._known else (contents[:0], _NO_SIZES)
+        at = known.searchsorted(contents)
+        new = contents[known.searchsorted(contents, "right") == at]
         if len(new):
-            of_new = np.array(documents.sizes_of(self.scope.db, new))
-            known, sizes = np.append(known, new), np.append(sizes, of_new, 1)
-            order = np.argsort(known)
-            known, sizes = known[order], sizes[:, order]
+            known = np.concatenate([known, new])
+            sizes = np.concatenate([sizes, np.array(documents.sizes_of(self.scope.db, new))], axis=1)
+            if len(new) < len(known):
+                order = np.argsort(known)
+                known, sizes = known[order], sizes[:, order]
+            at = known.searchsorted(contents)
         self._known.append((known, sizes))
-        return ContentSizes(*sizes[:, known.searchsorted(contents)])
+        return ContentSizes(*sizes[:, at])
 
     def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
 
         `others` is the number of these hashes.
         """
-        without = union(self.asked.counting, not_counting)
+        without = union(self.asked.counting, not_counting) if len(not_counting) else self.asked.counting
         places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
         distinct = union(hashes)
         weights = weights_of(frequencies(self.scope, distinct), self.options.rank)

@@ -109,7 +109,7 @@ def find_matches(
         return _same_words(scope, query, options, passages_with)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
-    best = _Best(options, lambda contents: dict(measure_contents(scope, query, contents)))
+    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, query, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
         found = None if scope.where is None else scope.documents_of(contents)
@@ -117,7 +117,8 @@ def find_matches(
             contents = np.unique(np.array([row[0] for row in found], np.int64))
         if len(contents):
             # The score is 0 if the inverted index confused two hashes.
-            scored = scorer.scored(contents).reaching(max(best.lowest(), _LEAST))
+            scored = scorer.scored(contents)
+            scored = scored.only(scored.scores >= max(best.lowest(), _LEAST))
             best.add(scope.documents_of(scored.contents) if found is None else found, scored)
     return best.matches(passages_with)
 
@@ -146,12 +147,17 @@ _LEAST = 1e-300  # the least score above 0
 class _Best:
     """The best documents of those that were added so far."""
 
-    def __init__(self, options: SearchOptions, measured: Callable[[I64], dict[int, Measures]]) -> None:
+    def __init__(
+        self, options: SearchOptions, scorer: Scorer, measured: Callable[[I64], dict[int, Measures]]
+    ) -> None:
         self._options = options
+        self._scorer = scorer
         self._measured = measured
         """Gives the exact numbers of ascending contents, or the best estimates."""
         self._found: list[_Found] = []
+        self._scored: list[Scored] = []
         self._numbers: dict[int, Measures] = {}
+        """The exact numbers that were needed to compare them with minimums."""
 
     def lowest(self) -> float:
         """The score that a document must have to be among the best; -1 if any is enough."""
@@ -160,22 +166,32 @@ class _Best:
 
     def add(self, found: list[tuple[int, str, int]], scored: Scored) -> None:
         """Add those documents, given by content, key and id, that are scored and reach the minimums."""
-        options, contents = self._options, scored.contents.tolist()
-        scores = dict(zip(contents, scored.scores.tolist(), strict=True))
+        options = self._options
+        scores = dict(zip(scored.contents.tolist(), scored.scores.tolist(), strict=True))
         likely = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
-        numbers = dict(zip(contents, scored.measures(), strict=True))
-        if options.exact and options.has_minimums:
-            numbers = self._measured(np.unique(np.array([row[3] for row in likely], np.int64)))
-        better = [row for row in likely if options.met_by(numbers[row[3]])][: options.limit]
-        self._numbers.update((row[3], numbers[row[3]]) for row in better)
-        self._found = sorted(self._found + better)[: options.limit]
+        if options.has_minimums:
+            numbers = self._measured(_contents(likely)) if options.exact else self._scorer.measures(scored)
+            likely = [row for row in likely if options.met_by(numbers[row[3]])]
+            if options.exact:
+                self._numbers.update((row[3], numbers[row[3]]) for row in likely)
+        self._scored.append(scored)
+        self._found = sorted(self._found + likely[: options.limit])[: options.limit]
 
     def matches(self, passages_with: PassageFinder) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
+        if not self._found:
+            return []
         numbers = self._numbers
-        if self._options.exact and not self._options.has_minimums:
-            numbers = self._measured(np.unique(np.array([row[3] for row in self._found], np.int64)))
+        if not self._options.exact:
+            numbers = self._scorer.measures(Scored.of(self._scored, {row[3] for row in self._found}))
+        elif not self._options.has_minimums:
+            numbers = self._measured(_contents(self._found))
         return [
             match_of(numbers[content], (key, number), -minus, functools.partial(passages_with, content))
             for minus, key, number, content in self._found
         ]
+
+
+def _contents(found: list[_Found]) -> I64:
+    """The different contents of some documents, ascending."""
+    return np.unique(np.array([content for *_, content in found], np.int64))

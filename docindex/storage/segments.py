@@ -51,8 +51,9 @@ KEYS_IN_MEMORY = 1 << 20
 _BLOCKS_AT_A_TIME = 4096
 
 _BLOCK_RANGE = "select id, keys, sum from main.docindex_posting where id >= ? and id < ? order by id"
+# Without the id: the sum is computed with it, and so says that each block is the wanted one.
 _BLOCKS_BY_ID = (
-    "select p.id, p.keys, p.sum from carray(?) as wanted cross join main.docindex_posting as p on "
+    "select p.keys, p.sum from carray(?) as wanted cross join main.docindex_posting as p on "
     "p.id = wanted.value"
 )
 
@@ -288,7 +289,9 @@ def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path
 
     `found` has the columns id, keys and sum of the rows.
     """
-    data = _verified_data(segment, found, rows, path)
+    if found and list(found[0]) != rows.tolist():
+        damaged_segments(f"a block of segment {segment.id} is missing", path)
+    data = _verified_data(segment, found[1:], rows, path)
     if not data:
         return np.empty(0, np.uint64)
     try:
@@ -308,10 +311,10 @@ def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path
 def _verified_data(
     segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path: str
 ) -> Sequence[bytes]:
-    """The column `keys` of the rows. Checks that all expected rows are there, and unchanged."""
-    ids, data, sums = found or ((), (), ())
-    if list(ids) != rows.tolist():
+    """The column `keys` of rows, given with their sums. Checks that all rows are there, and unchanged."""
+    data, sums = found or ((), ())
+    if len(data) != len(rows):
         damaged_segments(f"a block of segment {segment.id} is missing", path)
-    if b"".join(map(xxhash.xxh3_64_digest, data, ids)) != np.array(sums, ">i8").tobytes():
+    if b"".join(map(xxhash.xxh3_64_digest, data, rows.tolist())) != np.array(sums, ">i8").tobytes():
         damaged_segments(f"a block of segment {segment.id} was changed", path)
     return data
