@@ -19,11 +19,13 @@ class CommandEntry(NamedTuple):
     module: str
     summary: str
     """The first sentence of the command's help; a test compares the two."""
+    logs: bool = True
+    """Whether its log is printed from its beginning."""
 
 
 COMMANDS = {
     "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
-    "dups": CommandEntry("dups_command", "Find copies and similar texts among files."),
+    "dups": CommandEntry("dups_command", "Find copies and similar texts among files.", logs=False),
     "act": CommandEntry("act_command", "Remove or link the exact copies that a plan lists."),
     "undo": CommandEntry("act_command", "Restore the files that act removed or linked."),
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
@@ -53,12 +55,16 @@ class _LazyGroup(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click names the argument
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(f"docindex.cli.{COMMANDS[cmd_name].module}")
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
+        if COMMANDS[cmd_name].logs:
+            from docindex.cli.log_remarks import log_as_remarks
+
+            ctx.with_resource(log_as_remarks())
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

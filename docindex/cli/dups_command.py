@@ -1,6 +1,5 @@
 """``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,9 +19,9 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
-from docindex.cli.typed_paths import display_path, typed_path
+from docindex.cli.typed_paths import below_current_folder, display_path, typed_path
 from docindex.cli.wording import percent, several, size
-from docindex.default_path import default_path
+from docindex.default_path import default_name
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -108,15 +107,19 @@ def dups_command(
                 keep=keep,
                 reference=references,
                 isolate=isolate,
-                without=[index_path or default_path()],
+                without=[index_path or default_name()],
                 progress=advance,
             )
     else:
         # Imported here: to import an index takes longer than to find exact copies without it.
         from docindex.cli.existing_index import open_existing
+        from docindex.cli.log_remarks import log_as_remarks
         from docindex.opening import open as open_index
 
-        with open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index:
+        with (
+            log_as_remarks(),
+            open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index,
+        ):
             if no_scan:
                 remark_on_unknown(index, [*roots, *references])
             else:
@@ -156,6 +159,8 @@ def _remark_on_files(
 
 def _plan(found: folders.Findings) -> dict[str, Any]:
     """The plan that `docindex act` takes, with the similar texts for a person to look at."""
+    import json  # not needed to show the groups to a person
+
     alike = [group_record(group) for group in found.likenesses]
     return {**json.loads(found.plan().to_json()), "alike": alike}
 
@@ -165,8 +170,12 @@ def _text(found: folders.Findings) -> str:
     if not found.groups:
         return "no copies and no similar texts"
     lines: list[str] = []
+    below = below_current_folder()
     for group in found.groups:
-        lines += _copy_lines(group) if isinstance(group, folders.CopyGroup) else _likeness_lines(group)
+        if isinstance(group, folders.CopyGroup):
+            lines += _copy_lines(group, below)
+        else:
+            lines += _likeness_lines(group, below)
         lines.append("")
     copies, similar = (several(len(groups), "group") for groups in (found.copies, found.likenesses))
     lines.append(
@@ -175,15 +184,15 @@ def _text(found: folders.Findings) -> str:
     return "\n".join(lines)
 
 
-def _copy_lines(group: folders.CopyGroup) -> Iterable[str]:
+def _copy_lines(group: folders.CopyGroup, below: str) -> Iterable[str]:
     count, each = several(len(group.files), "file"), size(group.files[0].size)
     yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}, {size(group.reclaimable)} reclaimable"
     for file in group.files:
-        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key)}"
+        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}"
 
 
-def _likeness_lines(group: folders.LikenessGroup) -> Iterable[str]:
+def _likeness_lines(group: folders.LikenessGroup, below: str) -> Iterable[str]:
     count = several(len(group.files), "file")
     yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} in the smaller files"
     for file in group.files:
-        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key)}"
+        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"

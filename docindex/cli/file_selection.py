@@ -11,7 +11,7 @@ import click
 from docindex.cli.options import F
 from docindex.folders import WalkOptions
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?"
 
 
 class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of click take no argument
@@ -21,7 +21,7 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of 
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number of bytes."""
-        found = _SIZE.fullmatch(str(value))
+        found = re.fullmatch(_SIZE, str(value), re.IGNORECASE)
         if found is None:
             self.fail(f"{value!r} is not a size; write it as 500, 10k or 2.5M", param, ctx)
         number, unit, binary = found.groups("")

@@ -3,7 +3,6 @@
 Must not import the index: the help is shown without it.
 """
 
-import difflib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -54,6 +53,8 @@ class CommandGroup(click.Group):
         """Find the command that was named; `click.UsageError` with a suggestion if it does not exist."""
         names = self.list_commands(ctx)
         if args[0] not in names and not args[0].startswith("-"):
+            import difflib  # for this mistake only
+
             close = difflib.get_close_matches(args[0], names, n=1)
             advice = f"did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists them"
             raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)
@@ -144,9 +145,9 @@ def verbose_option(text: str) -> Callable[[F], F]:
 
 
 def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    from docindex.frontends.text import check_encoding  # not needed to show the help
-
     if value is not None:
+        from docindex.frontends.text import check_encoding  # most commands run without it
+
         try:
             check_encoding(value)
         except ValueError as error:

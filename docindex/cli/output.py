@@ -6,7 +6,6 @@ Must never print text that moves the cursor, nor progress to anything but a term
 import codecs
 import contextlib
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +25,12 @@ def show(
     list of records.
     """
     if form == "json":
+        import json  # not needed to show a report to a person
+
         emit(json.dumps(list(records) if whole is None else whole, indent=1))
     elif form == "jsonl":
+        import json
+
         for record in records:
             emit(json.dumps(record))
     elif form == "csv":
@@ -105,6 +108,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     if not records:
         return ""
     import csv  # takes longer than the rest of this module
+    import json
 
     lines = io.StringIO()
     writer = csv.DictWriter(lines, list(records[0]), lineterminator="\n")

@@ -4,16 +4,14 @@ Must never print a traceback without --debug.
 """
 
 import contextlib
-import logging
 import os
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 
 import click
 
 from docindex.cli.exit_codes import DONE, INTERNAL, INTERRUPTED, USAGE, exit_code_of
-from docindex.cli.output import remark, say
+from docindex.cli.output import say
 from docindex.errors import UnknownKey, UnreadableFile
 
 
@@ -21,7 +19,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        with _open_streams(), _log_as_remarks():
+        with _open_streams():
             code = command.main(arguments, prog_name="docindex", standalone_mode=False)
         return code if isinstance(code, int) else DONE
     except (click.Abort, KeyboardInterrupt):
@@ -33,6 +31,8 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
         raise
     except Exception as error:
         if debug and not isinstance(error, click.UsageError):
+            import traceback
+
             traceback.print_exc()
         return _report(error)
 
@@ -60,23 +60,6 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{os.fsdecode(error.filename)} cannot be used: {error.strerror}"
     return str(error)
-
-
-class _Remarks(logging.Handler):
-    """Prints what the library logs as remarks of the command."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        remark(f"docindex: {record.getMessage()}")
-
-
-@contextlib.contextmanager
-def _log_as_remarks() -> Iterator[None]:
-    logger, remarks = logging.getLogger("docindex"), _Remarks()
-    logger.addHandler(remarks)
-    try:
-        yield
-    finally:
-        logger.removeHandler(remarks)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ from docindex import folders
 from docindex.cli.output import progress, remark
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
-from docindex.storage.key_ranges import counts_under_roots
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
@@ -47,6 +46,8 @@ def scan_with_progress(
 
 def remark_on_unknown(index: "Index", roots: Iterable[bytes]) -> None:
     """Say on stderr which roots have nothing under them that is in the index."""
+    from docindex.storage.key_ranges import counts_under_roots  # a search without an index runs without json
+
     for root in map(folders.key_of, roots):
         ((documents, _),) = index.execute(*counts_under_roots([root]))
         if not documents and not index.files.under(root):

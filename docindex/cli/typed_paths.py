@@ -3,14 +3,12 @@
 A path that was printed must never be read back as another path.
 """
 
-import functools
 import os
 import re
 from collections.abc import Container
-from pathlib import Path
 
 from docindex.cli.wording import one_line
-from docindex.folders.path_keys import key_of, path_of, root_of
+from docindex.folders.path_keys import key_of, path_of, root_of, without_link
 
 
 def typed_path(name: str) -> bytes:
@@ -21,8 +19,7 @@ def typed_path(name: str) -> bytes:
     """
     escaped = re.search(r"\\x[0-9a-f]{2}", name) and os.path.lexists(path_of(name))
     path = root_of(path_of(name) if escaped else name)
-    link = Path(os.fsdecode(path))
-    return os.fsencode(link.resolve()) if link.is_symlink() and link.is_file() else path
+    return without_link(path)
 
 
 def typed_key(name: str) -> str:
@@ -38,16 +35,16 @@ def known_name(name: str, known: Container[str]) -> str | None:
     return key if key in known else None
 
 
-def display_path(key: str) -> str:
+def display_path(key: str, below: str | None = None) -> str:
     """The path of a key for a person, on one line.
 
-    Relative if it is below the current folder. It never looks like an option.
+    Relative if it is below the current folder. It never looks like an option. For many keys, give the result
+    of `below_current_folder` as `below`.
     """
-    name = one_line(key.removeprefix(_below(os.fsencode(Path.cwd()))))
+    name = one_line(key.removeprefix(below_current_folder() if below is None else below))
     return f"./{name}" if name.startswith("-") else name
 
 
-@functools.lru_cache(maxsize=1)
-def _below(folder: bytes) -> str:
-    """What the keys of the files below a folder begin with."""
-    return key_of(root_of(folder)).rstrip("/") + "/"
+def below_current_folder() -> str:
+    """What the keys of the files below the current folder begin with."""
+    return key_of(root_of(b".")).rstrip("/") + "/"

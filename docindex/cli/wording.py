@@ -43,7 +43,7 @@ def one_line(name: str) -> str:
     >>> one_line("a\nb"), one_line("c\u202egpj")
     ('a\\x0ab', 'c\\xe2\\x80\\xaegpj')
     """
-    return name.translate(_UNSEEN)
+    return name if name.isprintable() else name.translate(_UNSEEN)
 
 
 def _as_bytes(code: int) -> str:

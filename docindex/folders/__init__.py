@@ -32,6 +32,7 @@ import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is no
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelFlag
     from docindex.folders.actions import Outcome, UndoOutcome, act, undo
+    from docindex.folders.copy_groups import CopyGroup, PlannedFile
     from docindex.folders.exact_findings import find_exact
     from docindex.folders.findings import find
     from docindex.folders.found_groups import (
@@ -43,8 +44,9 @@ if TYPE_CHECKING:
         LikenessKind,
         Walked,
     )
+    from docindex.folders.kept_files import KEEP, KeepRule
     from docindex.folders.path_keys import Root, key_of, path_of
-    from docindex.folders.plan import KEEP, CopyGroup, KeepRule, Plan, PlannedFile
+    from docindex.folders.plan import Plan
     from docindex.folders.removal import HOW, FileOutcome, How
     from docindex.folders.restore import UndoneFile
     from docindex.folders.scanner import Scan, scan
@@ -54,13 +56,15 @@ if TYPE_CHECKING:
 _HOMES = {
     "docindex.cancel_tokens": ("CancelFlag",),
     "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "undo"),
+    "docindex.folders.copy_groups": ("CopyGroup", "PlannedFile"),
     "docindex.folders.exact_findings": ("find_exact",),
     "docindex.folders.findings": ("find",),
     "docindex.folders.found_groups": (
         *("KINDS", "FindingKind", "Findings", "LikeFile", "LikenessGroup", "LikenessKind", "Walked"),
     ),
+    "docindex.folders.kept_files": ("KEEP", "KeepRule"),
     "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
-    "docindex.folders.plan": ("KEEP", "CopyGroup", "KeepRule", "Plan", "PlannedFile"),
+    "docindex.folders.plan": ("Plan",),
     "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
     "docindex.folders.restore": ("UndoneFile",),
     "docindex.folders.scanner": ("Scan", "scan"),

@@ -5,10 +5,9 @@ are stored in the index, so that the next call need not read them again. Must ne
 unless all their bytes were read.
 """
 
-import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from docindex.checkpoints import checkpoint, stopped_by
 from docindex.folders.file_reader import TAIL, NotReadable, digest_of, tail_of
@@ -20,8 +19,7 @@ if TYPE_CHECKING:  # numpy, which the index needs, takes longer to import than a
     from docindex.index.writer import Index
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ExactCopies:
+class ExactCopies(NamedTuple):
     """Two or more files with the same bytes."""
 
     size: int

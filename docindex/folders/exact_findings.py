@@ -4,18 +4,20 @@ Walks the folders, and reads only files that share their size with others: their
 those that still agree. Needs no numpy, so that the command starts quickly. Must never change a file.
 """
 
+import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator
 
 from docindex.checkpoints import checkpoint
 from docindex.errors import UnreadableFile
-from docindex.folders.exact_copies import copies_among
+from docindex.folders.exact_copies import ExactCopies, copies_among
 from docindex.folders.file_changes import trusted_time
 from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once
 from docindex.folders.found_groups import Findings, Walked
+from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
-from docindex.folders.plan import KeepPolicy, KeepRule, check_keep, plan_groups
+from docindex.folders.read_ahead import AT_A_TIME, ReadAhead
 from docindex.folders.walk import (
     FolderProgress,
     Skipped,
@@ -67,7 +69,7 @@ def find_exact(
     search = _Search(options, set(own_files), progress)
     for root in dict.fromkeys([*own, *references]):
         search.walk(root)
-    copies = copies_among(search.candidates(), search.skipped, progress, [])
+    copies = search.copies()
     isolated = [key_of(root) for root in own] if isolate else ()
     planned = plan_groups(copies, KeepPolicy(keep, [key_of(root) for root in references], isolated))
     failed = tuple(dict.fromkeys(search.skipped.failures()))
@@ -91,11 +93,14 @@ class _Search:
 
     def walk(self, root: bytes) -> None:
         """Take the files below a root that no other root contains."""
-        seen, by_size = self.seen, self._by_size
+        seen, by_size, left_out = self.seen, self._by_size, self._left_out
         try:
             for found in walk_files(root, self._options, self.skipped):
                 path, status = found
-                if path in seen or self._is_left_out(status):
+                if path in seen:
+                    continue
+                if left_out and (status.st_ino, status.st_dev) in left_out:
+                    self.skipped.counts["of docindex's own files"] += 1
                     continue
                 seen.add(path)
                 by_size.setdefault(status.st_size, []).append(found)
@@ -106,42 +111,58 @@ class _Search:
             key = key_of(root)
             raise UnreadableFile(f"{key} cannot be read: {error.strerror or error}", key) from error
 
-    def _is_left_out(self, status: os.stat_result) -> bool:
-        if not self._left_out or (status.st_ino, status.st_dev) not in self._left_out:
-            return False
-        self.skipped.counts["of docindex's own files"] += 1
-        return True
-
     @property
     def size(self) -> int:
         """The size of all files."""
         return sum(size * len(same_size) for size, same_size in self._by_size.items())
 
-    def candidates(self) -> Iterator[Tracked]:
-        """The records of the files that may have copies: those that have the size of another file.
-
-        Small files come with their digests, and only if another file has the same digest.
-        """
+    def copies(self) -> list[ExactCopies]:
+        """The groups of files with the same bytes."""
+        small: list[WalkedFile] = []
+        large: list[WalkedFile] = []
         for size, same_size in self._by_size.items():
             if len(same_size) > 1 and size:
-                checkpoint()
-                if size > AT_ONCE:
-                    yield from (self._record(found, None) for found in same_size)
-                else:
-                    yield from self._with_same_digest(same_size)
+                (large if size > AT_ONCE else small).extend(same_size)
+        read = sum(found.status.st_size for found in small)
+        total = read + sum(found.status.st_size for found in large)
+        return [
+            *self._small_copies(small, total),
+            *copies_among(
+                [self._record(found, None) for found in large],
+                self.skipped,
+                lambda done, _: self._progress(read + done, total),
+                [],
+            ),
+        ]
 
-    def _with_same_digest(self, files: list[WalkedFile]) -> Iterator[Tracked]:
-        by_digest: dict[bytes, list[WalkedFile]] = {}
-        for found in files:
-            try:
-                digest = digest_at_once(found.path, found.status)
-            except NotReadable as error:
-                self.skipped.fail(found.path, str(error))
-            else:
+    def _small_copies(self, files: list[WalkedFile], total: int) -> Iterator[ExactCopies]:
+        """The groups of small files with the same bytes. Files of one size follow each other."""
+        for size, same_size in itertools.groupby(self._digests(files, total), key=_size_of):
+            by_digest: dict[bytes, list[WalkedFile]] = {}
+            for found, digest in same_size:
                 by_digest.setdefault(digest, []).append(found)
-        for digest, same in by_digest.items():
-            if len(same) > 1:
-                yield from (self._record(found, digest) for found in same)
+            for digest, same in by_digest.items():
+                if len(same) > 1 and len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
+                    yield ExactCopies(
+                        size, digest, tuple(sorted(self._record(found, digest) for found in same))
+                    )
+
+    def _digests(self, files: list[WalkedFile], total: int) -> Iterator[tuple[WalkedFile, bytes]]:
+        """The small files that can be read, with their digests."""
+        ahead, done = ReadAhead(), 0
+        for begin in range(0, len(files), AT_A_TIME):
+            some = files[begin : begin + AT_A_TIME]
+            checkpoint()
+            digests = []
+            with ahead.reading([found.path for found in some]):
+                for found in some:
+                    try:
+                        digests.append((found, digest_at_once(found.path, found.status)))
+                    except NotReadable as error:
+                        self.skipped.fail(found.path, str(error))
+            yield from digests
+            done += sum(found.status.st_size for found in some)
+            self._progress(done, total)
 
     def _record(self, found: WalkedFile, digest: bytes | None) -> Tracked:
         status = found.status
@@ -149,3 +170,7 @@ class _Search:
         return Tracked(
             key_of(found.path), status.st_size, time_ns, status.st_dev, status.st_ino, UNDETECTED, digest
         )
+
+
+def _size_of(found: tuple[WalkedFile, bytes]) -> int:
+    return found[0].status.st_size

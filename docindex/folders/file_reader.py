@@ -6,22 +6,26 @@ ago: the open file is checked before and after it is read.
 """
 
 import contextlib
-import dataclasses
 import io
 import os
 import stat
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import xxhash
 
 from docindex.folders.system import NO_FOLLOW, READ_FLAGS, opened_descriptor, opened_for_reading
-from docindex.storage.held_files import close_descriptor
+from docindex.storage.safe_closing import close_descriptor
 
 _HEAD = 1 << 14
 """Bytes that are read to find out whether a file is binary."""
 
-_PIECE = 1 << 18
-"""Bytes that are read at a time: they stay in the cache of a core."""
+_PIECE = 1 << 17
+"""Bytes that are read at a time: they stay in the cache of a core. Pieces of 256 KB take a quarter longer if
+they come from a disk, because the system reads ahead less; pieces of 64 KB a tenth longer if they do not."""
+
+_BEGINNING = 1 << 18
+"""The bytes that `beginning_of` reads: rules of a person are shorter."""
 
 AT_ONCE = 1 << 16
 """Bytes. A file of at most this size is read in one call."""
@@ -34,6 +38,7 @@ LARGEST_TEXT = 256_000_000
 """Bytes. A larger file counts as binary: as a document it would fill the memory."""
 
 
+_FLAGS = READ_FLAGS | NO_FOLLOW
 _NOT_REGULAR = "it is not a regular file any more"
 
 
@@ -41,8 +46,7 @@ class NotReadable(Exception):
     """A file cannot be read or used; the message is the reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileContent:
+class FileContent(NamedTuple):
     """The content of a file as it was read."""
 
     status: os.stat_result
@@ -107,7 +111,7 @@ def digest_at_once(path: bytes, status: os.stat_result) -> bytes:
     file is checked only after it is read: a change before that would have changed its time, too.
     """
     try:
-        descriptor = opened_descriptor(path, READ_FLAGS | NO_FOLLOW)
+        descriptor = opened_descriptor(path, _FLAGS)
         data = None
         try:
             data = os.read(descriptor, status.st_size + 1)
@@ -130,11 +134,11 @@ def tail_of(path: bytes, size: int, mtime_ns: int) -> bytes:
 
 
 def beginning_of(path: bytes) -> bytes:
-    """The first quarter of a megabyte of a file; `NotReadable` if it cannot be read."""
+    """The first 256 KB of a file; `NotReadable` if it cannot be read."""
     try:
         with opened_for_reading(path, READ_FLAGS) as file:
             _regular_status(file.fileno())
-            return file.read(_PIECE)
+            return file.read(_BEGINNING)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
 
@@ -143,7 +147,7 @@ def beginning_of(path: bytes) -> bytes:
 def _opened_unchanged(path: bytes, size: int, mtime_ns: int) -> Iterator[io.FileIO]:
     """Open a file, and check its size and time before and after it is read. A time of -1 is not checked."""
     try:
-        with opened_for_reading(path, READ_FLAGS | NO_FOLLOW) as file:
+        with opened_for_reading(path, _FLAGS) as file:
             before = _expected_status(file.fileno(), size, mtime_ns)
             yield file
             _refuse_changed(before, os.fstat(file.fileno()), size)
@@ -167,7 +171,6 @@ def _regular_status(descriptor: int) -> os.stat_result:
 
 
 def _refuse_changed(before: os.stat_result, after: os.stat_result, size: int) -> None:
-    if size != after.st_size or (before.st_size, before.st_mtime_ns, before.st_ino) != (
-        *(after.st_size, after.st_mtime_ns, after.st_ino),
-    ):
+    is_same = before.st_mtime_ns == after.st_mtime_ns and before.st_ino == after.st_ino
+    if not (is_same and size == before.st_size == after.st_size):
         raise NotReadable("it was changed while it was read")

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from docindex.argument_checks import share
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.found_groups import KINDS, FindingKind, Findings, LikenessGroup
+from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
-from docindex.folders.plan import KeepPolicy, KeepRule, check_keep, plan_groups
 from docindex.folders.scanner import Scan, check_index
 from docindex.folders.walk import FolderProgress, Skipped, no_progress
 from docindex.index.writer import Index

@@ -4,12 +4,14 @@ Holds values only. Must never import the index: a search for exact copies needs 
 takes longer than such a search in a small folder.
 """
 
-import dataclasses
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from docindex.folders.plan import CopyGroup, Plan
+from docindex.folders.copy_groups import CopyGroup
 from docindex.folders.walk import FailedFile
+
+if TYPE_CHECKING:
+    from docindex.folders.plan import Plan
 
 LikenessKind = Literal["same words", "near", "contained"]
 """Same words: the same words in the same order, for example one text in two encodings. Near: a resemblance of
@@ -25,8 +27,7 @@ KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
 """Every value of `FindingKind`."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikeFile:
+class LikeFile(NamedTuple):
     """A file of a `LikenessGroup`."""
 
     key: str
@@ -37,8 +38,7 @@ class LikeFile:
     size: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LikenessGroup:
+class LikenessGroup(NamedTuple):
     """Text files that are alike. Each file after the first is like an earlier file of the group."""
 
     kind: LikenessKind
@@ -51,8 +51,7 @@ class LikenessGroup:
         return sum(sizes) - max(sizes)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Walked:
+class Walked(NamedTuple):
     """The files that were found in folders."""
 
     files: int
@@ -62,8 +61,7 @@ class Walked:
     """How many entries were left out, by reason."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(NamedTuple):
     """The result of `find` and `find_exact`."""
 
     copies: tuple[CopyGroup, ...]
@@ -87,6 +85,8 @@ class Findings:
         """The bytes that are freed if the exact copies are removed."""
         return sum(group.reclaimable for group in self.copies)
 
-    def plan(self) -> Plan:
+    def plan(self) -> "Plan":
         """The plan to remove the exact copies. It never includes files that are only alike."""
+        from docindex.folders.plan import Plan  # to show groups, no plan is needed
+
         return Plan(self.copies)

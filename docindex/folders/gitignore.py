@@ -32,6 +32,8 @@ class IgnoreRules:
         self._root = root
         self._exclude = [os.fsencode(pattern) for pattern in exclude]
         self._patterns: dict[bytes, list[GitIgnoreSpecPattern]] = {}
+        self.exist = bool(exclude)
+        """Whether a path may be refused."""
 
     def read(self, folder: bytes) -> None:
         """Add the rules of the ``.gitignore`` in a folder."""
@@ -41,10 +43,11 @@ class IgnoreRules:
             return
         # The last pattern that matches a path decides.
         self._patterns[folder] = list(_patterns(lines))[::-1]
+        self.exist = True
 
     def refused(self, path: bytes, *, is_folder: bool) -> str | None:
         """The reason to leave a path out ("excluded" or "ignored"), or None."""
-        if not self._exclude and not self._patterns:
+        if not self.exist:
             return None
         name, below = os.path.basename(path), path[len(self._root) :].lstrip(b"/")
         if any(fnmatch.fnmatchcase(text, pattern) for pattern in self._exclude for text in (name, below)):

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from docindex.errors import UnreadableFile
 
-_LOOKS_ESCAPED = re.compile(rb"\\(?=x[0-9a-f]{2})")
-_ESCAPED = re.compile(rb"\\x([0-9a-f]{2})")
+_LOOKS_ESCAPED = rb"\\(?=x[0-9a-f]{2})"
+_ESCAPED = rb"\\x([0-9a-f]{2})"
 
 Root = str | bytes | os.PathLike[str]
 """A path as a caller gives it. In public calls a leading ``~`` stands for the home folder."""
@@ -25,7 +25,7 @@ def key_of(path: bytes) -> str:
     ('/home/ada/café', '/home/ada/caf\\xe9', '/a\\x5cx41')
     """
     # Escape the backslashes of the path first, because decoding adds escapes of its own.
-    literal = _LOOKS_ESCAPED.sub(rb"\\x5c", path) if b"\\x" in path else path
+    literal = re.sub(_LOOKS_ESCAPED, rb"\\x5c", path) if b"\\x" in path else path
     return literal.decode("utf-8", "backslashreplace")
 
 
@@ -36,7 +36,9 @@ def path_of(key: str) -> bytes:
     (b'/home/ada/caf\xe9', b'/a\\x41')
     """
     literal = key.encode("utf-8", "surrogateescape")
-    return _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), literal)
+    if b"\\x" not in literal:
+        return literal
+    return re.sub(_ESCAPED, lambda found: bytes([int(found[1], 16)]), literal)
 
 
 def root_of(path: Root) -> bytes:
@@ -61,7 +63,7 @@ def roots_of(roots: Iterable[Root]) -> list[bytes]:
     if not isinstance(roots, Iterable):
         raise TypeError(f"roots must be a list of paths, not {roots!r}")
     paths = [root_of(os.path.expanduser(os.fsencode(_checked(root)))) for root in roots]
-    return list(dict.fromkeys(_without_link(path) for path in paths))
+    return list(dict.fromkeys(without_link(path) for path in paths))
 
 
 def reference_roots(roots: Iterable[Root]) -> list[bytes]:
@@ -99,7 +101,8 @@ def _checked(root: Root) -> Root:
     return root
 
 
-def _without_link(path: bytes) -> bytes:
+def without_link(path: bytes) -> bytes:
+    """The path of the file that a symbolic link leads to; another path as it is."""
     if os.path.islink(path) and os.path.isfile(path):
         return with_slashes(os.path.realpath(path))
     return path

@@ -16,11 +16,11 @@ import stat
 from collections.abc import Generator, Iterable, Iterator
 from typing import Literal
 
+from docindex.folders.copy_groups import CopyGroup, PlannedFile
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.journal import Journal, act_lock
 from docindex.folders.journal_steps import JournalStep
 from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.plan import CopyGroup, PlannedFile
 from docindex.folders.restore import move_into_place, restore_interrupted
 from docindex.folders.system import (
     NO_FOLLOW,
@@ -35,7 +35,7 @@ from docindex.folders.system import (
     share_storage,
 )
 from docindex.folders.trash import is_in_trash, to_trash
-from docindex.storage.held_files import close_descriptor
+from docindex.storage.safe_closing import close_descriptor
 
 How = Literal["trash", "hardlink", "reflink", "delete"]
 """Trash: move copies to the trash. Hardlink: replace copies by hard links to the kept file. Reflink: let

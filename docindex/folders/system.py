@@ -7,24 +7,24 @@ give anyone more rights to a file.
 """
 
 import contextlib
-import ctypes
-import dataclasses
 import errno
+import functools
 import io
 import os
 import stat
 import struct
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from docindex.errors import UnsupportedPlatform
-from docindex.storage.held_files import close_descriptor, parked_descriptor
+from docindex.storage.safe_closing import close_descriptor, parked_descriptor
 
 LONGEST_PATH = 1000
 """Bytes. Longer paths are opened folder by folder: Linux takes 4,096 bytes in a call, other systems fewer."""
 
-FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _CLOSE_ON_EXEC
 BINARY_FLAG = getattr(os, "O_BINARY", 0)
 NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 READ_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY_FLAG
@@ -46,7 +46,7 @@ def is_opened_by_folders(path: bytes) -> bool:
 
 def open_file(path: bytes, flags: int) -> int:
     """Open a file and return its descriptor. On Unix the path may have any length."""
-    flags |= getattr(os, "O_CLOEXEC", 0)
+    flags |= _CLOSE_ON_EXEC
     if not is_opened_by_folders(path):
         return os.open(path, flags)
     *folders, name = path.split(b"/")
@@ -65,7 +65,7 @@ def open_file(path: bytes, flags: int) -> int:
 
 
 def opened_descriptor(path: bytes, flags: int) -> int:
-    """A descriptor of a file, at its beginning; `held_files.close_descriptor` must close it."""
+    """A descriptor of a file, at its beginning; `safe_closing.close_descriptor` must close it."""
     descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
     return open_file(path, flags) if descriptor is None else descriptor
 
@@ -82,6 +82,21 @@ def opened_for_reading(path: bytes, flags: int) -> Iterator[io.FileIO]:
         yield io.FileIO(descriptor, closefd=False)
     finally:
         close_descriptor(descriptor)
+
+
+def ask_ahead(descriptor: int) -> None:
+    """Let the system begin to read a file. Does nothing on a system that cannot."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
+
+
+def blocks_read() -> int:
+    """How many blocks this process has read from disks; always 0 on a system that does not tell."""
+    try:
+        import resource  # Unix only
+    except ModuleNotFoundError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_inblock
 
 
 def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool) -> os.stat_result:
@@ -118,20 +133,23 @@ def rename_no_replace(old: bytes, new: bytes) -> None:
 
 def _rename_in_one_step(old: bytes, new: bytes) -> None:
     """Call renameat2 of Linux, which Python does not offer."""
-    if _renameat2 is None:
+    rename = _renameat2()
+    if rename is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if _renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
+    import ctypes
+
+    if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), new)
 
 
-def _load_renameat2() -> Any:
+@functools.cache
+def _renameat2() -> Any:
     if sys.platform != "linux":
         return None
+    import ctypes  # takes 1 ms, and only actions need it
+
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-
-
-_renameat2 = _load_renameat2()
 
 
 def extended_attributes(descriptor: int) -> dict[str, bytes]:
@@ -142,8 +160,7 @@ def extended_attributes(descriptor: int) -> dict[str, bytes]:
         return {}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class FileFacts:
+class FileFacts(NamedTuple):
     """The time, the mode, the owner and the extended attributes of a file."""
 
     mtime_ns: int

@@ -7,12 +7,18 @@ On Unix a process loses all its locks on a file when it closes any one of its de
 import contextlib
 import os
 import sys
+from typing import Any
 
 CLOSING_DROPS_LOCKS = sys.platform != "win32"
 """Whether closing a descriptor drops the locks of the others. On Windows each has locks of its own."""
 
 FileId = tuple[int, int]
 """The device and the inode of a file: the same for all its names."""
+
+HELD: dict[FileId, Any] = {}
+"""What docindex has open of each file, as a `held_files.HeldFile`.
+
+Kept apart from `held_files`, which fills it and needs apsw."""
 
 # The folders that list the open descriptors of a process: on Linux, and on macOS and the BSDs.
 _FOLDERS = ("/proc/self/fd", "/dev/fd")

@@ -11,13 +11,12 @@ opens the file for the first time in the tens of microseconds between them can s
 
 import contextlib
 import os
-import sys
 import threading
 from typing import Any
 
 import apsw
 
-from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, FileId, file_at, file_id, open_descriptors
+from docindex.storage.descriptors import HELD, FileId, file_at, file_id, open_descriptors
 from docindex.storage.log_guard import LogGuard
 
 
@@ -130,7 +129,7 @@ class HeldFiles:
     def __init__(self) -> None:
         # Reentrant, because a signal handler may use an index, and must not wait for its own thread.
         self.lock: Any = threading.RLock()
-        self._files: dict[FileId, HeldFile] = {}
+        self._files: dict[FileId, HeldFile] = HELD
 
     def is_locked_here(self) -> bool:
         """Whether this thread has the lock."""
@@ -163,7 +162,7 @@ class HeldFiles:
             if held.guard is not None:
                 os.close(held.guard.index)
         self.lock = threading.RLock()
-        self._files = {}
+        self._files.clear()
         return files
 
     def close_parked(self, held: HeldFile) -> None:
@@ -222,10 +221,8 @@ def _size(path: str) -> int:
         return 0
 
 
-def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
+def take_parked(path: bytes, *, follow_symlinks: bool) -> int | None:
     """A parked descriptor of the file at a path, at the beginning of the file, or None."""
-    if not any(held.descriptors for held in FILES.all()):
-        return None
     file = file_at(path, follow_symlinks=follow_symlinks)
     with FILES.lock:
         held = FILES.get(file)
@@ -236,32 +233,9 @@ def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
     return descriptor
 
 
-def close_descriptor(descriptor: int, data: bytes | None = None) -> None:
-    """Close a descriptor of a file. Parks that of a database that this process has open elsewhere.
-
-    `data`, the bytes of the file if they were read, saves reading its beginning again.
-    """
-    if not (CLOSING_DROPS_LOCKS and _may_be_locked(descriptor, data)):
-        os.close(descriptor)
-        return
+def park(descriptor: int) -> None:
+    """Close a descriptor of a database; or park it, if this process has the database open elsewhere."""
     with FILES.lock:
         held = FILES.of_descriptor(descriptor)
         held.descriptors.append(descriptor)
         FILES.close_parked(held)
-
-
-def _may_be_locked(descriptor: int, data: bytes | None) -> bool:
-    """Whether a file is one of those that SQLite locks: a database, or the index of a log."""
-    if data is not None:
-        head = data[:16]
-    else:
-        try:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            head = os.read(descriptor, 16)
-        except OSError:  # it is no regular file
-            return False
-    return head.startswith(_LOCKED) or not head.strip(b"\0")  # a new one is empty, or has zeros
-
-
-# A database; an index of a log, which begins with a number in the byte order of the machine.
-_LOCKED = (b"SQLite format 3\0", (3_007_000).to_bytes(4, sys.byteorder))

@@ -12,8 +12,8 @@ import pytest
 from docindex.folders import journal as journals
 from docindex.folders import system
 from docindex.folders.journal import Journal
+from docindex.folders.kept_files import KEEP
 from docindex.folders.path_keys import key_of, path_of, root_of
-from docindex.folders.plan import KEEP
 from docindex.folders.removal import HOW, remove_copies
 from docindex.folders.trash import from_trash
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
@@ -223,7 +223,7 @@ def test_a_rename_never_replaces_a_file(root, monkeypatch, known):
     copied(root, b"a")
     copied(root, b"b", content=b"a person's")
     if not known:
-        monkeypatch.setattr(system, "_renameat2", None)
+        monkeypatch.setattr(system, "_renameat2", lambda: None)
         monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
     a, b, c = (os.path.join(root, name) for name in (b"a", b"b", b"c"))
     with pytest.raises(FileExistsError):

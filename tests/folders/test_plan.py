@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from docindex import folders
 from docindex.folders.path_keys import key_of, path_of
 from docindex.folders.plan import Plan
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
@@ -69,6 +70,13 @@ def test_the_error_says_where_a_plan_is_wrong(plan, message):
         ValueError, match=re.escape(f"plan.json is not a plan that dups --json wrote: {message}")
     ):
         Plan.from_json(text, name="plan.json")
+
+
+@pytest.mark.parametrize("key", ["relative", "", "/a\0b", "../up"])
+def test_a_plan_made_by_hand_with_an_invalid_path_is_refused(key):
+    file = folders.PlannedFile(key, False, 8, -1)
+    with pytest.raises(ValueError, match="is not a valid absolute path"):
+        folders.Plan((folders.CopyGroup((file,), "0" * 32, 8),))
 
 
 def test_isolated_folders_stay_isolated_when_one_contains_a_reference(root):

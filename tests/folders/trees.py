@@ -6,8 +6,9 @@ from pathlib import Path
 import docindex
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.journal import Journal
+from docindex.folders.kept_files import KeepPolicy, plan_groups
 from docindex.folders.path_keys import key_of
-from docindex.folders.plan import KeepPolicy, Plan, plan_groups
+from docindex.folders.plan import Plan
 from docindex.folders.restore import undo_steps
 from docindex.folders.scanner import scan
 from docindex.folders.walk import Skipped, WalkOptions
