@@ -45,13 +45,17 @@ class Scored:
     @classmethod
     def of(cls, pieces: Sequence[Self], wanted: set[int]) -> Self:
         """The wanted contents of all pieces."""
-        columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
-        every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
+        every = pieces[0]
+        if len(pieces) > 1:
+            columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
+            every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
         # For the few answers of a search, `np.isin` would take ten times as long.
         return every.only(np.array([content in wanted for content in every.contents.tolist()], np.bool_))
 
     def only(self, which: Bool) -> Self:
         """Some of the contents."""
+        if which.all():
+            return self
         contents, scores = self.contents[which], self.scores[which]
         return type(self)(contents, scores, self.counts[:, which], self.units[:, which])
 
@@ -159,13 +163,17 @@ class Scorer:
 
     def _sizes_of(self, contents: I64) -> ContentSizes:
         """The sizes of contents, which must ascend. Each is read only once."""
+        if not len(contents):
+            return ContentSizes(*_NO_SIZES)
         known, sizes = self._known.pop() if self._known else (contents[:0], _NO_SIZES)
         at = known.searchsorted(contents)
-        new = contents[known.searchsorted(contents, "right") == at]
+        new = contents[known.take(at, mode="clip") != contents] if len(known) else contents
         if len(new):
-            known = np.concatenate([known, new])
-            sizes = np.concatenate([sizes, np.array(documents.sizes_of(self.scope.db, new))], axis=1)
-            if len(new) < len(known):
+            of_new = np.array(documents.sizes_of(self.scope.db, new))
+            if not len(known):
+                known, sizes = new, of_new
+            else:
+                known, sizes = np.concatenate([known, new]), np.concatenate([sizes, of_new], axis=1)
                 order = np.argsort(known)
                 known, sizes = known[order], sizes[:, order]
             at = known.searchsorted(contents)
