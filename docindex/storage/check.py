@@ -235,6 +235,7 @@ _TALLIES: dict[tallies.Name, tuple[str, Callable[[list[tuple[Any, ...]]], Tally]
     "boilerplate": ("select sum from main.docindex_boilerplate", _tally_of_sums),
     "dead": ("select content, segment from main.docindex_dead", _mixed_tally),
     "document": ("select sum from main.docindex_document", _tally_of_sums),
+    "extraction": ("select sum from main.docindex_extraction", _tally_of_sums),
     "file": ("select sum from main.docindex_file", _tally_of_sums),
     "lengths": ("select id, characters, symbols, fingerprints from main.docindex_content", _mixed_tally),
     "link": ("select id, content from main.docindex_document", _mixed_tally),
