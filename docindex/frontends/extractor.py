@@ -58,7 +58,7 @@ class Extractor:
             process.wait()
 
     def extract(self, source: Source) -> Extracted:
-        """The text of a source; `NotExtracted` if it has none, or none that can be read."""
+        """The text of a source; `NotExtracted` if it has no text that can be read."""
         if _is_of_host(source):
             return extracted_from(source)
         process = self._running()
@@ -79,7 +79,7 @@ class Extractor:
                     "too slow", f"it takes more than {self._limit_s:g} seconds to read"
                 ) from error
             raise NotExtracted(
-                "damaged", "its reader ended: it needs too much memory, or is damaged"
+                "damaged", "it is damaged or needs too much memory: the process that read it ended"
             ) from error
         except BaseException:  # an interrupt: the answer must not be taken for that of the next source
             self.close()
