@@ -91,7 +91,7 @@ _UNREAD = {
     "encrypted": "encrypted",
     "no text": "no text, perhaps scanned pages",
     "too slow": "takes too long",
-    "not installed": "install their reader: pip install 'docindex[formats]'",
+    "not installed": "needs: pip install 'docindex[formats]'",
 }
 
 

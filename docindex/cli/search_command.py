@@ -95,9 +95,10 @@ def search_command(
 ) -> int:
     """Find the documents that share text with FILE.
 
-    The shares are estimated from fingerprints (selected runs of symbols), which is fast. With --exact they
-    are counted in shingles (groups of five words), as in `docindex compare`; but those of a document whose
-    text is not kept stay estimates. If FILE is -, the text is read from standard input.
+    FILE may be in any format that `docindex scan` reads, except archives. If it is in the index, it is one of
+    the documents found. The shares are estimated from fingerprints (selected runs of symbols), which is fast.
+    With --exact they are counted in shingles (groups of five words), as in `docindex compare`; but those of a
+    document whose text is not kept stay estimates. If FILE is -, plain text is read from standard input.
 
     \b
     Examples:
