@@ -12,6 +12,7 @@ from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
+from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.text import UndetectedEncoding, decode
 
 _DEEPEST = 4
@@ -52,12 +53,13 @@ class _Parts:
         self._extractor = extractor
         self._options = options
         self.found: dict[str, Extracted | str] = {}
+        self._used: dict[str, int] = {}
         self._unread = 0
 
     def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
         """Read some parts of a source; `prefix` is that of their names."""
         for part in parts:
-            name = _unused(f"{prefix}{part.name}", self.found)
+            name = self._unused(f"{prefix}{_storable(part.name)}")
             if depth > _DEEPEST or len(self.found) >= MOST_PARTS:
                 self._unread += 1
                 continue
@@ -71,19 +73,30 @@ class _Parts:
                 self.found[name] = text
 
     def _text_of(self, part: SourcePart) -> Extracted | str | None:
-        try:
-            source = Source(part.data, part.name, format=part.format, options=self._options)
-            return self._extractor.extract(source)
-        except NotExtracted as error:
-            if error.reason != "unknown format":
-                self._unread += 1
-                return None
+        archives = self._options.archives
+        if part.format is not None or may_need_front_end(part.data, part.name, archives=archives):
+            try:
+                source = Source(part.data, part.name, format=part.format, options=self._options)
+                return self._extractor.extract(source)
+            except NotExtracted as error:
+                if error.reason != "unknown format":
+                    self._unread += 1
+                    return None
         try:
             decoded = decode(part.data)
         except UndetectedEncoding:
             self._unread += 1
             return None
         return None if decoded is None else decoded.text
+
+    def _unused(self, name: str) -> str:
+        """A name, with a number if another part has it."""
+        unused = name
+        while unused in self._used:
+            self._used[name] += 1  # a hundred thousand parts may have one name
+            unused = f"{name} ({self._used[name]})"
+        self._used[unused] = 1
+        return unused
 
     def problems(self) -> list[str]:
         """A sentence if some parts were not read."""
@@ -93,11 +106,10 @@ class _Parts:
         return [f"{self._unread:,} {are} not read."]
 
 
-def _unused(name: str, used: dict[str, Extracted | str]) -> str:
-    """A name, with a number if another part has it."""
-    if name not in used:
-        return name
-    number = 2
-    while f"{name} ({number})" in used:
-        number += 1
-    return f"{name} ({number})"
+def _storable(name: str) -> str:
+    r"""A name that can be a part of a key: without NUL and lone surrogates.
+
+    >>> _storable("caf\udce9\0.txt")
+    'caf\\udce9\\x00.txt'
+    """
+    return name.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()
