@@ -92,14 +92,17 @@ def _content_of(
     `NotReadable` if it is plain text and not valid in `encoding`.
     """
     if extractor is None or not _needs_front_end(data, name, encoding, extractor):
-        return _plain(whole, data, encoding)
+        # Text in a file with the extension of another format: nothing is left to ask.
+        is_forced = encoding is not None
+        expected = None if extractor is None or is_forced else _expected(name, extractor)
+        return _asked(_plain(whole, data, encoding), "" if expected is None else expected.reading)
     expected = _expected(name, extractor)
     try:
         found = read_source(Source(data, name, options=extractor.options), extractor)
     except NotExtracted as error:
         reading = expected.reading if expected is not None else error.reading
         if error.reason == "unknown format":
-            return dataclasses.replace(_plain(whole, data, encoding), reading=reading)
+            return _asked(_plain(whole, data, encoding), reading)
         return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=str(error))
     return dataclasses.replace(
         whole,
@@ -110,6 +113,14 @@ def _content_of(
         reading=found.reading,
         problem=" ".join(found.problems),
     )
+
+
+def _asked(content: FileContent, reading: str) -> FileContent:
+    """The content of a file that a front end has left to be plain text or binary."""
+    if not reading or content.text is None:
+        return dataclasses.replace(content, reading=reading)
+    extracted = Extracted(content.text, reading=reading)
+    return dataclasses.replace(content, reading=reading, extracted=extracted)
 
 
 def _plain(whole: FileContent, data: bytes, encoding: str | None) -> FileContent:
