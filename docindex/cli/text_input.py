@@ -16,7 +16,7 @@ from docindex.folders.file_content import read_file
 from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.text import decode
-from docindex.storage.tracked_files import UNDETECTED
+from docindex.storage.tracked_files import CONTAINER, UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""
@@ -40,6 +40,11 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
         if content.kind == UNDETECTED:
             raise UnreadableFile(
                 f"{name} is not UTF-8, and no other encoding is certain enough; give its --encoding", name
+            )
+        if content.kind == CONTAINER:
+            raise UnreadableFile(
+                f"{name} has no text of its own, but {len(content.parts):,} documents inside it; scan it",
+                name,
             )
         if content.problem:
             raise UnreadableFile(f"{name} has no text that can be read: {content.problem}", name)
