@@ -5,9 +5,10 @@ never open a file.
 """
 
 import dataclasses
+import time
 from collections.abc import Mapping
 
-from docindex.frontends.extracted import Extracted, SourcePart
+from docindex.frontends.extracted import Extracted, SourcePart, text_in
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
@@ -20,6 +21,13 @@ _DEEPEST = 4
 
 MOST_PARTS = 100_000
 """The documents inside one source that are read."""
+
+MOST_CHARACTERS = 256_000_000
+"""The characters of the texts inside one source, which memory holds until they are stored. An archive of a
+megabyte can have gigabytes inside the archives inside it."""
+
+LIMIT_S = 600.0
+"""Seconds that the documents inside one source may take together. A mailbox with ten thousand takes ten."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,12 +63,14 @@ class _Parts:
         self.found: dict[str, Extracted | str] = {}
         self._used: dict[str, int] = {}
         self._unread = 0
+        self._characters = 0
+        self._end = time.monotonic() + LIMIT_S
 
     def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
         """Read some parts of a source; `prefix` is that of their names."""
         for part in parts:
             name = self._unused(f"{prefix}{_storable(part.name)}")
-            if depth > _DEEPEST or len(self.found) >= MOST_PARTS:
+            if depth > _DEEPEST or self._is_full():
                 self._unread += 1
                 continue
             text = self._text_of(part)
@@ -70,7 +80,15 @@ class _Parts:
                 if not text.text.strip():
                     continue
             if text is not None:
+                self._characters += len(text_in(text))
                 self.found[name] = text
+
+    def _is_full(self) -> bool:
+        return (
+            len(self.found) >= MOST_PARTS
+            or self._characters >= MOST_CHARACTERS
+            or time.monotonic() > self._end
+        )
 
     def _text_of(self, part: SourcePart) -> Extracted | str | None:
         archives = self._options.archives

@@ -12,6 +12,7 @@ import pytest
 
 import docindex
 from docindex import folders
+from docindex.cli import text_input
 from docindex.folders import root_scan
 from docindex.frontends import (
     Extracted,
@@ -22,6 +23,7 @@ from docindex.frontends import (
     extractor,
     recognition,
     register_front_end,
+    source_documents,
 )
 from docindex.index import adding
 from tests.frontends.office import docx_of
@@ -398,3 +400,33 @@ def test_a_moved_file_whose_new_parts_have_keys_in_use_is_read_again(tmp_path, i
     folders.scan(index, [tmp_path])
     assert [(key, index.text(key)) for key in index] == [(f"{tmp_path / 'new.box'}!part 1", LETTER[0])]
     assert index.check() == []
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_text_that_is_added_by_hand_for_a_file_is_no_damage(home, index, is_removed):
+    folders.scan(index, [home])
+    key = str(home / "letter.docx")
+    if is_removed:
+        index.remove(key)
+    index.add(key, "by hand: " + LETTER[0])
+    assert index.check() == []
+    (match, *_) = [match for match in index.search(LETTER[0]) if match.key == key]
+    assert [passage.place for passage in match.passages()] == [""]
+
+
+def test_a_mailbox_named_on_the_command_line_is_refused_for_what_it_is(tmp_path):
+    box = tmp_path / "m.mbox"
+    box.write_bytes(b"From a@b Thu Jan  1 00:00:00 2015\nFrom: a@b\nSubject: tea\n\nDear Ada\n\n" * 2)
+    with pytest.raises(docindex.UnreadableFile, match="no text of its own, but 2 documents inside it"):
+        text_input.read_text(str(box), None, verbose=False)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("limit", "value"), [("MOST_CHARACTERS", 40), ("LIMIT_S", -1.0), ("MOST_PARTS", 2)])
+def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monkeypatch, limit, value):
+    monkeypatch.setattr(source_documents, limit, value)
+    (tmp_path / "mail.box").write_bytes(box_of(9))
+    seen = folders.scan(index, [tmp_path])
+    assert len(index) < 4
+    (problem,) = seen.problems.values()
+    assert problem.endswith("documents inside it were not read.")
