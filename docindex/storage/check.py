@@ -194,6 +194,8 @@ def _expected_traits(db: apsw.Connection, recipe: Recipe) -> int:
         slots = slots_in(data, recipe.slots)
         if slots is None:
             raise CorruptIndex(f"a content does not have {recipe.slots} slots", db.filename)
+        if {len(each) for each in (*hashes, *words_hashes)} - {16}:
+            raise CorruptIndex("a hash of a content does not have 16 bytes", db.filename)
         # Equal postings of a content are stored once.
         prefixes = np.sort(traits_of(features(slots, k, s), hashes, words_hashes) >> _LOW_BITS, axis=1)
         first = np.ones(prefixes.shape, bool)
