@@ -344,10 +344,7 @@ _PUT_SOURCED = (
 
 def _put_extractions(db: apsw.Connection, incoming: Sequence[Incoming]) -> None:
     """Note how the texts of some stored documents were extracted."""
-    plain = tuple(document.key for document in incoming if document.extracted is None)
-    # A plain text in the place of an extracted one has a row without places: a missing row is damage.
-    by_hand = {key for (key,) in rows(db, _EXTRACTED_FILES, (bound_array(db, plain),))} if plain else set()
-    if len(plain) == len(incoming) and not by_hand and not extractions.has_any(db):
+    if not extractions.has_any(db) and all(document.extracted is None for document in incoming):
         return
     keys = bound_array(db, tuple(document.key for document in incoming))
     number_of = dict(rows(db, _IDS, (keys,)))
@@ -355,17 +352,13 @@ def _put_extractions(db: apsw.Connection, incoming: Sequence[Incoming]) -> None:
     extractions.put(
         db,
         [
-            (number_of[document.key], document.extracted or Extracted(""))
+            (number_of[document.key], document.extracted)
             for document in incoming
-            if document.extracted is not None or document.key in by_hand
+            if document.extracted is not None
         ],
     )
 
 
-_EXTRACTED_FILES = (
-    "select f.key from carray(?) as wanted "
-    "cross join main.docindex_file as f on f.key = wanted.value where f.reading <> ''"
-)
 _IDS = "select key, id from main.docindex_document where key in (select value from carray(?) as wanted)"
 
 

@@ -430,3 +430,10 @@ def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monke
     assert len(index) < 4
     (problem,) = seen.problems.values()
     assert problem.endswith("documents inside it were not read.")
+
+
+def test_sql_gives_the_places_of_passages(home, index):
+    folders.scan(index, [home])
+    sql = "select query_place, place from doc_passages(doc_key(?), doc_key(?))"
+    found = index.execute(sql, [str(home / "letter.txt"), str(home / "letter.docx")])
+    assert set(found) == {("", "paragraph 1 to paragraph 6")}
