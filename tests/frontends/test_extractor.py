@@ -15,6 +15,7 @@ from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
+from docindex.worker_command import worker_command
 from tests.frontends.office import docx_of
 
 
@@ -143,3 +144,17 @@ def test_a_closed_extractor_starts_no_process():
 def test_a_process_without_its_host_ends_by_itself():
     code = "from docindex.frontends import child; child._end_after(1); [0 for _ in iter(int, 1)]"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGALRM
+
+
+def test_an_interrupt_does_not_end_the_process(extractor):
+    whole = Source(docx_of(["Dear Ada"]), "x.docx")
+    extractor.extract(whole)
+    process = extractor._process
+    process.send_signal(signal.SIGINT)
+    assert extractor.extract(whole).text == "Dear Ada\n\n"
+    assert process.poll() is None
+
+
+def test_a_process_ignores_interrupts_before_it_imports_anything():
+    program = worker_command("a:b").arguments[3]
+    assert program.split()[:4] == ["import", "signal", "signal.signal(signal.SIGINT,", "signal.SIG_IGN)"]
