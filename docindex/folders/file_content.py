@@ -19,7 +19,15 @@ from docindex.frontends.messages import Source
 from docindex.frontends.recognition import by_extension, may_need_front_end
 from docindex.frontends.source_documents import read_source
 from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
-from docindex.storage.tracked_files import BINARY, CONTAINER, TEXT, UNDETECTED
+from docindex.storage.tracked_files import (
+    BINARY,
+    CONTAINER,
+    NO_ARCHIVE,
+    NO_DOCUMENT,
+    NOT_ASKED,
+    TEXT,
+    UNDETECTED,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,9 +76,14 @@ def read_file(
     status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
     if data is None:
         expected = None if extractor is None else _expected(name, extractor)
-        return FileContent(status, None, reading="" if expected is None else expected.reading)
-    whole = FileContent(status, xxhash.xxh3_128_digest(data))
-    return _content_of(whole, data, name, encoding, extractor)
+        content = FileContent(status, None, reading=NOT_ASKED if expected is None else expected.reading)
+    else:
+        whole = FileContent(status, xxhash.xxh3_128_digest(data))
+        content = _content_of(whole, data, name, encoding, extractor)
+    if content.reading == NOT_ASKED and extractor is not None:
+        asked = NO_ARCHIVE if extractor.options.archives else NO_DOCUMENT
+        return dataclasses.replace(content, reading=asked)
+    return content
 
 
 def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:

@@ -437,3 +437,11 @@ def test_sql_gives_the_places_of_passages(home, index):
     sql = "select query_place, place from doc_passages(doc_key(?), doc_key(?))"
     found = index.execute(sql, [str(home / "letter.txt"), str(home / "letter.docx")])
     assert set(found) == {("", "paragraph 1 to paragraph 6")}
+
+
+def test_a_file_that_only_its_content_shows_to_be_a_letter_is_read_after_a_plain_scan(home, index):
+    os.rename(home / "letter.docx", home / "letter.bin")
+    assert folders.scan(index, [home], options=folders.WalkOptions(formats="plain")).texts == 1
+    assert folders.scan(index, [home]).texts == 3
+    assert index.text(str(home / "letter.bin")).startswith(LETTER[0])
+    assert folders.scan(index, [home]).bytes_read == 0
