@@ -212,3 +212,10 @@ def test_a_file_can_be_added_with_the_documents_inside_it(tmp_path, home, index)
         docindex.extract(box)
     with pytest.raises(docindex.UnreadableFile, match="No such file"):
         index.add_file(home / "gone.docx")
+
+
+def test_sql_gives_the_places_of_passages(home, index):
+    folders.scan(index, [home])
+    sql = "select query_place, place from doc_passages(doc_key(?), doc_key(?))"
+    found = index.execute(sql, [str(home / "letter.txt"), str(home / "letter.docx")])
+    assert set(found) == {("", "paragraph 1 to paragraph 6")}
