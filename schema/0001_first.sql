@@ -159,7 +159,8 @@ create table main.docindex_text (
 ) strict;
 
 -- How the texts of documents were extracted from other formats than plain text. A document that was added as a text
--- has no row.
+-- has no row. Many places with numbers, such as lines, are stored in `places` as "kind", "steps" from each number to the
+-- next one, "columns" and "span", instead of the names.
 create table main.docindex_extraction (
     document integer primary key,   -- id of the document
     reading text not null,          -- the name and version of the front end, such as 'docx-1'

@@ -48,8 +48,17 @@ INSIDE = {
     "frontends": [
         {"failures", "letter_pairs"},
         {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"numbered_places"},
         {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
-        | {"opendocument", "part_list", "printed_lines", "quoted_lines", "text", "written_text"},
+        | {
+            "opendocument",
+            "packed_places",
+            "part_list",
+            "printed_lines",
+            "quoted_lines",
+            "text",
+            "written_text",
+        },
         {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},

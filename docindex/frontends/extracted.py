@@ -6,6 +6,7 @@ the extracted text. Must never know a format.
 
 import bisect
 import dataclasses
+from collections.abc import Sequence
 from typing import NamedTuple, Self, TypeVar
 
 from docindex.frontends.failures import NotExtracted
@@ -37,7 +38,7 @@ class Places:
 
     starts: tuple[int, ...] = ()
     """Where each piece begins in the text; ascending."""
-    places: tuple[Place, ...] = ()
+    places: Sequence[Place] = ()
 
     def at(self, offset: int) -> Place | None:
         """The place of a character; None before the first piece."""
@@ -176,9 +177,14 @@ class TextBuilder:
         self._warnings[sentence] = None
         return self
 
-    def extracted(self, title: str | None = None, parts: tuple[SourcePart, ...] = ()) -> Extracted:
-        """The whole text."""
+    def extracted(
+        self,
+        title: str | None = None,
+        parts: tuple[SourcePart, ...] = (),
+        places: Places | None = None,
+    ) -> Extracted:
+        """The whole text; `places` replace those that were begun."""
         text = "".join(self._pieces)
-        places = Places(tuple(self._starts), tuple(self._places))
+        places = places or Places(tuple(self._starts), tuple(self._places))
         title = " ".join(title.split()) if title else ""
         return Extracted(text, places, title or None, tuple(self._warnings), parts)
