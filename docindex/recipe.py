@@ -124,7 +124,7 @@ class Recipe:
     """Modulus of Broder's MOD_m sample; 0 stores no such sample."""
     level: int = 0
     """Largest expected size of Broder's L_i sample, whose modulus grows with the text; 0: no such sample."""
-    reading: Literal["text/2"] = "text/2"
+    reading: Literal["text/2", "code-names/1", "code-raw/1"] = "text/2"
     """The name and version of the reading that turns a text into symbols."""
 
     def __post_init__(self) -> None:

@@ -60,7 +60,12 @@ INSIDE = {
         {"protocol", "slicing", "symbol_bytes", "unicode_table", "english"},
         {"code_points"},
         {"byte_stream", "canonical_text"},
-        {"plain_text"},
+        {"plain_text", "code_languages", "code_syntax"},
+        {"code_tokens"},
+        {"code_vocabulary"},
+        {"code_symbols"},
+        {"code_slices"},
+        {"source_code"},
         {"registry"},
     ],
     "sketching": [
