@@ -125,7 +125,10 @@ class Recipe:
     level: int = 0
     """Largest expected size of Broder's L_i sample, whose modulus grows with the text; 0: no such sample."""
     reading: Literal["text/2", "code-names/1", "code-raw/1"] = "text/2"
-    """The name and version of the reading that turns a text into symbols."""
+    """The name and version of the reading that turns a text into symbols.
+
+    "text/2" reads letters and digits. The others read source code, and a symbol is a token: see `code`.
+    """
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -142,6 +145,23 @@ class Recipe:
         if not isinstance(self.bag, bool):
             raise ValueError(f"bag must be True or False, not {shown(self.bag)}")
         object.__setattr__(self, "features", self._checked_features())
+        if self.reading != "text/2" and not self.stop_words == self.stemming == "none":
+            raise ValueError("source code has no stop words and no stems; leave out stop_words and stemming")
+
+    @classmethod
+    def code(cls, form: Literal["names", "raw"] = "names", **parameters: Any) -> Self:
+        """A recipe for source code: a symbol is a token, and comments and white space do not count.
+
+        In the form "names", all names are alike, all numbers, and all strings: so copies are found whose
+        names were changed. In the form "raw", tokens stay as they are: so programs that do the same thing in
+        the same way are told apart. `parameters` are those of a recipe.
+
+        >>> Recipe.code(window=10).reading, Recipe.code("raw").guarantee
+        ('code-names/1', 8)
+        """
+        form = choice("form", form, ("names", "raw"))
+        chosen = {"reading": f"code-{form}/1", "k": 8 if form == "names" else 5, "window": 4, "shingle": 5}
+        return cls(**(chosen | parameters))
 
     def _checked_features(self) -> tuple[int, int, int]:
         numbers = (

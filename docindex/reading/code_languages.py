@@ -211,7 +211,7 @@ SAMPLE = 8192
 """The language is told by this many characters at the beginning of a text."""
 
 LINE_ENDS = ";:{"
-_POINTS_OF_A_LINE, _COUNTED_LINES = 0.3, 5
+POINTS_OF_A_LINE, COUNTED_LINES = 0.3, 5
 """What a line that ends with the sign of a language is worth, and how many of them count."""
 
 _LEAST = 0.03
@@ -245,18 +245,6 @@ def points_of_words() -> dict[str, dict[int, float]]:
         word: {number: points / len(found) for number, points in found.items()}
         for word, found in having.items()
     }
-
-
-def points_of_lines(text: str) -> list[float]:
-    r"""The points that a text gives to each of `LINE_ENDS`.
-
-    >>> points_of_lines("f(x);\ng(y);\n}")
-    [0.6, 0.0, 0.0]
-    """
-    return [
-        _POINTS_OF_A_LINE * min(_COUNTED_LINES, sum(text.count(sign + end, 0, SAMPLE) for end in "\n\r"))
-        for sign in LINE_ENDS
-    ]
 
 
 def best_languages(points: F32, shares_of_signs: F64) -> I64:

@@ -105,9 +105,9 @@ def language_of(text: str) -> int:
     >>> LANGUAGES[language_of("To be, or not to be, that is the question.")].name
     ''
     """
-    sample = text[:SAMPLE]
-    starts = np.array([0, len(sample)])
-    return int(languages_of([sample], plain_tokens(visible(sample), starts), starts)[0])
+    codes = visible(text[:SAMPLE])
+    starts = np.array([0, len(codes) + 1])
+    return int(languages_of(codes, plain_tokens(codes, starts), starts)[0])
 
 
 def _closed(tokens: CodeTokens, size: int) -> tuple[CodeTokens, int]:

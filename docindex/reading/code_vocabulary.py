@@ -5,7 +5,6 @@ In: tokens. Out: languages and symbols as arrays. The tables are made once, from
 
 import dataclasses
 import functools
-from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,15 +12,17 @@ from numpy.typing import NDArray
 
 from docindex.kernels.arrays import I64, U8, U32, U64, starts_of, union
 from docindex.reading.code_languages import (
+    COUNTED_LINES,
     F32,
     LANGUAGES,
     LINE_ENDS,
+    POINTS_OF_A_LINE,
     SAMPLE,
     best_languages,
-    points_of_lines,
     points_of_words,
 )
 from docindex.reading.code_tokens import CodeTokens, plain_tokens, visible
+from docindex.reading.slicing import is_line_end
 
 _ARE_OF_CODE = np.zeros(256, bool)
 _ARE_OF_CODE[list(b"(){}[]<>=;$|&")] = True
@@ -101,7 +102,7 @@ def _different_symbols(wanted: list[int], languages: list[int]) -> U8:
     return np.array(found, np.uint8)
 
 
-def languages_of(texts: Sequence[str], tokens: CodeTokens, text_starts: I64) -> I64:
+def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     """The number of the language of each text, by the different words at its beginning and its line ends.
 
     `text_starts` says where each text begins among the characters.
@@ -117,5 +118,17 @@ def languages_of(texts: Sequence[str], tokens: CodeTokens, text_starts: I64) -> 
     signs = starts_of(_ARE_OF_CODE.take(tokens.classes))
     shares = (signs[ends] - signs[begins]) / np.clip(np.diff(text_starts), 1, SAMPLE)
     points = having @ words.points
-    for_lines = np.array([points_of_lines(text) for text in texts], np.float32).reshape(-1, len(LINE_ENDS))
-    return best_languages(points + for_lines @ _HAVE_LINE_END, shares)
+    points += _lines_ending_in_signs(codes, text_starts) @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
+    return best_languages(points, shares)
+
+
+def _lines_ending_in_signs(codes: U8 | U64, text_starts: I64) -> F32:
+    """For each text and each of `LINE_ENDS`, how many lines end so; at most `COUNTED_LINES`."""
+    last = is_line_end(codes[1:]).nonzero()[0]
+    counts = []
+    for sign in LINE_ENDS:
+        at = last[codes[last] == ord(sign)]
+        owners = np.searchsorted(text_starts, at, "right") - 1
+        early = at + 1 - text_starts[owners] < SAMPLE
+        counts.append(np.bincount(owners[early], minlength=len(text_starts) - 1))
+    return np.minimum(np.stack(counts, axis=1), COUNTED_LINES).astype(np.float32)

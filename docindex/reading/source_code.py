@@ -72,7 +72,7 @@ class SourceCode:
         codes = visible("\n".join([*texts, ""]))
         text_starts = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
         tokens = plain_tokens(codes, text_starts)
-        languages = languages_of(texts, tokens, text_starts)
+        languages = languages_of(codes, tokens, text_starts)
         if _FOLDS_CASE[languages].any():
             folding = np.repeat(_FOLDS_CASE[languages], np.diff(text_starts))
             tokens = plain_tokens(np.where(folding, folded_case(codes), codes), text_starts)
