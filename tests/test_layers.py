@@ -60,7 +60,7 @@ INSIDE = {
         {"protocol", "slicing", "symbol_bytes", "unicode_table", "english"},
         {"code_points"},
         {"byte_stream", "canonical_text"},
-        {"plain_text", "code_languages", "code_syntax"},
+        {"plain_text", "code_languages", "code_prose", "code_syntax"},
         {"code_tokens"},
         {"code_vocabulary"},
         {"code_symbols"},

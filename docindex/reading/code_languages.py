@@ -53,7 +53,7 @@ LANGUAGES = (
         "C",
         "braces",
         """abstract assert auto bool boolean break byte case catch char class const constexpr const_cast
-        continue decltype default define delete do double dynamic_cast elif else endif enum explicit
+        continue decltype default define delete do double dynamic_cast else endif enum explicit
         export extends extern false final finally float for foreach friend goto if ifdef ifndef implements
         implicit import include inline int interface internal long mutable namespace native new noexcept
         null nullptr operator override package pragma private protected public readonly register
@@ -81,7 +81,7 @@ LANGUAGES = (
         "hash",
         """False None True and as assert async await break class continue def del elif else except finally
         for from global if import in is lambda nonlocal not or pass raise return try while with yield""",
-        "self cls __init__ __name__ isinstance append kwargs ValueError numpy str dict",
+        "self elif cls __init__ __name__ isinstance append kwargs ValueError numpy str dict",
         ":",
     ),
     _language(
@@ -193,7 +193,7 @@ LANGUAGES = (
         """abstract case catch class def do else extends false final finally for forSome if implicit import
         lazy match new null object override package private protected return sealed super this throw trait
         true try type val var while with yield given then""",
-        "val println Option Some None implicit extends trait { =>",
+        "val println Option Some implicit extends trait { =>",
         "{",
     ),
     _language(
@@ -214,7 +214,7 @@ LINE_ENDS = ";:{"
 POINTS_OF_A_LINE, COUNTED_LINES = 0.3, 5
 """What a line that ends with the sign of a language is worth, and how many of them count."""
 
-_LEAST = 0.03
+_LEAST = 0.035
 """The language is unknown if the points, times the share of signs in the text, are fewer than this.
 
 So prose, which has few brackets, is in no language, although it has words that are also keywords.

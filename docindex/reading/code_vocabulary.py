@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from docindex.kernels.arrays import I64, U8, U32, U64, starts_of, union
+from docindex.kernels.arrays import I64, U8, U32, U64, Bool, starts_of, union
 from docindex.reading.code_languages import (
     COUNTED_LINES,
     F32,
@@ -21,6 +21,7 @@ from docindex.reading.code_languages import (
     best_languages,
     points_of_words,
 )
+from docindex.reading.code_prose import likely_comments
 from docindex.reading.code_tokens import CodeTokens, plain_tokens, visible
 from docindex.reading.slicing import is_line_end
 
@@ -110,25 +111,43 @@ def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     words = vocabulary()
     begins = tokens.starts[:-1]
     ends = np.searchsorted(tokens.ends, np.minimum(text_starts[:-1] + SAMPLE, text_starts[1:]))
+    counts = ~_inside(tokens.begins, likely_comments(codes, text_starts))
     where, numbers = words.find(tokens.hashes)
     owners = np.searchsorted(begins, where, "right") - 1
-    early = where < ends[owners]
+    early = (where < ends[owners]) & counts[where]
     having = np.zeros((len(begins), len(words.hashes)), np.float32)
     having[owners[early], numbers[early]] = 1
-    signs = starts_of(_ARE_OF_CODE.take(tokens.classes))
-    shares = (signs[ends] - signs[begins]) / np.clip(np.diff(text_starts), 1, SAMPLE)
     points = having @ words.points
-    points += _lines_ending_in_signs(codes, text_starts) @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
+    signs = starts_of(_ARE_OF_CODE.take(tokens.classes) & counts)
+    characters = starts_of((tokens.ends - tokens.begins) * counts)
+    shares = (signs[ends] - signs[begins]) / np.maximum(characters[ends] - characters[begins], 1)
+    breaks = is_line_end(codes).nonzero()[0]
+    ending = _lines_ending_in_signs(tokens, counts.nonzero()[0], breaks, text_starts)
+    points += ending @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
     return best_languages(points, shares)
 
 
-def _lines_ending_in_signs(codes: U8 | U64, text_starts: I64) -> F32:
-    """For each text and each of `LINE_ENDS`, how many lines end so; at most `COUNTED_LINES`."""
-    last = is_line_end(codes[1:]).nonzero()[0]
+def _inside(places: I64, spans: I64) -> Bool:
+    """Whether each of the ascending places lies in one of the spans."""
+    change = np.zeros(len(places) + 1, np.int64)
+    np.add.at(change, np.searchsorted(places, spans[:, 0]), 1)
+    np.add.at(change, np.searchsorted(places, spans[:, 1]), -1)
+    inside: Bool = np.cumsum(change[:-1]) > 0
+    return inside
+
+
+def _lines_ending_in_signs(tokens: CodeTokens, counted: I64, breaks: I64, text_starts: I64) -> F32:
+    """For each text and each of `LINE_ENDS`, how many lines end so; at most `COUNTED_LINES`.
+
+    Only some tokens are counted: a comment at the end of a line does not matter.
+    """
+    begins, classes = tokens.begins[counted], tokens.classes[counted]
+    following = np.append(begins[1:], text_starts[-1])
     counts = []
     for sign in LINE_ENDS:
-        at = last[codes[last] == ord(sign)]
-        owners = np.searchsorted(text_starts, at, "right") - 1
-        early = at + 1 - text_starts[owners] < SAMPLE
-        counts.append(np.bincount(owners[early], minlength=len(text_starts) - 1))
+        at = (classes == ord(sign)).nonzero()[0]
+        ends = np.append(breaks, text_starts[-1])[np.searchsorted(breaks, begins[at])]
+        owners = np.searchsorted(text_starts, begins[at], "right") - 1
+        last = (ends <= following[at]) & (ends - text_starts[owners] < SAMPLE)
+        counts.append(np.bincount(owners[last], minlength=len(text_starts) - 1))
     return np.minimum(np.stack(counts, axis=1), COUNTED_LINES).astype(np.float32)

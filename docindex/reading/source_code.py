@@ -65,10 +65,7 @@ class SourceCode:
     def _read_part(self, texts: Sequence[str], lines: bool) -> Reading:
         """The reading of short texts, or of one long text."""
         if len(texts) == 1 and len(texts[0]) > PART_CHARACTERS:
-            slices = list(self.readings(texts[0], lines=lines))
-            return dataclasses.replace(
-                joined_readings(slices), starts=np.array([0, sum(len(part.symbols) for part in slices)])
-            )
+            return _whole(list(self.readings(texts[0], lines=lines)))
         codes = visible("\n".join([*texts, ""]))
         text_starts = starts_of(np.array([len(text) + 1 for text in texts], np.int64))
         tokens = plain_tokens(codes, text_starts)
@@ -113,6 +110,8 @@ class SourceCode:
             symbols, hashes = np.concatenate([symbols, part.symbols]), np.concatenate([hashes, part.hashes])
             begins_line = np.concatenate([begins_line, part.begins_line])
             end = len(symbols)
+            if continues:
+                begins_line[:1] = True
             line_starts = begins_line.nonzero()[0] if lines else np.empty(0, np.int64)
             if lines and end and not part.is_last:
                 # The last line may go on in the next slice.
@@ -127,8 +126,7 @@ class SourceCode:
                 hashes[:end],
             )
             symbols, hashes, begins_line = symbols[end:], hashes[end:], begins_line[end:]
-            if lines and end:
-                continues = bool(len(symbols)) and not begins_line[0]
+            continues = lines and bool(len(symbols)) and not begins_line[0] if end else continues
 
     def offsets(self, text: str, positions: I64) -> I64:
         r"""The offsets in the text at which the symbols at ascending positions begin.
@@ -184,6 +182,14 @@ class SourceCode:
             read_so_far += len(part.symbols)
         check_positions(positions, read_so_far)
         return np.concatenate(found)
+
+
+def _whole(slices: list[Reading]) -> Reading:
+    """The reading of a text that was read in slices."""
+    joined = joined_readings(
+        [dataclasses.replace(part, lines=part.lines[int(part.continues) :]) for part in slices]
+    )
+    return dataclasses.replace(joined, starts=joined.starts[[0, -1]])
 
 
 def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
