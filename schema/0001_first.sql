@@ -29,7 +29,7 @@
 --
 -- Tallies. `tally` makes it possible to notice missing rows. Each of its rows counts the rows of a table, and combines
 -- a number of each row by exclusive or. These numbers are:
---     document, boilerplate, file   the checksum `sum` of the row
+--     document, extraction, boilerplate, file   the checksum `sum` of the row
 --     segment                       the checksum of all columns of the row, computed as above
 --     dead                          M(segment, M(content))
 --     words                         for each row of `content`: M(second half of words_hash, M(first half, M(id)))
@@ -241,5 +241,6 @@ create table main.docindex_tally (
     total integer not null          -- 64 bits stored as a signed integer
 ) strict, without rowid;
 insert into main.docindex_tally (name, rows, total) values
-    ('boilerplate', 0, 0), ('dead', 0, 0), ('document', 0, 0), ('file', 0, 0), ('lengths', 0, 0), ('link', 0, 0),
+    ('boilerplate', 0, 0), ('dead', 0, 0), ('document', 0, 0), ('extraction', 0, 0), ('file', 0, 0),
+    ('lengths', 0, 0), ('link', 0, 0),
     ('segment', 0, 0), ('simhash', 0, 0), ('words', 0, 0);

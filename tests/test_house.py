@@ -7,8 +7,8 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "docindex"
 
-# Hook functions: the host program gives them their names.
-HOOKS = {"prepare_connection", "extract"}
+# Functions with a given name: hooks of the host program, and the one of each front end.
+HOOKS = {"extract", "prepare_connection"}
 
 SQL = re.compile(
     r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|"

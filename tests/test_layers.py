@@ -38,7 +38,7 @@ INSIDE = {
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
         | {"segment_sort", "simhash_bits", "table_design"},
-        {"feature_filter", "shingling", "sorted_blocks", "sorted_tables", "winnowing"},
+        {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"},
         {"alignment"},
         {"study"},
     ],
@@ -47,13 +47,20 @@ INSIDE = {
     ],
     "frontends": [
         {"failures", "letter_pairs"},
-        {"detection", "extracted", "safe_xml", "safe_zip"},
-        {"front_end", "ooxml", "text"},
-        {"docx"},
+        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
+        | {"opendocument", "part_list", "printed_lines", "quoted_lines", "text", "written_text"},
+        {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
+        | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
+        {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
+        {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
+        {"mail_text", "xml_values"},
+        {"eml", "msg"},
         {"recognition"},
         {"messages"},
         {"child"},
         {"extractor"},
+        {"source_documents"},
         {"extract"},
     ],
     "reading": [
@@ -154,7 +161,7 @@ INSIDE = {
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},
-        {"similar", "slot_pairs"},
+        {"similar", "slot_pairs", "crowd_pairs"},
         {"pair_join"},
         {"pairs", "clusters"},
     ],

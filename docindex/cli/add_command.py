@@ -1,5 +1,7 @@
 """``docindex add``, ``remove`` and ``boilerplate``: change the contents of an index by hand."""
 
+from collections.abc import Iterator
+
 import click
 
 from docindex.cli.existing_index import open_existing
@@ -13,10 +15,11 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, show
-from docindex.cli.text_input import read_text
+from docindex.cli.text_input import read_documents, read_text
 from docindex.cli.typed_paths import display_path, known_name, typed_key
 from docindex.cli.wording import one_line, several
 from docindex.errors import UnknownKey
+from docindex.frontends.extracted import Extracted
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.spelling import most_alike
@@ -37,9 +40,10 @@ def add_command(
     index_path: str | None,
     form: str | None,
 ) -> int:
-    """Add text files to the index as documents.
+    """Add files to the index as documents.
 
-    A document that already has the same key is replaced.
+    A document that already has the same key is replaced. A document inside FILE, such as a message of a
+    mailbox, gets the key of FILE, ! and its name.
 
     \b
     Examples:
@@ -49,11 +53,15 @@ def add_command(
     if key is not None and len(files) > 1:
         raise click.UsageError("--key is the key of one document; give only one FILE with it")
     with open_index(index_path) as index, progress("adding") as advance:
-        texts = (
-            (typed_key(file) if key is None else key, read_text(file, encoding, verbose=verbose))
-            for file in files
-        )
-        added = index.add_many(texts, progress=lambda count, _: advance(count, len(files)))
+
+        def texts() -> Iterator[tuple[str, str | Extracted]]:
+            for number, file in enumerate(files):
+                advance(number, len(files))
+                own = typed_key(file) if key is None else key
+                for end, text in read_documents(file, encoding, verbose=verbose).items():
+                    yield f"{own}{end}", text
+
+        added = index.add_many(texts())
     record = {"added": added}
     return show([record], form, lambda: f"added: {several(added, 'document')}", record)
 

@@ -51,7 +51,7 @@ def compare_command(
     verbose: bool,
     form: str | None,
 ) -> int:
-    """Show what two text files share, side by side.
+    """Show what two files share, side by side.
 
     Prints the measures first. They count different shingles (groups of five words): resemblance is the
     shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a

@@ -32,6 +32,10 @@ class ByteSize(click.ParamType):  # type: ignore[type-arg]  # older versions of 
 def selection_options(command: F) -> F:
     """The options that select files."""
     for option in (
+        click.option(
+            "--plain", is_flag=True, help="Read plain text only: no office files, PDFs or web pages."
+        ),
+        click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
         click.option(
             "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
@@ -69,4 +73,5 @@ def walk_options(values: dict[str, Any]) -> WalkOptions:
         one_file_system=values["one_file_system"],
         min_size=values["min_size"],
         max_size=values["max_size"],
+        formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
     )

@@ -134,7 +134,7 @@ def encoding_option(command: F) -> F:
         "--encoding",
         metavar="NAME",
         callback=_known_encoding,
-        help="Read text files in this encoding, for example latin-1, instead of detecting it.",
+        help="Read plain text in this encoding, for example latin-1, instead of detecting it.",
     )
     return option(command)
 

@@ -42,8 +42,9 @@ def scan_command(
 ) -> int:
     """Bring the index up to date with the files under PATH.
 
-    Adds text files, records all other files, and removes the entries of files that no longer exist. Files
-    that have not changed since the last scan are not read again; but with --encoding, all text files are.
+    Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
+    Reads plain text, office files, PDFs, web pages, mail, notebooks and tables. Files that have not changed
+    since the last scan are not read again; but with --encoding, all plain text is.
     Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are left out
     unless an option includes them.
 

@@ -1,22 +1,24 @@
-"""Read the text files that are named on the command line, in the same way as a scan does.
+"""Read the files that are named on the command line, in the same way as a scan does.
 
 Takes the name that a person typed, and returns the text. `UnreadableFile` for a file that cannot be read or
 is not text.
 """
 
+import functools
 import os
 import sys
 from pathlib import Path
 
 from docindex.cli.output import remark
 from docindex.cli.typed_paths import typed_path
-from docindex.cli.wording import one_line, size
+from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
-from docindex.folders.file_content import read_file
+from docindex.folders.file_content import FileContent, read_file
 from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
+from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.text import decode
-from docindex.storage.tracked_files import UNDETECTED
+from docindex.storage.tracked_files import PART_MARK, UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""
@@ -24,29 +26,57 @@ STDIN = "-"
 
 def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
     """The text of a file; with `verbose`, a guessed encoding is named on stderr."""
+    content = _read(name, encoding, verbose=verbose)
+    if content.text is None:
+        many = several(len(content.parts), "document")
+        raise UnreadableFile(f"{name} has no text of its own, but {many} inside it; scan or add it", name)
+    return content.text
+
+
+def read_documents(name: str, encoding: str | None, *, verbose: bool) -> dict[str, str | Extracted]:
+    """The texts of a file and of the documents inside it, by how their keys end after the key of the file."""
+    content = _read(name, encoding, verbose=verbose)
+    texts: dict[str, str | Extracted] = {f"{PART_MARK}{part}": text for part, text in content.parts.items()}
+    if content.text is not None:
+        texts[""] = content.extracted or content.text
+    return texts
+
+
+def _read(name: str, encoding: str | None, *, verbose: bool) -> FileContent:
+    """The content of a file that has a text, or documents inside it."""
     path = Path(os.fsdecode(typed_path(name)))
     if path.exists() and not path.is_file():
-        raise UnreadableFile(f"{name} is not a regular file; name a text file", name)
+        raise UnreadableFile(f"{name} is not a regular file; name a file", name)
     try:
-        with Extractor() as extractor:
-            content = read_file(
-                os.fsencode(path), follow_symlinks=True, encoding=encoding, extractor=extractor
-            )
+        content = read_file(
+            os.fsencode(path), follow_symlinks=True, encoding=encoding, extractor=_extractor()
+        )
     except NotReadable as error:
         raise UnreadableFile(f"{name} cannot be read: {error}", name) from error
-    if content.text is None:
-        if content.status.st_size > LARGEST_TEXT:
-            raise UnreadableFile(f"{name} is too large; a text file has at most {size(LARGEST_TEXT)}", name)
-        if content.kind == UNDETECTED:
-            raise UnreadableFile(
-                f"{name} is not UTF-8, and no other encoding is certain enough; give its --encoding", name
-            )
-        if content.problem:
-            raise UnreadableFile(f"{name} has no text that can be read: {content.problem}", name)
-        raise UnreadableFile(f"{name} is not text; name a text file, or give its --encoding", name)
+    if content.text is None and not content.parts:
+        raise UnreadableFile(f"{name} {_without_text(content)}", name)
     if verbose and content.guessed:
         remark_on_guess(name, content.encoding)
-    return content.text
+    if verbose and content.problem:
+        remark(f"docindex: {one_line(name)}: {content.problem}")
+    return content
+
+
+@functools.cache
+def _extractor() -> Extractor:
+    """The extractor of this command. Its process ends with the command."""
+    return Extractor()
+
+
+def _without_text(content: FileContent) -> str:
+    """Why a file has no text, and what to do, as the end of a sentence."""
+    if content.status.st_size > LARGEST_TEXT:
+        return f"is too large; a file with text has at most {size(LARGEST_TEXT)}"
+    if content.kind == UNDETECTED:
+        return "is not UTF-8, and no other encoding is certain enough; give its --encoding"
+    if content.problem:
+        return f"has no text that can be read: {content.problem}"
+    return "is not text; name a text file, or give its --encoding"
 
 
 def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:

@@ -6,7 +6,7 @@ unchanged if its time is too recent to trust.
 
 from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
-from docindex.folders.walk import WalkedFile
+from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
 from docindex.storage.tracked_files import BINARY, Tracked
 
@@ -41,9 +41,12 @@ def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
     )
 
 
-def is_outdated(file: Tracked) -> bool:
-    """Whether another front end, or another version of it, would read an unchanged file."""
-    front_end = by_extension(file.key) or named(file.reading.rpartition("-")[0])
+def is_outdated(file: Tracked, formats: Formats) -> bool:
+    """Whether a front end that no scan has asked yet, or a newer one, would read an unchanged file."""
+    if formats == "plain":
+        return False
+    name = file.reading.rpartition("-")[0]
+    front_end = named(name) if name else by_extension(file.key, archives=formats == "archives")
     if front_end is None:
         return False
     if file.kind == "not installed":

@@ -11,19 +11,15 @@ from collections.abc import Mapping
 import xxhash
 
 from docindex.folders.file_reader import NotReadable, read_bytes
-from docindex.frontends.extracted import Extracted, SourcePart
+from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import by_extension, may_need_front_end
-from docindex.frontends.text import Decoded, UndetectedEncoding, decode, looks_binary
+from docindex.frontends.source_documents import read_source
+from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
 from docindex.storage.tracked_files import BINARY, CONTAINER, TEXT, UNDETECTED
-
-_DEEPEST = 4
-"""How deep documents may lie inside each other: a message in a mailbox in an archive in an archive."""
-
-MOST_PARTS = 100_000
-"""The documents inside one file that are read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ def read_file(
 
     status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
     if data is None:
-        expected = None if extractor is None else by_extension(name)
+        expected = None if extractor is None else _expected(name, extractor)
         return FileContent(status, None, reading="" if expected is None else expected.reading)
     whole = FileContent(status, xxhash.xxh3_128_digest(data))
     return _content_of(whole, data, name, encoding, extractor)
@@ -79,7 +75,13 @@ def read_file(
 
 def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
     # A forced encoding is for plain text, which web pages and tables are, too.
-    return extractor is not None and may_need_front_end(head, name, text=encoding is None)
+    return extractor is not None and may_need_front_end(
+        head, name, text=encoding is None, archives=extractor.options.archives
+    )
+
+
+def _expected(name: str, extractor: Extractor) -> FrontEnd | None:
+    return by_extension(name, archives=extractor.options.archives)
 
 
 def _content_of(
@@ -91,25 +93,22 @@ def _content_of(
     """
     if extractor is None or not _needs_front_end(data, name, encoding, extractor):
         return _plain(whole, data, encoding)
-    expected = by_extension(name)
+    expected = _expected(name, extractor)
     try:
-        found = extractor.extract(Source(data, name))
+        found = read_source(Source(data, name, options=extractor.options), extractor)
     except NotExtracted as error:
         reading = expected.reading if expected is not None else error.reading
         if error.reason == "unknown format":
             return dataclasses.replace(_plain(whole, data, encoding), reading=reading)
         return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=str(error))
-    parts = _Parts(extractor)
-    parts.read(found.parts, "", 1)
-    text = found.text if found.text.strip() or not parts.found else None
     return dataclasses.replace(
         whole,
-        kind=CONTAINER if text is None else TEXT,
-        text=text,
-        extracted=None if text is None else found,
-        parts=parts.found,
+        kind=CONTAINER if found.main is None else TEXT,
+        text=None if found.main is None else found.main.text,
+        extracted=found.main,
+        parts=found.parts,
         reading=found.reading,
-        problem=" ".join([*found.warnings, *parts.problems()]),
+        problem=" ".join(found.problems),
     )
 
 
@@ -126,59 +125,3 @@ def _plain(whole: FileContent, data: bytes, encoding: str | None) -> FileContent
     return dataclasses.replace(
         whole, kind=TEXT, text=decoded.text, encoding=decoded.encoding, guessed=decoded.guessed
     )
-
-
-class _Parts:
-    """Reads the documents inside a file, and the documents inside these."""
-
-    def __init__(self, extractor: Extractor) -> None:
-        self._extractor = extractor
-        self.found: dict[str, Extracted | str] = {}
-        self._unread = 0
-
-    def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
-        """Read some parts of a source; `prefix` is that of their names."""
-        for part in parts:
-            name = _unused(f"{prefix}{part.name}", self.found)
-            if depth > _DEEPEST or len(self.found) >= MOST_PARTS:
-                self._unread += 1
-                continue
-            text = self._text_of(part)
-            if isinstance(text, Extracted):
-                self.read(text.parts, f"{name}!", depth + 1)
-                text = dataclasses.replace(text, parts=())
-                if not text.text.strip():
-                    continue
-            if text is not None:
-                self.found[name] = text
-
-    def _text_of(self, part: SourcePart) -> Extracted | str | None:
-        try:
-            return self._extractor.extract(Source(part.data, part.name, format=part.format))
-        except NotExtracted as error:
-            if error.reason != "unknown format":
-                self._unread += 1
-                return None
-        try:
-            decoded: Decoded | None = decode(part.data)
-        except UndetectedEncoding:
-            self._unread += 1
-            return None
-        return None if decoded is None else decoded.text
-
-    def problems(self) -> list[str]:
-        """A sentence if some parts were not read."""
-        if not self._unread:
-            return []
-        are = "document inside it was" if self._unread == 1 else "documents inside it were"
-        return [f"{self._unread:,} {are} not read."]
-
-
-def _unused(name: str, used: dict[str, Extracted | str]) -> str:
-    """A name, with a number if another part has it."""
-    if name not in used:
-        return name
-    number = 2
-    while f"{name} ({number})" in used:
-        number += 1
-    return f"{name} ({number})"

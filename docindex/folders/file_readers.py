@@ -16,8 +16,9 @@ from typing import NamedTuple, Self
 
 from docindex.folders.file_content import FileContent, read_file
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.walk import WalkedFile
+from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.extractor import Extractor
+from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.recognition import by_extension
 from docindex.sketching.workers import default_workers
 
@@ -38,13 +39,14 @@ class FileReaders:
     """Reads files for one scan."""
 
     def __init__(
-        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: bool
+        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: Formats
     ) -> None:
         self._follow_symlinks = follow_symlinks
         self._encoding = encoding
         self._count = default_workers() if workers is None else workers
         self._extractors: queue.SimpleQueue[Extractor] = queue.SimpleQueue()
-        self._made = [Extractor() for _ in range(self._count + 1)] if formats else []
+        options = ExtractionOptions(archives=formats == "archives")
+        self._made = [Extractor(options) for _ in range(self._count + 1)] if formats != "plain" else []
         for extractor in self._made[1:]:
             self._extractors.put(extractor)
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
@@ -66,7 +68,7 @@ class FileReaders:
         """The files with their contents. Plain text comes at once, other formats when they are read."""
         ahead: collections.deque[concurrent.futures.Future[ReadFile]] = collections.deque()
         for found in files:
-            if self._made and by_extension(os.fsdecode(found.path)) is not None:
+            if self._made and _takes_long(found, self._made[0]):
                 ahead.append(self._threads().submit(self._read_ahead, found))
                 while len(ahead) > _AHEAD * self._count or (ahead and ahead[0].done()):
                     yield ahead.popleft().result()
@@ -99,3 +101,7 @@ class FileReaders:
         except NotReadable as error:
             content = error
         return ReadFile(found, began, content)
+
+
+def _takes_long(found: WalkedFile, extractor: Extractor) -> bool:
+    return by_extension(os.fsdecode(found.path), archives=extractor.options.archives) is not None

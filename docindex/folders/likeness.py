@@ -15,7 +15,7 @@ from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
 from docindex.storage.key_ranges import under_roots
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.tracked_files import PART_MARK, Tracked
 
 # More texts than any index has.
 _NO_LIMIT = 1 << 62
@@ -47,8 +47,9 @@ class Likenesses(NamedTuple):
 def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits | None = None) -> Likenesses:
     """The groups of text files under some roots that are alike.
 
-    A group shows only the first of several exact copies. Only the first file of a group of near copies is
-    compared for containment. A contained text is in one group only, with the text that contains most of it.
+    A group shows only the first of several exact copies. Documents inside one file make no group. Only the
+    first file of a group of near copies is compared for containment. A contained text is in one group only,
+    with the text that contains most of it.
     """
     limits = limits or LikenessLimits()
     ignore_above = _NO_LIMIT if limits.ignore_above is None else limits.ignore_above
@@ -71,7 +72,13 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
         ignored = max(ignored, pairs.set_aside)
         among = limits.among
         groups += _containment_groups(
-            (pair for pair in pairs if among is None or {pair.a, pair.b} <= among), files
+            (
+                pair
+                for pair in pairs
+                if files.file_of(pair.a) != files.file_of(pair.b)
+                and (among is None or {files.file_of(pair.a), files.file_of(pair.b)} <= among)
+            ),
+            files,
         )
     groups.sort(key=lambda group: (-group.reclaimable, group.files[0].key))
     return Likenesses(groups, ignored)
@@ -83,8 +90,18 @@ class _Files:
     def __init__(self, known: dict[str, Tracked]) -> None:
         self._known = known
 
+    def file_of(self, key: str) -> str:
+        """The key of the file that a document is, or lies in."""
+        place = len(key)
+        while place >= 0 and key[:place] not in self._known:
+            place = key.rfind(PART_MARK, 0, place)
+        return key if place < 0 else key[:place]
+
     def digest(self, key: str) -> bytes | None:
-        return self._known[key].digest if key in self._known else None
+        """The digest of a file. A document inside a file has none, but its key stands for its bytes."""
+        if key in self._known:
+            return self._known[key].digest
+        return key.encode("utf-8", "surrogatepass") if PART_MARK in key else None
 
     def size(self, key: str) -> int:
         return self._known[key].size if key in self._known else 0
@@ -97,7 +114,7 @@ def _near_group(
     cluster: Cluster, files: _Files, among: AbstractSet[str] | None
 ) -> tuple[list[LikenessGroup], list[str]]:
     """The group of a cluster, if it has several files; and the keys of all members but the first."""
-    found = [member for member in cluster.members if among is None or member.key in among]
+    found = [member for member in cluster.members if among is None or files.file_of(member.key) in among]
     members, digests = [], set()
     for member in found:
         # One text may have several forms, for example UTF-8 and UTF-16.
@@ -106,7 +123,7 @@ def _near_group(
             members.append(member)
         digests.add(digest)
     represented = [member.key for member in found[1:]]
-    if len(members) < 2:
+    if len({files.file_of(member.key) for member in members}) < 2:
         return [], represented
     kind: LikenessKind = "near" if any(member.why == "near" for member in members) else "same words"
     group = LikenessGroup(

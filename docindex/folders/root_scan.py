@@ -58,8 +58,6 @@ class ReadingOptions:
     workers: int | None
     rereads: bool
     """Whether text files are read even if they are unchanged."""
-    formats: bool = True
-    """Whether files are read that are not plain text."""
 
 
 class UnreadFormat(NamedTuple):
@@ -233,7 +231,7 @@ class RootScan:
             follow_symlinks=self._reading.options.follow_symlinks,
             encoding=self._reading.encoding,
             workers=self._reading.workers,
-            formats=self._reading.formats,
+            formats=self._reading.options.formats,
         ) as readers:
             for found, began, content in readers.read(self._announced(new)):
                 if isinstance(content, NotReadable):
@@ -352,7 +350,7 @@ class RootScan:
         A text is, if an encoding is forced; and a file that another front end would read.
         """
         is_forced = self._reading.rereads and file.kind in (TEXT, UNDETECTED)
-        return is_forced or (self._reading.formats and is_outdated(file))
+        return is_forced or is_outdated(file, self._reading.options.formats)
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

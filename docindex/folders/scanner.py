@@ -80,9 +80,10 @@ def scan(
     the last scan.
 
     `encoding` forces the encoding of all texts; without it, the encoding is detected. With `encoding`,
-    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. `workers` is passed
-    to `Index.add_many`. `progress` is called with the number of files found, and then with the number of
-    files read and the total to read.
+    unchanged texts are read again too, unless ``reread=False`` leaves them as they are. A
+    document inside a file, such as a message of a mailbox, has the key of the file, ``!`` and its name.
+    `workers` is the number of processes that read and sketch. `progress` is called with the number of files
+    found, and then with the number of files read and the total to read.
 
     `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
     `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.

@@ -10,7 +10,7 @@ import operator
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from docindex.folders.gitignore import IGNORE_FILE, IgnoreRules
 from docindex.folders.path_keys import key_of, with_slashes
@@ -29,6 +29,10 @@ def no_progress(_done: int, _total: int | None) -> None:
 
 # These values are named tuples, as all that `dups --kind exact` needs: Python takes 0.04 ms to make such a
 # class, and 0.5 ms to make a frozen dataclass.
+Formats = Literal["plain", "documents", "archives"]
+"""The files whose texts are read."""
+
+
 class WalkOptions(NamedTuple):
     """Which files a scan includes.
 
@@ -50,6 +54,9 @@ class WalkOptions(NamedTuple):
     """Bytes; smaller files are left out."""
     max_size: int | None = None
     """Bytes; larger files are left out. None for no limit."""
+    formats: Formats = "documents"
+    """The files whose texts are read: "plain" for plain text only, "documents" for all formats of
+    `docindex.frontends`, "archives" for these and the files inside zip and tar archives."""
 
 
 class FailedFile(NamedTuple):

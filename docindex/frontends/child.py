@@ -23,7 +23,7 @@ MOST_MEMORY = 2 << 30
 def extracted_from(source: Source) -> Extracted:
     """The text of a source, read in this process; `NotExtracted` if there is none."""
     front_end = (
-        recognise(source.data, source.name, source.media_type)
+        recognise(source.data, source.name, source.media_type, archives=source.options.archives)
         if source.format is None
         else named(source.format)
     )

@@ -1,4 +1,7 @@
-"""Extract the text of one file or of some bytes, in any format that docindex reads: `extract`."""
+"""Extract the text of one file or of some bytes, in any format that docindex reads: `extract`.
+
+In: a path or bytes. Out: the text, or the texts of all documents inside. Must never change a file.
+"""
 
 import os
 import threading
@@ -12,6 +15,7 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import may_need_front_end
+from docindex.frontends.source_documents import SourceDocuments, read_source
 from docindex.frontends.text import decode
 
 PLAIN = "text-1"
@@ -27,17 +31,42 @@ def extract(
     name: str = "",
     media_type: str | None = None,
     encoding: str | None = None,
-    options: ExtractionOptions = DEFAULT_OPTIONS,
+    options: ExtractionOptions | None = None,
 ) -> Extracted:
     """The text of a file, given by its path, or of some bytes, and where each piece of it lies in the source.
 
     The format is recognised by the content, then by the extension of the path or of `name`, then by
     `media_type`. Plain text is decoded; `encoding` forces its encoding. Other formats are read by a process
     of its own, which has limited time and memory, and which is started when it is needed first.
-    `UnreadableFile` for a file that cannot be opened or has no text that can be read.
+
+    `UnreadableFile` for a file that cannot be opened or has no text of its own, such as a mailbox.
 
     >>> extract(b"<p>Dear Ada", name="letter.txt").text
     '<p>Dear Ada'
+    """
+    found = extract_all(source, name=name, media_type=media_type, encoding=encoding, options=options)
+    if found.main is None:
+        path = name if isinstance(source, bytes) else os.fspath(source)
+        raise UnreadableFile(
+            f"{shown(path)} has no text of its own, but {len(found.parts):,} documents inside it; use "
+            "index.add_file",
+            path,
+        )
+    return found.main
+
+
+def extract_all(
+    source: str | os.PathLike[str] | bytes,
+    *,
+    name: str = "",
+    media_type: str | None = None,
+    encoding: str | None = None,
+    options: ExtractionOptions | None = None,
+) -> SourceDocuments:
+    """The text of a source, as `extract` gives it, and the texts of the documents inside it.
+
+    >>> extract_all(b"Dear Ada").main.text
+    'Dear Ada'
     """
     if isinstance(source, bytes):
         data, path = source, name or "the source"
@@ -48,22 +77,26 @@ def extract(
         except OSError as error:
             raise UnreadableFile(f"{path} cannot be read: {error.strerror or error}", path) from error
     try:
-        return _extracted(Source(data, name or path, media_type, options=options), encoding)
+        return _documents_of(
+            Source(data, name or path, media_type, options=options or DEFAULT_OPTIONS), encoding
+        )
     except ValueError as error:
         raise UnreadableFile(f"the text of {shown(path)} cannot be read: {error}", path) from error
 
 
-def _extracted(source: Source, encoding: str | None) -> Extracted:
+def _documents_of(source: Source, encoding: str | None) -> SourceDocuments:
     global _extractor
-    if source.media_type is not None or may_need_front_end(source.data, source.name, text=encoding is None):
+    archives = source.options.archives
+    is_plain = not may_need_front_end(source.data, source.name, text=encoding is None, archives=archives)
+    if source.media_type is not None or not is_plain:
         with _lock:
             _extractor = _extractor or Extractor()
             try:
-                return _extractor.extract(source)
+                return read_source(source, _extractor)
             except NotExtracted as error:
                 if error.reason != "unknown format":
                     raise
     decoded = decode(source.data, encoding)
     if decoded is None:
         raise NotExtracted("unknown format", "it is not text, and no front end reads this format")
-    return Extracted(decoded.text, reading=PLAIN)
+    return SourceDocuments(Extracted(decoded.text, reading=PLAIN), {}, PLAIN, ())

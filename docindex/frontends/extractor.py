@@ -14,6 +14,7 @@ from typing import IO, Self
 from docindex.frontends.child import extracted_from
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source, receive_extracted, send_source
 from docindex.frontends.recognition import named, recognise, registered
 from docindex.worker_command import worker_command
@@ -31,9 +32,12 @@ class Extractor:
     refuses all sources, because a hostile one could end the host.
     """
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, options: ExtractionOptions = DEFAULT_OPTIONS, limit_s: float = LIMIT_S) -> None:
+        self.options = options
+        """What callers want to be extracted."""
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = os.getpid()
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +50,7 @@ class Extractor:
     def close(self) -> None:
         """End the process."""
         process, self._process = self._process, None
-        if process is not None:
+        if process is not None and self._owner == os.getpid():  # a forked child must leave it to its parent
             process.kill()
             for pipe in _pipes(process):
                 with contextlib.suppress(OSError):
@@ -84,6 +88,8 @@ class Extractor:
             timer.cancel()
 
     def _running(self) -> subprocess.Popen[bytes]:
+        if self._owner != os.getpid():
+            self._process, self._owner = None, os.getpid()
         if self._process is None or self._process.poll() is not None:
             self.close()
             command = worker_command(_SERVICE)

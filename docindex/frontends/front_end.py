@@ -13,10 +13,12 @@ class ExtractionOptions:
 
     - `navigation`: also the navigation, headers and footers of web pages
     - `quotes`: also the lines that a mail quotes from another one
+    - `archives`: also the files in zip and tar archives, as parts
     """
 
     navigation: bool = False
     quotes: bool = True
+    archives: bool = False
 
 
 DEFAULT_OPTIONS = ExtractionOptions()

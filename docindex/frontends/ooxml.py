@@ -1,6 +1,7 @@
 """Find the parts of a file of Microsoft Office (Office Open XML): the main part, relations, and the title."""
 
 import posixpath
+from typing import NamedTuple
 
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.safe_xml import Attributes, read_xml
@@ -9,6 +10,8 @@ from docindex.frontends.safe_zip import ZipSource
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _ZIP = b"PK\x03\x04"
+_END = b"PK\x05\x06"
+_LONGEST_END = 22 + 65_535  # with a comment
 _MAIN = "/officeDocument"
 
 SIGNATURES = _ZIP.lower(), _OLE
@@ -24,35 +27,64 @@ def refuse_encrypted(data: bytes) -> None:
 
 
 def has_member(data: bytes, name: bytes) -> bool:
-    """Whether a zip file lists a member with this name. A zip file lists its members at its end.
+    """Whether the directory at the end of a zip file lists a member with this name.
+
+    A name elsewhere does not count: a stored member may be a zip file, too.
 
     >>> has_member(b"plain", b"word/document.xml")
     False
     """
-    return data.startswith(_ZIP) and data.rfind(name) > 0
+    end = data.rfind(_END, -_LONGEST_END)
+    if not data.startswith(_ZIP) or end < 0:
+        return False
+    size = int.from_bytes(data[end + 12 : end + 16], "little")
+    return data.rfind(name, max(0, end - size), end) > 0
+
+
+class Relation(NamedTuple):
+    """A reference of a part to another part."""
+
+    identity: str
+    kind: str
+    """The type, an address such as ".../relationships/slide"."""
+    target: str
+    """The name of the other part."""
+
+
+def relations(source: ZipSource, part: str) -> list[Relation]:
+    """The references of a part to other parts, in their order."""
+    folder, _, file = part.rpartition("/")
+    listed = source.read_if_there(posixpath.join(folder, "_rels", f"{file}.rels"))
+    found: list[Relation] = []
+
+    def start(name: str, attributes: Attributes) -> None:
+        if name == "Relationship" and attributes.get("TargetMode") != "External":
+            target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
+            found.append(Relation(attributes.get("Id", ""), attributes.get("Type", ""), target[1:]))
+
+    if listed is not None:
+        read_xml(listed, start, _ignore, _ignore)
+    return found
+
+
+def targets(found: list[Relation], kind: str) -> list[str]:
+    """The names of the parts of the relations whose type ends in `kind`, in their order, each once.
+
+    >>> slide = Relation("r1", "http://x/slide", "a.xml")
+    >>> targets([slide, Relation("r2", "http://x/notes", "b.xml"), slide], "/slide")
+    ['a.xml']
+    """
+    return list(dict.fromkeys(relation.target for relation in found if relation.kind.endswith(kind)))
+
+
+def related(source: ZipSource, part: str, kind: str) -> list[str]:
+    """The names of the parts that a part refers to by relations whose type ends in `kind`."""
+    return targets(relations(source, part), kind)
 
 
 def main_part(source: ZipSource, usual: str) -> str:
     """The name of the main part of a document, such as "word/document.xml"."""
-    return next(iter(related(source, "", _MAIN)), usual) if usual not in source.names else usual
-
-
-def related(source: ZipSource, part: str, kind: str) -> list[str]:
-    """The names of the parts that a part refers to by relations whose type ends in `kind`, in their order."""
-    folder, _, file = part.rpartition("/")
-    relations = source.read_if_there(posixpath.join(folder, "_rels", f"{file}.rels"))
-    found = []
-
-    def start(name: str, attributes: Attributes) -> None:
-        if name != "Relationship" or attributes.get("TargetMode") == "External":
-            return
-        if attributes.get("Type", "").endswith(kind):
-            target = posixpath.join("/", folder, attributes.get("Target", ""))
-            found.append(posixpath.normpath(target)[1:])
-
-    if relations is not None:
-        read_xml(relations, start, _ignore, _ignore)
-    return found
+    return usual if usual in source.names else next(iter(related(source, "", _MAIN)), usual)
 
 
 def core_title(source: ZipSource) -> str | None:

@@ -14,8 +14,32 @@ import threading
 
 from docindex.frontends.front_end import FrontEnd
 
-BUILT_IN = ("docx",)
+BUILT_IN = (
+    "docx",
+    "pptx",
+    "xlsx",
+    "odt",
+    "ods",
+    "odp",
+    "epub",
+    "pdf",
+    "eml",
+    "mbox",
+    "msg",
+    "web_page",
+    "rtf",
+    "markdown",
+    "tex",
+    "notebook",
+    "subtitles",
+    "xml_values",
+    "json_values",
+    "delimited",
+)
 """The modules of this package that have a `FRONT_END`, in the order in which they are asked."""
+
+ARCHIVES = ("zip_archive", "tar_archive")
+"""The modules of the front ends of archives. They are asked last, and only if archives are to be read."""
 
 ENTRY_POINT = "docindex.frontends"
 
@@ -56,9 +80,13 @@ def front_ends() -> list[FrontEnd]:
     return [*registered(), *_offered(), *_built_in()]
 
 
-@functools.cache
 def _built_in() -> tuple[FrontEnd, ...]:
-    modules = (importlib.import_module(f"docindex.frontends.{name}") for name in BUILT_IN)
+    return _of_modules(BUILT_IN)
+
+
+@functools.cache
+def _of_modules(names: tuple[str, ...]) -> tuple[FrontEnd, ...]:
+    modules = (importlib.import_module(f"docindex.frontends.{name}") for name in names)
     return tuple(module.FRONT_END for module in modules)
 
 
@@ -80,21 +108,28 @@ def _offered() -> tuple[FrontEnd, ...]:
 
 
 def named(name: str) -> FrontEnd | None:
-    """The front end with a name, or None."""
-    return next((front_end for front_end in front_ends() if front_end.name == name), None)
+    """The front end with a name, or None; also one for archives."""
+    known = [*front_ends(), *_of_modules(ARCHIVES)]
+    return next((front_end for front_end in known if front_end.name == name), None)
 
 
-def recognise(data: bytes, name: str = "", media_type: str | None = None) -> FrontEnd | None:
+def recognise(
+    data: bytes, name: str = "", media_type: str | None = None, *, archives: bool = False
+) -> FrontEnd | None:
     """The front end for a source, or None: then it is plain text or binary data.
 
-    `name` is the file's name; only its extension counts.
+    `name` is the file's name; only its extension counts. Files that are archives by their content, and no
+    documents, are only recognised with `archives`.
 
     >>> recognise(b"a letter", "ada.txt") is None
     True
     """
     known = front_ends()
     by_content = (each for each in known if _may_be(each, data) and each.recognises(data))
-    return next(by_content, None) or _by_name(known, data, name, media_type)
+    found = next(by_content, None) or _by_name(known, data, name, media_type)
+    if found is None and archives:
+        return next((each for each in _of_modules(ARCHIVES) if each.recognises(data)), None)
+    return found
 
 
 def _may_be(front_end: FrontEnd, data: bytes) -> bool:
@@ -117,14 +152,15 @@ def _by_name(known: list[FrontEnd], data: bytes, name: str, media_type: str | No
     return None
 
 
-def by_extension(name: str) -> FrontEnd | None:
-    """The front end for sources with the extension of this name, or None.
+def by_extension(name: str, *, archives: bool = False) -> FrontEnd | None:
+    """The front end for sources with the extension of this name, or None; with `archives`, also for archives.
 
     >>> by_extension("Ada.DOCX").name, by_extension("ada.txt")
     ('docx', None)
     """
     extension = extension_of(name)
-    return next((each for each in front_ends() if extension in each.extensions), None)
+    known = [*front_ends(), *(_of_modules(ARCHIVES) if archives else ())]
+    return next((each for each in known if extension in each.extensions), None)
 
 
 def extension_of(name: str) -> str:
@@ -137,7 +173,7 @@ def extension_of(name: str) -> str:
     return f".{extension.lower()}" if dot and stem else ""
 
 
-def may_need_front_end(head: bytes, name: str, *, text: bool = True) -> bool:
+def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: bool = False) -> bool:
     r"""Whether a front end may accept a source with these first bytes. If not, it is plain text or binary.
 
     Without `text`, formats that are plain text with marks do not count.
@@ -146,8 +182,10 @@ def may_need_front_end(head: bytes, name: str, *, text: bool = True) -> bool:
     (False, True)
     """
     extension = extension_of(name)
-    return any(
+    if any(
         _may_be(each, head) or (each.is_text and extension in each.extensions)
         for each in front_ends()
         if text or not each.is_text
-    )
+    ):
+        return True
+    return archives and any(_may_be(each, head) or each.recognises(head) for each in _of_modules(ARCHIVES))

@@ -33,7 +33,7 @@ class ZipSource:
             raise NotExtracted(
                 "too large", f"it has {len(infos):,} members; at most {MOST_MEMBERS:,} are read"
             )
-        self._infos = {info.filename: info for info in infos if not info.is_dir()}
+        self._infos = {info.filename: info for info in infos if info.filename and not info.is_dir()}
         self.names = list(self._infos)
         """The names of the members that are files, in their order."""
 
@@ -54,8 +54,11 @@ class ZipSource:
                             "too large", f"its members have more than {MOST_BYTES // 1_000_000} MB together"
                         )
                     pieces.append(piece)
+        except NotExtracted:
+            raise
         except (
             zipfile.BadZipFile,
+            ValueError,  # a negative offset
             zlib.error,
             EOFError,
             OSError,

@@ -1,57 +1,31 @@
-"""`docindex.Index`: add, change, remove and read documents, and maintain the file.
+"""`docindex.Index`: an index of documents in one file, which its base classes read and change.
 
-Takes keys, texts and meta from callers, and passes checked documents to storage. Must never contain SQL.
+Opens and closes the file, maintains it, and runs the statements of users. Must never contain SQL.
 """
 
-import collections
 import contextlib
 import functools
-import itertools
 import os
-import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-import apsw
-
-from docindex import argument_checks
-from docindex.checkpoints import checkpoint, stopped_by
-from docindex.errors import Busy, DocIndexError
-from docindex.index.document_writer import write_documents
-from docindex.index.file_records import FileRecords
-from docindex.index.followed_tables import FollowedTables
+from docindex.errors import DocIndexError
+from docindex.index.adding import DocumentAdder
 from docindex.index.hints import Hints
-from docindex.index.items import Item, from_line, incoming, item_of_row, to_line
-from docindex.index.keyed_documents import document_of
 from docindex.index.pending_changes import index_some
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
-from docindex.sketching.sketcher import batched_by_weight
-from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
-from docindex.storage import check, contents, maintenance, postings, segment_writer, user_sql
+from docindex.storage import check, maintenance, postings, segment_writer, user_sql
 from docindex.storage.connection import Connection, Store
 from docindex.storage.connector import MEMORY
-from docindex.storage.content_writer import Incoming
 from docindex.storage.maintenance import Stats
 from docindex.storage.user_sql import Rows, UserBindings
 
-AddProgress = Callable[[int, int | None], object]
-"""Called with the number of documents that were read so far, and how many there are, or None if unknown."""
 
-# `add_many` commits after this many characters or documents. A crash loses at most this much, and memory must
-# hold it.
-_COMMIT = 32_000_000
-_COMMITTED_DOCUMENTS = 10_000
-# The workers may have this many characters to sketch: a little more than they sketch during a commit.
-_AHEAD = 32_000_000
-# A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
-_LOG_BYTES_A_CHARACTER = 2
-
-
-class Index(FollowedTables):
+class Index(DocumentAdder):
     """An index of documents in one file, opened by `docindex.open`. Threads can share it.
 
     - ``len(index)`` is the number of documents
@@ -67,8 +41,6 @@ class Index(FollowedTables):
         store.index_pending = functools.partial(index_some, recipe=recipe)
         self._hints = Hints(recipe)
         self._add_functions = add_functions
-        self.files = FileRecords(store, recipe)
-        """The files that `docindex.folders.scan` has seen; ``index.files.under(folder)`` lists them."""
         self._with_functions: weakref.WeakSet[Connection] = weakref.WeakSet()
 
     @property
@@ -107,124 +79,6 @@ class Index(FollowedTables):
             count = len(self)
             state = f"{count:,} document{'' if count == 1 else 's'}"
         return f"<docindex.Index {self.path!r}: {state}>"
-
-    def add(self, key: str, text: str, *, meta: Any = ..., store_text: bool = True) -> None:
-        """Store a text under a key. Replaces the text that the key had before.
-
-        `meta` is any value that JSON can express. Without it, a document that exists keeps its meta;
-        ``meta=None`` removes it, and `update` changes the meta alone. With ``store_text=False`` only the
-        sketch of the text is stored; if the file already has the text, it stays. When `add` returns, the
-        document is committed. Adding the same document again changes nothing.
-        """
-        item = (key, text) if meta is ... else (key, text, meta)
-        self.add_many([item], workers=1, store_text=store_text)
-
-    def add_many(
-        self,
-        items: Iterable[Item],
-        *,
-        workers: int | None = None,
-        progress: AddProgress | None = None,
-        commit_every: int | None = None,
-        store_text: bool = True,
-    ) -> int:
-        """Store many documents, given as (key, text) or (key, text, meta), and return their number.
-
-        Reads the items one after the other, and commits about every 32 million characters or ten thousand
-        documents, and at the end. With ``commit_every=n`` it also commits after each n documents: a crash
-        loses fewer, and others see them sooner, but each commit takes some milliseconds. `progress` is called
-        with the number of documents that were read, and with the number of all items if ``len(items)`` tells
-        it, else None. If there is much text, other processes help to make the sketches: with this one, they
-        are as many as the cores, but at most four, or `workers`. ``workers=1`` uses this process only, with
-        the same result. After an error in `items` or in `progress`, earlier commits stay in the file.
-        """
-        if workers is not None:
-            workers = argument_checks.whole_number("workers", workers, most=MOST_WORKERS)
-        if not (progress is None or callable(progress)):
-            raise TypeError(f"progress must be a function or None, not {argument_checks.shown(progress)}")
-        if commit_every is not None:
-            commit_every = argument_checks.whole_number("commit_every", commit_every)
-        most = min(commit_every or _COMMITTED_DOCUMENTS, _COMMITTED_DOCUMENTS)
-        store_text = argument_checks.switch("store_text", store_text)
-        given = argument_checks.many("items", items)
-        total = len(items) if isinstance(items, Sized) else None
-        told = None if progress is None else lambda taken: progress(taken, total)
-        self._store.refuse_readonly()
-        with stopped_by(functools.partial(self._store.refuse_cancelled, self._store.cancels())):
-            return self._add_all(given, workers, told, most, store_text=store_text)
-
-    def _add_all(
-        self,
-        items: Iterator[Item],
-        workers: int | None,
-        progress: Callable[[int], object] | None,
-        most: int,
-        *,
-        store_text: bool,
-    ) -> int:
-        """Do the work of `add_many`; a commit has at most `most` documents."""
-        is_often = most < _COMMITTED_DOCUMENTS
-        taken = out = uncommitted = 0
-        group: list[Incoming] = []
-        waiting: collections.deque[_Batch] = collections.deque()
-
-        newest: int | None = None
-
-        def arrive() -> None:
-            """Add the oldest batch to the group, and commit the group if it is large."""
-            nonlocal taken, out, uncommitted, newest
-            batch = waiting.popleft()
-            group.extend(batch.arrived())
-            taken += len(batch.documents)
-            uncommitted += batch.characters
-            out -= batch.characters
-            checkpoint()
-            if progress is not None:
-                progress(taken)
-            while uncommitted >= _COMMIT or len(group) >= most:
-                newest = self._newest_content() if newest is None else newest
-                self._commit(group[:most], store_text)
-                del group[:most]
-                uncommitted = 0
-
-        most_workers = default_workers() if workers is None else workers
-        with SketchWorkers(self.recipe, most_workers, automatic=workers is None) as sketchers:
-            for documents in _in_batches(items, self.recipe, most):
-                batch = self._sketching(documents, sketchers, store_text)
-                waiting.append(batch)
-                out += batch.characters
-                # Give the workers enough text in advance, so that they never wait during a commit.
-                while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
-                    arrive()
-            while waiting:
-                arrive()
-        self._commit(group, store_text)
-        if newest is not None and not is_often:
-            self._merge_added(newest)
-        return taken
-
-    def add_from(
-        self, connection: apsw.Connection | sqlite3.Connection, sql: str, bindings: UserBindings = ()
-    ) -> int:
-        """Store the rows of a statement on a connection of yours as documents, and return their number.
-
-        The columns are key, text, and meta if there is a third one. A key that is a number becomes text; meta
-        is JSON, or any other text or number. As fast as `add_many`, which says when it commits.
-
-        >>> import docindex, sqlite3
-        >>> notes = sqlite3.connect(":memory:")
-        >>> _ = notes.execute("create table note (id integer primary key, body text)")
-        >>> _ = notes.execute("insert into note (body) values ('The Analytical Engine')")
-        >>> with docindex.open(":memory:") as index:
-        ...     index.add_from(notes, "select id, body from note"), index.text("1")
-        (1, 'The Analytical Engine')
-        """
-        if not isinstance(connection, (apsw.Connection, sqlite3.Connection)):
-            raise TypeError(
-                f"connection must be one of apsw or sqlite3, not {argument_checks.shown(connection)}"
-            )
-        statement = argument_checks.plain_text("sql", sql)
-        return self.add_many(map(item_of_row, connection.execute(statement, bindings)))
 
     def check(self) -> list[str]:
         """All damage in the file, one sentence each; an empty list if the file is healthy.
@@ -302,98 +156,3 @@ class Index(FollowedTables):
         """
         with self._store.reading() as db:
             return postings.document_frequencies(db)
-
-    def export(self) -> Iterator[str]:
-        """Yield a line of JSON for each document, in the order of the keys. `load` reads these lines.
-
-        The text is null if it is not kept. `load` refuses such a line.
-        """
-        for key in self:
-            lines = []
-            with contextlib.suppress(KeyError), self._store.reading() as db:  # removed in the meantime
-                document = document_of(db, key)
-                lines.append(to_line(document, contents.text_of(db, document.content)))
-            yield from lines
-
-    def load(self, lines: Iterable[str], *, progress: AddProgress | None = None) -> int:
-        """Add the documents that `export` wrote, and return their number."""
-        numbered = (
-            (number, line)
-            for number, line in enumerate(argument_checks.many("lines", lines), 1)
-            if not isinstance(line, str) or str.strip(line)
-        )
-        return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
-
-    def _sketching(self, documents: list[Incoming], sketchers: SketchWorkers, keep: bool) -> "_Batch":
-        """Pass those texts of a batch that are new to the index to the sketchers."""
-        with self._store.reading() as db:
-            known = contents.known(db, (document.hash for document in documents))
-        new = list({d.hash: d for d in documents if d.hash not in known}.values())
-        return _Batch(documents, new, sketchers.submit([d.text for d in new], keep=keep) if new else None)
-
-    def _commit(self, group: list[Incoming], store_text: bool) -> None:
-        if not group:
-            return
-        log_bytes = _LOG_BYTES_A_CHARACTER * sum(len(document.text) for document in group)
-        with self._store.writing(log_bytes=log_bytes) as db:
-            unmerged = write_documents(db, group, self.recipe, store_text=store_text)
-        # The documents are stored. If somebody reads for too long now, a later commit merges instead.
-        with contextlib.suppress(Busy):
-            self._merge(unmerged)
-
-    def _merge(self, postings: int) -> None:
-        """Merge this many postings, in short commits."""
-        while postings > 0:
-            checkpoint()
-            with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
-                segment_writer.merge(db, min(postings, segment_writer.MERGED_AT_A_TIME))
-            postings -= segment_writer.MERGED_AT_A_TIME
-
-    def _newest_content(self) -> int:
-        with self._store.reading() as db:
-            return contents.newest_content(db)
-
-    def _merge_added(self, newest: int) -> None:
-        """Leave few segments after many documents were added; `newest` was the newest content before."""
-        due = 1
-        with contextlib.suppress(Busy):
-            while due:
-                with self._store.writing() as db:
-                    due = segment_writer.begin_merge_of_added(db, newest)
-                self._merge(due)
-
-
-class _Batch:
-    """Documents whose new texts are sketched together."""
-
-    def __init__(
-        self,
-        documents: list[Incoming],
-        new: list[Incoming],
-        made: SketchJob | None,
-    ) -> None:
-        self.documents = documents
-        self.characters = sum(len(document.text) for document in documents)
-        self._new = new
-        self._made = made
-
-    def is_made(self) -> bool:
-        """Whether `arrived` would not wait."""
-        return self._made is None or self._made.done()
-
-    def arrived(self) -> list[Incoming]:
-        """Wait for the sketches, and return the documents with their sketches."""
-        if self._made is not None:
-            made = self._made.result()
-            for number, document in enumerate(self._new):
-                document.sketches, document.number = made.sketches, number
-                document.parts = made.parts[number] if made.parts else None
-        return self.documents
-
-
-def _in_batches(items: Iterable[Item], recipe: Recipe, most: int) -> Iterator[list[Incoming]]:
-    """The documents in batches of bounded size, none of which has more than `most` documents."""
-    documents = map(incoming, items)
-    for first in documents:
-        some = itertools.chain([first], itertools.islice(documents, most - 1))
-        yield from batched_by_weight(some, lambda document: len(document.text) + recipe.slots)

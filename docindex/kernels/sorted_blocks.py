@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.arrays import I64, U64, ranges, starts_of
 from docindex.kernels.packing import packed, unpacked
 
 # The bitmap of a block takes n + 2^high bits. With 3 to 10 high bits, a block of 128 to 256 numbers is within
@@ -49,17 +49,13 @@ def unpacked_blocks(blocks: Sequence[bytes], bits: int) -> tuple[U64, I64]:
     ([1, 258, 7], [2, 0, 1])
     """
     width, high_bits = _layout(bits)
-    lengths = np.fromiter(map(len, blocks), np.int64, len(blocks))
-    counts = np.maximum((8 * lengths - (1 << high_bits)) // (8 * width + 1), 0)
-    sizes = _bitmap_sizes(counts, high_bits)
-    if (width * counts + sizes != lengths).any():
-        raise ValueError("a block has an impossible length")
+    counts, sizes = _sizes_of(blocks, width, high_bits)
     ends = (width * counts).tolist()
     lows = unpacked(b"".join([block[:end] for block, end in zip(blocks, ends, strict=True)]), width)
     bitmaps = b"".join([block[end:] for block, end in zip(blocks, ends, strict=True)])
     marks = np.flatnonzero(np.unpackbits(np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_))
     if len(marks) != len(lows):
-        raise ValueError("a bitmap does not have a mark for each number")
+        raise ValueError(_OTHER_MARKS)
     # In place: each further array of this size would cost as much as the arithmetic.
     marks -= np.arange(len(marks))
     marks -= np.repeat(8 * starts_of(sizes)[:-1] - starts_of(counts)[:-1], counts)
@@ -69,6 +65,71 @@ def unpacked_blocks(blocks: Sequence[bytes], bits: int) -> tuple[U64, I64]:
     highs <<= np.uint64(8 * width)
     lows |= highs
     return lows, counts
+
+
+def found_in_blocks(
+    blocks: Sequence[bytes], bits: int, of: I64, least: U64, most: U64
+) -> tuple[I64, U64, int]:
+    """The numbers in ranges, without the other numbers of their blocks. `ValueError` for impossible bytes.
+
+    Range i is from `least` to `most`, both included, in the block ``of[i]``. Returns the places of the
+    ranges, the numbers found, ordered by range, and how many numbers the blocks have. Takes a third of the
+    time of `unpacked_blocks`: the bits 0 of a bitmap say where each value of the high bits begins, so only
+    the low bytes of a few numbers are read.
+
+    >>> blocks = [bytes.fromhex("010205"), b"", bytes.fromhex("0701")]
+    >>> places, numbers, size = found_in_blocks(
+    ...     blocks, 9, np.array([0, 1, 2]), np.array([2, 0, 0], np.uint64), np.array([300, 9, 9], np.uint64))
+    >>> places.tolist(), numbers.tolist(), size
+    ([0, 2], [258, 7], 3)
+    """
+    width, high_bits = _layout(bits)
+    counts, sizes = _sizes_of(blocks, width, high_bits)
+    before, firsts = starts_of(counts), 8 * starts_of(sizes)
+    begins, ends = width * before + firsts // 8, (width * counts).tolist()
+    bitmaps = b"".join([block[end:] for block, end in zip(blocks, ends, strict=True)])
+    gaps = np.unpackbits(~np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_).nonzero()[0]
+    total = int(before[-1])
+    if len(gaps) != 8 * len(bitmaps) - total:
+        raise ValueError(_OTHER_MARKS)
+    shift = np.uint64(8 * width)
+    high = (least >> shift).view(np.int64)
+    last = (most >> shift).view(np.int64)
+    places = counts[of].nonzero()[0]
+    if len(places) < len(of) or (high != last).any():
+        spans = (last - high + 1)[places]
+        high, places = ranges(high[places], spans), np.repeat(places, spans)
+        of, least, most = of[places], least[places], most[places]
+    # The numbers with the high bits h stand between the bits 0 before and behind them: numbers h - 1 and h.
+    first = firsts[of]
+    at = first - before[of] + high
+    high_first = first + high
+    first = np.where(high > 0, gaps[at - 1] + 1, first)
+    lengths = gaps[at] - first
+    first -= high_first
+    if len(of) and ((first < 0) | (lengths < 0) | (first + lengths > counts[of])).any():
+        raise ValueError(_OTHER_MARKS)
+    which = np.repeat(np.arange(len(of)), lengths)
+    octets = b"".join([*blocks, bytes(8)])
+    overlapping = np.ndarray(len(octets) - 7, "<u8", octets, strides=(1,))
+    numbers = overlapping[begins[of][which] + width * ranges(first, lengths)]
+    numbers = numbers.astype(np.uint64, copy=False) & np.uint64((1 << 8 * width) - 1)
+    numbers |= high.view(np.uint64)[which] << shift
+    inside = (numbers >= least[which]) & (numbers <= most[which])
+    return places[which[inside]], numbers[inside], total
+
+
+_OTHER_MARKS = "a bitmap does not have a mark for each number"
+
+
+def _sizes_of(blocks: Sequence[bytes], width: int, high_bits: int) -> tuple[I64, I64]:
+    """How many numbers each block has, and how many bytes its bitmap has."""
+    lengths = np.fromiter(map(len, blocks), np.int64, len(blocks))
+    counts = np.maximum((8 * lengths - (1 << high_bits)) // (8 * width + 1), 0)
+    sizes = _bitmap_sizes(counts, high_bits)
+    if (width * counts + sizes != lengths).any():
+        raise ValueError("a block has an impossible length")
+    return counts, sizes
 
 
 def _layout(bits: int) -> tuple[int, int]:

@@ -1,21 +1,35 @@
-"""Estimate how much two texts share if one of them is not kept, from what the index stores of each.
+"""Estimate how much texts share if one of them is not kept, from what the index stores of each.
 
-Takes two queries. Of the estimates that the file allows, the one with the smallest standard error of the
-containments is given: by the slots of the sketches, by the fingerprints, or by Broder's samples. A small text
-inside a large one has hardly an equal slot, but its fingerprints show it. Must never be asked
-if both texts are kept: then they are counted.
+Takes queries or contents. Of the estimates that the file allows, the one with the smallest standard error of
+the containments is given: by the fingerprints, by the slots of the sketches, or by Broder's samples. A small
+text inside a large one has hardly an equal slot, but its fingerprints show it. Must never be asked if both
+texts are kept: then they are counted.
 """
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
-from docindex.kernels.arrays import U64
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U64
 from docindex.kernels.samples import coarsen, sample_levels
-from docindex.query.measures import Measures, by_fingerprints, by_samples, by_slots, same_words, unit_errors
+from docindex.query.measures import (
+    Basis,
+    Measures,
+    ShareColumns,
+    measures_of,
+    same_words,
+    shares_of_samples,
+    shares_of_sets,
+    shares_of_slots,
+    unit_errors,
+)
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
+from docindex.storage import documents, forward_index
 from docindex.storage.documents import StoredSketch
+from docindex.storage.forward_index import ForwardHashes
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -40,33 +54,84 @@ def estimate(scope: Scope, a: KnownText, b: KnownText) -> Measures:
     Two texts with the same words share everything. If there is boilerplate, only fingerprints serve, because
     slots and samples are made of the whole text.
     """
-    of_a, of_b = a.sketch, b.sketch
-    if of_a.words_hash == of_b.words_hash and scope.recipe.token != "line":
-        return same_words(_counting(scope, a, b))
-    symbols, shingles = np.array([(each.symbols, each.shingles) for each in (of_a, of_b)], np.int64).T
+    shared = len(np.intersect1d(a.hashes, b.hashes, assume_unique=True))
+    sizes = np.array([len(b.hashes)])
+    return _estimates(scope, a, [(b.query, b.sketch)], np.array([shared]), sizes)[0]
+
+
+def estimate_contents(scope: Scope, own: KnownText, contents: I64) -> list[Measures]:
+    """The result of `estimate` for a text and each of some contents, which must ascend.
+
+    They should be at most a few thousand: all their sketches are in memory.
+    """
+    sketches = documents.stored_sketches_of(scope.db, contents, scope.recipe)
+    sketches.sort(key=lambda sketch: sketch.content)
+    if len(sketches) != len(contents):
+        raise CorruptIndex("a content is missing; check() lists all damage", scope.db.filename)
+    of = ForwardHashes(scope.db, contents, scope.recipe.window)
+    places, _ = forward_index.shared_with(own.hashes, of)
+    sizes = documents.sizes_of(scope.db, contents).hashes
+    sizes = forward_index.sizes_without(scope.ignored.hashes, of, sizes)
+    others = [(Query(None, sketch.content), sketch) for sketch in sketches]
+    return _estimates(scope, own, others, np.bincount(places, minlength=len(contents)), sizes)
+
+
+def _estimates(
+    scope: Scope, own: KnownText, others: Sequence[tuple[Query, StoredSketch]], shared: I64, sizes: I64
+) -> list[Measures]:
+    """The best estimates for a text and others, given how many hashes they share, and how many each has."""
+    sketches = [own.sketch, *(sketch for _, sketch in others)]
+    symbols, shingles = np.array([(each.symbols, each.shingles) for each in sketches], np.int64).T
     errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring())
-    found = [by_fingerprints(a.hashes, b.hashes, errors)]
+    own_sizes = np.full(len(others), len(own.hashes))
+    shares = shares_of_sets(shared, own_sizes, sizes, np.maximum(errors[0], errors[1:]))
+    ways: list[_Way] = [("fingerprints", shared, shares)]
     if not scope.ignored:
-        found.append(by_slots(of_a.slots, of_b.slots, of_a.shingles, of_b.shingles))
-        found += _by_samples(scope, of_a, of_b)
-    return min(found, key=lambda each: each.containment_error + each.reverse_containment_error)
+        ways += [_by_slots(sketches, shingles), *_by_samples(scope, sketches, shingles)]
+    best = np.argmin([way.error_of_containments for _, _, way in ways], axis=0)
+    found = [measures_of(way, count, [basis] * len(others)) for basis, count, way in ways]
+    estimates = [found[way][number] for number, way in enumerate(best.tolist())]
+    for number, (query, sketch) in enumerate(others):
+        if sketch.words_hash == own.sketch.words_hash and scope.recipe.token != "line":
+            estimates[number] = same_words(_counting(scope, own, query))
+    return estimates
 
 
-def _counting(scope: Scope, a: KnownText, b: KnownText) -> int:
+_Way = tuple[Basis, I64, ShareColumns]
+"""A basis, how many of its things a text shares with each of the others, and the measures."""
+
+
+def _counting(scope: Scope, own: KnownText, other: Query) -> int:
     """How many of the shingles of two texts with the same words count: all, if neither text is known."""
-    text = (a.query.text(scope.db) or b.query.text(scope.db)) if scope.ignored else None
-    return a.sketch.shingles if text is None else len(scope.shingles_of(text))
+    text = (own.query.text(scope.db) or other.text(scope.db)) if scope.ignored else None
+    return own.sketch.shingles if text is None else len(scope.shingles_of(text))
 
 
-def _by_samples(scope: Scope, a: StoredSketch, b: StoredSketch) -> list[Measures]:
-    """The estimates by the samples that the recipe stores; both texts have the same modulus."""
-    recipe = scope.recipe
-    pairs = []
+def _by_slots(sketches: Sequence[StoredSketch], shingles: I64) -> _Way:
+    """The estimates by slots of the first text and each other text."""
+    slots = np.array([sketch.slots for sketch in sketches])
+    equal = np.count_nonzero(slots[1:] == slots[0], axis=1)
+    equal[(shingles[1:] == 0) | (shingles[0] == 0)] = 0
+    own_sizes = np.full(len(equal), shingles[0])
+    return "slots", equal, shares_of_slots(equal, slots.shape[1], own_sizes, shingles[1:])
+
+
+def _by_samples(scope: Scope, sketches: Sequence[StoredSketch], shingles: I64) -> list[_Way]:
+    """The estimates by the samples that the recipe stores; the samples of two texts have the same modulus."""
+    recipe, ways = scope.recipe, []
     if recipe.mod_m:
-        pairs.append((a.mod_m, b.mod_m))
+        own = sketches[0].mod_m
+        ways.append(_of_samples([(own, sketch.mod_m) for sketch in sketches[1:]]))
     if recipe.level:
-        sizes = np.array([a.shingles, b.shingles])
-        level = int(sample_levels(sizes, recipe.level).max())
-        pairs.append((coarsen(a.level, level), coarsen(b.level, level)))
-    # An empty sample says nothing about its text.
-    return [by_samples(own, other) for own, other in pairs if len(own) and len(other)]
+        levels = sample_levels(shingles, recipe.level)
+        levels = np.maximum(levels[0], levels[1:]).tolist()
+        pairs = zip(sketches[1:], levels, strict=True)
+        own = sketches[0].level
+        ways.append(_of_samples([(coarsen(own, k), coarsen(sketch.level, k)) for sketch, k in pairs]))
+    return ways
+
+
+def _of_samples(pairs: Sequence[tuple[U64, U64]]) -> _Way:
+    counts = [(len(np.intersect1d(a, b, assume_unique=True)), len(a), len(b)) for a, b in pairs]
+    shared, of_a, of_b = np.array(counts, np.int64).T
+    return "samples", shared, shares_of_samples(shared, of_a, of_b)

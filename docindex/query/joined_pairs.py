@@ -10,7 +10,7 @@ from typing import Literal, Self, get_args
 import numpy as np
 
 from docindex import argument_checks
-from docindex.kernels.arrays import F64, I64, U8, U32
+from docindex.kernels.arrays import F64, I64, U8, U32, Bool
 from docindex.query.measures import Basis, ShareColumns, shares_of_sets, shares_of_slots
 
 Method = Literal["shingles", "fingerprints", "slots", "features"]
@@ -39,6 +39,11 @@ class Threshold:
         if self.measure == "resemblance":
             return shares.resemblance
         return np.maximum(shares.containment, shares.reverse_containment)
+
+    def reached_by(self, shares: ShareColumns) -> Bool:
+        """Which pairs reach the threshold."""
+        reached: Bool = self.score(shares) >= self.least
+        return reached
 
     def checked(self) -> Self:
         """The threshold with plain numbers.

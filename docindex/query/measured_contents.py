@@ -9,11 +9,14 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
-from docindex.query.estimates import estimate, known_text
+from docindex.query.estimates import estimate_contents, known_text
 from docindex.query.measures import Measures, same_words
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.storage import bulk, documents
+
+# Estimates are made for this many contents at a time: their sketches take a megabyte or two.
+_ESTIMATED = 1024
 
 
 def measure_contents(scope: Scope, query: Query, contents: I64) -> Iterator[tuple[int, Measures]]:
@@ -22,13 +25,14 @@ def measure_contents(scope: Scope, query: Query, contents: I64) -> Iterator[tupl
     kept = bulk.kept_among(scope.db, contents) if text is not None else contents[:0]
     if text is not None:
         yield from _exactly(scope, query, scope.shingles_of(text), kept)
-    estimated = np.setdiff1d(contents, kept, assume_unique=True).tolist()
-    if not estimated:
+    estimated = np.setdiff1d(contents, kept, assume_unique=True)
+    if not len(estimated):
         return
     own = known_text(scope, query)
-    for content in estimated:
+    for begin in range(0, len(estimated), _ESTIMATED):
         scope.check_cancelled()
-        yield content, estimate(scope, own, known_text(scope, Query(None, content)))
+        some = estimated[begin : begin + _ESTIMATED]
+        yield from zip(some.tolist(), estimate_contents(scope, own, some), strict=True)
 
 
 def _exactly(scope: Scope, query: Query, shingles: U64, contents: I64) -> Iterator[tuple[int, Measures]]:

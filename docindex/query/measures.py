@@ -6,13 +6,14 @@ sketches are known, they are estimated. Must never know where a text or a sketch
 
 import dataclasses
 import functools
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels import minhash
-from docindex.kernels.arrays import F64, I64, U32, U64, Bool
+from docindex.kernels.arrays import F64, I64, U64, Bool
 from docindex.recipe import Recipe
 
 Basis = Literal["shingles", "slots", "fingerprints", "samples"]
@@ -126,13 +127,6 @@ class ShareColumns:
         """The sum of the standard errors of both containments: of two estimates, the lower one is better."""
         return self.containment_error + self.reverse_containment_error
 
-    def measures(self, number: int, shared: int, basis: Basis) -> Measures:
-        """The measures of one pair."""
-        inside, reverse, resemblance = (float(column[number]) for column in self.shares)
-        return Measures(
-            inside, reverse, resemblance, shared, basis, *(float(column[number]) for column in self.errors)
-        )
-
 
 def by_shingles(a: U64, b: U64, *, alike: bool) -> Measures:
     """The exact measures of two sets of shingles.
@@ -161,32 +155,10 @@ def same_words(shingles: int) -> Measures:
     )
 
 
-def by_slots(a: U32, b: U32, size_a: int, size_b: int) -> Measures:
-    """Estimated measures of two sketches, given how many shingles each text has."""
-    equal = int(np.count_nonzero(a == b)) if size_a and size_b else 0
-    columns = shares_of_slots(np.array([equal]), len(a), np.array([size_a]), np.array([size_b]))
-    return columns.measures(0, equal, "slots")
-
-
-def by_fingerprints(a: U64, b: U64, unit_errors: F64) -> Measures:
-    """Estimated measures of two texts, given the fingerprint hashes that count, ascending.
-
-    `unit_errors` is the result of the function of that name for both texts.
-    """
-    shared = len(np.intersect1d(a, b, assume_unique=True))
-    sizes = np.array([len(a)]), np.array([len(b)])
-    columns = shares_of_sets(np.array([shared]), *sizes, unit_errors.max(keepdims=True))
-    return columns.measures(0, shared, "fingerprints")
-
-
-def by_samples(a: U64, b: U64) -> Measures:
-    """Estimated measures of two texts, given samples of their shingles with the same modulus, ascending."""
-    shared = len(np.intersect1d(a, b, assume_unique=True))
-    counts = np.array([shared]), np.array([len(a)]), np.array([len(b)])
-    shares = shares_of_sets(*counts).shares
-    wholes = np.array([len(a)]), np.array([len(b)]), np.array([len(a) + len(b) - shared])
-    errors = (_error_of_sample(counts[0], whole) for whole in wholes)
-    return ShareColumns(*shares, *errors).measures(0, shared, "samples")
+def measures_of(shares: ShareColumns, shared: I64, bases: Iterable[Basis]) -> list[Measures]:
+    """The measures of each pair, given the columns, how many things the pair shares, and the basis."""
+    columns = map(np.ndarray.tolist, (*shares.shares, shared))
+    return list(map(Measures, *columns, bases, *map(np.ndarray.tolist, shares.errors)))
 
 
 def shares_of_sets(shared: I64, size_a: I64, size_b: I64, unit_errors: F64 | None = None) -> ShareColumns:
@@ -199,14 +171,27 @@ def shares_of_sets(shared: I64, size_a: I64, size_b: I64, unit_errors: F64 | Non
     >>> [column.tolist() for column in found.shares]
     [[0.25], [0.5], [0.2]]
     """
-    wholes = size_a, size_b, size_a + size_b - shared
-    shares = [quotients(shared, whole) for whole in wholes]
-    errors = (
-        [np.zeros(len(shared))] * 3
-        if unit_errors is None
-        else [_error_of_fingerprints(shared, whole, unit_errors) for whole in wholes]
-    )
-    return ShareColumns(*shares, *errors)
+    # One array of three rows: for few pairs, each call of numpy costs more than the arithmetic.
+    wholes = np.array([size_a, size_b, size_a + size_b - shared])
+    shares = quotients(shared, wholes)
+    if unit_errors is None:
+        return ShareColumns(*shares, *np.zeros_like(shares))
+    return ShareColumns(*shares, *_error_of_fingerprints(shared, wholes, unit_errors))
+
+
+def shares_of_samples(shared: I64, size_a: I64, size_b: I64) -> ShareColumns:
+    """The measures of pairs of texts, given the sizes of samples of their shingles with the same modulus.
+
+    An empty sample says nothing about its text, so the errors are infinite.
+
+    >>> found = shares_of_samples(*map(np.array, ([1, 0], [2, 0], [2, 5])))
+    >>> found.containment.tolist(), np.isinf(found.containment_error).tolist()
+    ([0.5, 0.0], [False, True])
+    """
+    wholes = np.array([size_a, size_b, size_a + size_b - shared])
+    empty = (size_a == 0) | (size_b == 0)
+    errors = np.where(empty, np.inf, _error_of_sample(shared, wholes))
+    return ShareColumns(*shares_of_sets(shared, size_a, size_b).shares, *errors)
 
 
 def unit_errors(symbols: I64, shingles: I64, recipe: Recipe, ignoring: Ignoring = "nothing") -> F64:
@@ -255,7 +240,7 @@ def quotients(part: I64 | F64, whole: I64) -> F64:
     >>> quotients(np.array([1, 0]), np.array([4, 0])).tolist()
     [0.25, 0.0]
     """
-    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+    return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
 
 
 def _error_of_fingerprints(shared: I64, whole: I64, unit_errors: F64) -> F64:

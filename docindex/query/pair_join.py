@@ -5,9 +5,8 @@ Takes a scope and a threshold; gives pairs of nodes, see `joined_pairs`. Must ne
 By the method "shingles", a pair of kept texts is counted exactly, and no pair is missed. Candidates come from
 the shingles of all texts, or from the slots of their sketches. Slots are cheaper: only the texts of
 candidates are read. They serve if the threshold is a resemblance, nothing is ignored, and a pair at the
-threshold has fewer equal slots than a candidate needs with a probability below 10^-9
-(`minhash.fewest_equal_slots`). Pairs with a text that is not kept are estimated as `compare` estimates them,
-but without samples.
+threshold is missed by its slots with a probability below 2 * 10^-9 (`SlotPairs.with_resemblance`). Pairs with
+a text that is not kept are estimated as `compare` estimates them, but without samples.
 """
 
 import contextlib
@@ -20,10 +19,10 @@ import numpy as np
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.candidates import LARGE, CrowdLabels, Needs, candidates
-from docindex.query.crowds import find_crowds
+from docindex.query.candidates import Needs, candidates
+from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
-from docindex.query.measures import ShareColumns, shares_of_sets, shares_of_slots, unit_errors
+from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
 from docindex.query.pair_needs import needs_of_sets, rounded_up
 from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
@@ -34,7 +33,7 @@ from docindex.query.slot_pairs import EqualSlots, SlotPairs
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
-from docindex.storage import bulk, documents
+from docindex.storage import documents
 
 COMMON = 1000
 """Shingles that more contents have are ignored by default, but only if the pairs are too many otherwise."""
@@ -110,7 +109,6 @@ class _Join:
         self._scope = scope
         self._nodes = nodes
         self._threshold = threshold
-        self._connecting = connecting
         most = max(_FEW_COMPARED, _COMPARED_EACH * int(nodes.shingles.sum()))
         self._left = most if is_limited else None
         """How many more shingles may be compared; None if there is no limit."""
@@ -119,6 +117,7 @@ class _Join:
             nodes.symbols, nodes.shingles, scope.recipe, scope.ignoring(threshold.ignore_above)
         )
         self.found = CollectedPairs(nodes, self._unit_errors)
+        self._crowds = CrowdPairs(scope, nodes, threshold, self.found) if connecting else None
         self._counts_found = False
         self._verified = np.zeros(len(nodes), bool)
         """The nodes whose slots have been verified."""
@@ -132,7 +131,7 @@ class _Join:
             not enough
         )  # `_likely_slot_pairs` counts the likely pairs before they are compared
         if enough:
-            self._count_slot_pairs(enough)
+            self._count_slot_pairs()
         else:
             self._count_groups()
         if not kept.all():
@@ -161,13 +160,13 @@ class _Join:
     def _add_copies_by_slots(self) -> None:
         self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
-    def _count_slot_pairs(self, enough: int) -> None:
+    def _count_slot_pairs(self) -> None:
         """Count the shingles of the pairs with enough equal slots whose texts are both kept."""
         kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
         self.found.set_sizes(SHINGLES, several, sizes[several])
         large = several[kept[several] & (sizes[several] > COUNTED)]
         with contextlib.closing(SpilledNumbers()) as likely:
-            in_pairs = self._likely_slot_pairs(enough, likely)
+            in_pairs = self._likely_slot_pairs(likely)
             in_pairs[large] = True
             nodes = np.flatnonzero(in_pairs)
             contents = self._nodes.representatives[nodes]
@@ -179,12 +178,12 @@ class _Join:
                 self._count(SHINGLES, sets, nodes, pairs)
                 self._set_sizes(SHINGLES, sets, nodes, large)
 
-    def _likely_slot_pairs(self, enough: int, likely: SpilledNumbers) -> Bool:
+    def _likely_slot_pairs(self, likely: SpilledNumbers) -> Bool:
         """Append the pairs with enough equal slots, and return which nodes are in a pair."""
         kept, sizes = self._nodes.kept, self._nodes.shingles
         in_pairs = np.zeros(len(self._nodes), bool)
-        for a, b, _ in SlotPairs(self._scope, self._nodes).with_equal_slots(
-            enough, self._slot_crowds if self._connecting else None
+        for a, b, _ in SlotPairs(self._scope, self._nodes).with_resemblance(
+            self._threshold.least, self._crowds.by_slots if self._crowds else None
         ):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
@@ -205,7 +204,7 @@ class _Join:
                 sets,
                 lambda counts: self._needs(counts, sets.weights() - sets.postings),
                 self._scope.check_cancelled,
-                self._crowd_labels(SHINGLES, sets, nodes) if self._connecting else None,
+                self._crowds.labels_of(sets, nodes) if self._crowds else None,
             )
             self._count(SHINGLES, sets, nodes, pairs)
             several = self._nodes.several
@@ -213,55 +212,6 @@ class _Join:
             self.found.set_aside += len(sets.set_aside)
         without = self._nodes.several[~kept[self._nodes.several]]
         self.found.set_sizes(SHINGLES, without, self._nodes.shingles[without])
-
-    def _slot_crowds(self, large: I64) -> I64:
-        """The crowd of each node, from the number of its slots that many nodes have."""
-        labels = np.zeros(len(self._nodes), np.int64)
-        # Texts that resemble a crowd have most of its slots, and these are large groups.
-        likely = np.flatnonzero(self._nodes.kept & (large >= self._enough_slots() // 2))
-        if len(likely) > LARGE:
-            contents = self._nodes.representatives[likely]
-            with ShingleSets(self._scope, contents, contents) as sets:
-                labels[likely] = self._crowds(SHINGLES, sets, likely, np.arange(len(likely)))
-        return labels
-
-    def _crowd_labels(self, basis: int, sets: SetSource, nodes: I64) -> CrowdLabels:
-        """Gives the crowd of each place, from the number of its groups that many places are in."""
-
-        def crowds_of(large: I64) -> I64:
-            labels = np.zeros(len(nodes), np.int64)
-            likely = np.flatnonzero(large >= np.maximum(1, sets.weights() * self._threshold.least / 2))
-            if len(likely) > LARGE:
-                labels[likely] = self._crowds(basis, sets, nodes, likely)
-            return labels
-
-        return crowds_of
-
-    def _enough_slots(self) -> int:
-        """How many slots two texts have in common if they resemble each other enough; at least 1."""
-        return max(1, fewest_equal_slots(self._scope.recipe.slots, self._threshold.least))
-
-    def _crowds(self, basis: int, sets: SetSource, nodes: I64, places: I64) -> I64:
-        """Add the pairs that connect crowds among some places of `sets`, and return the crowd of each."""
-        chosen = nodes[places]
-        firsts = self._nodes.firsts[chosen]
-
-        def compare(a: I64, b: I64) -> I64:
-            found = [np.empty(0, np.int64)]
-            for part, shared, of_a, of_b in count_shared(
-                sets, places[a], places[b], self._scope.check_cancelled
-            ):
-                self.found.set_sizes(basis, chosen[a[part]], of_a)
-                self.found.set_sizes(basis, chosen[b[part]], of_b)
-                found.append(np.where(self._reached(shares_of_sets(shared, of_a, of_b)), shared, -1))
-            return np.concatenate(found)
-
-        slots = bulk.slot_rows(self._scope.db, self._nodes.representatives[chosen], self._scope.recipe.slots)
-        crowds = find_crowds(
-            slots, self._nodes.sizes.words[firsts], self._enough_slots(), compare, self._scope.check_cancelled
-        )
-        self.found.add(basis, chosen[crowds.a], chosen[crowds.b], crowds.common)
-        return crowds.labels
 
     def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
         """The fingerprints of all nodes, and the pairs that may share enough of them."""
@@ -288,7 +238,7 @@ class _Join:
         sizes = self._nodes.shingles
         for a, b, equal in pairs:
             shares = shares_of_slots(equal, self._scope.recipe.slots, sizes[a], sizes[b])
-            self._add(SLOTS, a, b, equal, self._reached(shares))
+            self._add(SLOTS, a, b, equal, self._threshold.reached_by(shares))
 
     def _estimate_pairs(self, one_of: Bool) -> None:
         """Estimate the pairs with a node in `one_of` by slots or by fingerprints, as `estimates` does.
@@ -316,15 +266,15 @@ class _Join:
                 equal = slots.equal(own, other)
                 by_slots = shares_of_slots(equal, self._scope.recipe.slots, sizes[own], sizes[other])
                 better = by_slots.error_of_containments < shares.error_of_containments
-                self._add(SLOTS, own, other, equal, better & self._reached(by_slots))
-            self._add(FINGERPRINTS, own, other, shared, ~better & self._reached(shares))
+                self._add(SLOTS, own, other, equal, better & self._threshold.reached_by(by_slots))
+            self._add(FINGERPRINTS, own, other, shared, ~better & self._threshold.reached_by(shares))
 
     def _count(self, basis: int, sets: SetSource, nodes: I64, pairs: Iterable[tuple[I64, I64]]) -> None:
         """Take those of some pairs that reach the threshold. A pair is two places in `nodes`."""
         for a, b in pairs:
             for part, shared, of_a, of_b in count_shared(sets, a, b, self._scope.check_cancelled):
                 shares = shares_of_sets(shared, of_a, of_b)
-                own, other, reached = nodes[a[part]], nodes[b[part]], self._reached(shares)
+                own, other, reached = nodes[a[part]], nodes[b[part]], self._threshold.reached_by(shares)
                 self.found.set_sizes(basis, own, of_a)
                 self.found.set_sizes(basis, other, of_b)
                 self._add(basis, own, other, shared, reached)
@@ -357,11 +307,6 @@ class _Join:
 
     def _needs(self, counts: I64, slack: I64) -> Needs:
         return needs_of_sets(self._threshold.measure, counts, slack, self._threshold.least)
-
-    def _reached(self, shares: ShareColumns) -> Bool:
-        """Which pairs reach the threshold."""
-        reached: Bool = self._threshold.score(shares) >= self._threshold.least
-        return reached
 
 
 def _different(pairs: Iterable[tuple[I64, I64]], count: int) -> Iterator[tuple[I64, I64]]:

@@ -6,13 +6,14 @@ from the forward index; only the weights of hashes come from the inverted index.
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, union
+from docindex.kernels.arrays import F64, I64, U64, Bool, union
 from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
-from docindex.query.measures import Measures, shares_of_sets, unit_errors
+from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
@@ -20,10 +21,43 @@ from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
 from docindex.storage.forward_index import ForwardHashes
 
-# The highest possible scores are computed for this many contents at a time.
+# The highest possible scores are computed for this many contents at a time, and at first for fewer: the
+# scores of the first batch then tell how many more are needed. Each costs a row.
 _BOUNDS_AT_ONCE = 256
+_FIRST_BOUNDS = 32
 # The first batch has at least this many contents; each other has twice as many as the one before.
 _FIRST_BATCH = 16
+
+_NO_SIZES = np.empty((len(ContentSizes._fields), 0), np.int64)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Scored:
+    """Contents with their scores, and what their measures are computed from."""
+
+    contents: I64
+    scores: F64
+    counts: I64
+    """How many hashes that count each content shares with the query, and how many it has; two rows."""
+    units: I64
+    """How many symbols and how many shingles each content has; two rows."""
+
+    @classmethod
+    def of(cls, pieces: Sequence[Self], wanted: set[int]) -> Self:
+        """The wanted contents of all pieces."""
+        every = pieces[0]
+        if len(pieces) > 1:
+            columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
+            every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
+        # For the few answers of a search, `np.isin` would take ten times as long.
+        return every.only(np.array([content in wanted for content in every.contents.tolist()], np.bool_))
+
+    def only(self, which: Bool) -> Self:
+        """Some of the contents."""
+        if which.all():
+            return self
+        contents, scores = self.contents[which], self.scores[which]
+        return type(self)(contents, scores, self.counts[:, which], self.units[:, which])
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +69,8 @@ class Scorer:
     weights: I64
     """The weight of each hash of the query; 0 if the hash was not looked up."""
     options: SearchOptions
-    _known: list[tuple[I64, ContentSizes]] = dataclasses.field(default_factory=list)
-    """The contents whose sizes were read last, and their sizes."""
+    _known: list[tuple[I64, I64]] = dataclasses.field(default_factory=list)
+    """The contents whose sizes were read, ascending, and a row for each column of `ContentSizes`."""
 
     def promising(self, candidates: Candidates, lowest: Callable[[], float]) -> Iterator[I64]:
         """Yield contents in ascending batches until no other content can have a score of `lowest()` or more.
@@ -45,18 +79,30 @@ class Scorer:
         """
         enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
         order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
-        size = _BOUNDS_AT_ONCE if self.options.limit is None else max(self.options.limit, _FIRST_BATCH)
-        for begin in range(0, len(order), _BOUNDS_AT_ONCE):
-            some = order[begin : begin + _BOUNDS_AT_ONCE]
-            contents = candidates.contents[some]
-            bounds = self._bounds(contents, candidates.sums[some], candidates.counts[some])
-            left = np.argsort(-bounds, kind="stable")
-            while len(left := left[bounds[left] >= lowest()]):
-                yield np.sort(contents[left[:size]])
-                left, size = left[size:], 2 * size
-            highest = scores_of(candidates.sums[some[-1:]], self._whole, np.zeros(1))
-            if highest[0] < lowest():
+        limit, begin = self.options.limit, 0
+        size = _BOUNDS_AT_ONCE if limit is None else min(max(limit, _FIRST_BATCH), _BOUNDS_AT_ONCE)
+        at_once = max(size, _FIRST_BOUNDS)
+        waiting, bounds = candidates.contents[:0], np.empty(0)
+        while begin < len(order) or len(waiting):
+            least = lowest()
+            some = order[begin : begin + at_once]
+            if least > 0 and len(some):
+                # No score is higher than without the content's other hashes, and this needs no row.
+                highest = scores_of(candidates.sums[some], self._whole, np.zeros(len(some)))
+                some = some[: np.count_nonzero(highest >= least)]
+            if len(some):
+                begin, at_once = begin + len(some), _BOUNDS_AT_ONCE
+                contents = candidates.contents[some]
+                of_some = self._bounds(contents, candidates.sums[some], candidates.counts[some])
+                waiting, bounds = np.concatenate([waiting, contents]), np.concatenate([bounds, of_some])
+            likely = np.flatnonzero(bounds >= least)
+            if len(likely):
+                likely = likely[np.argsort(-bounds[likely], kind="stable")]
+                yield np.sort(waiting[likely[:size]])
+            elif not len(some):
                 break
+            waiting, bounds = waiting[likely[size:]], bounds[likely[size:]]
+            size = min(2 * size, _BOUNDS_AT_ONCE)
 
     def _bounds(self, contents: I64, sums: I64, counts: I64) -> F64:
         """The highest score that each content can have."""
@@ -79,41 +125,33 @@ class Scorer:
         """The weight of the looked-up hashes of the query."""
         return int(self.weights.sum())
 
-    def scored(self, contents: I64) -> dict[int, tuple[float, Measures]]:
-        """The score and the numbers of each content, counted in fingerprints; `contents` must ascend."""
+    def scored(self, contents: I64) -> Scored:
+        """The scores of some contents, which must ascend."""
         scope, asked, size = self.scope, self.asked.counting, len(contents)
         of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
         shared = np.bincount(places, minlength=size)
         not_counting = self._not_counting(of)
         stored = self._sizes_of(contents)
-        sizes = self._counting(of, stored.hashes, not_counting)
+        sizes = forward_index.sizes_without(not_counting, of, stored.hashes)
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
             others = self.asked.share * self._weight_of_others(of, sizes - shared, not_counting)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
-        scores = scores_of(weight, self._whole, others).tolist()
-        shares = shares_of_sets(
-            shared,
-            np.full(size, len(asked)),
-            sizes,
-            unit_errors(
-                stored.symbols,
-                stored.shingles,
-                scope.recipe,
-                scope.ignoring(self.options.ignore_above),
-            ),
-        )
-        bases = ["fingerprints"] * size
-        columns = (
-            *map(np.ndarray.tolist, (*shares.shares, shared)),
-            bases,
-            *map(np.ndarray.tolist, shares.errors),
-        )
-        measures = itertools.starmap(Measures, zip(*columns, strict=True))
-        return dict(zip(contents.tolist(), zip(scores, measures, strict=True), strict=True))
+        scores = scores_of(weight, self._whole, others)
+        counts, units = np.array([shared, sizes]), np.array([stored.symbols, stored.shingles])
+        return Scored(contents, scores, counts, units)
+
+    def measures(self, scored: Scored) -> dict[int, Measures]:
+        """The measures of contents by fingerprints."""
+        scope, (shared, sizes), size = self.scope, scored.counts, len(scored.contents)
+        symbols, shingles = scored.units
+        errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring(self.options.ignore_above))
+        shares = shares_of_sets(shared, np.full(size, len(self.asked.counting)), sizes, errors)
+        found = measures_of(shares, shared, itertools.repeat("fingerprints", size))
+        return dict(zip(scored.contents.tolist(), found, strict=True))
 
     def _not_counting(self, of: ForwardHashes) -> U64:
         """The hashes of the contents that are not counted; also some that none of them has."""
@@ -124,28 +162,30 @@ class Scorer:
         return union(self.scope.ignored.hashes, hashes_above(self.scope, own, most))
 
     def _sizes_of(self, contents: I64) -> ContentSizes:
-        """The sizes of contents, which must ascend. Those of the last bounds are read only once."""
-        known = self._known
-        if known and len(known[-1][0]) and contents[-1] <= known[-1][0][-1]:
-            at = np.searchsorted(known[-1][0], contents)
-            if (known[-1][0][at] == contents).all():
-                return ContentSizes(*(column[at] for column in known[-1][1]))
-        known[:] = [(contents, documents.sizes_of(self.scope.db, contents))]
-        return known[-1][1]
-
-    def _counting(self, of: ForwardHashes, sizes: I64, not_counting: U64) -> I64:
-        """The number of different hashes that count, for each content."""
-        if not len(not_counting):
-            return sizes
-        places, _ = forward_index.shared_with(not_counting, of)
-        return sizes - np.bincount(places, minlength=len(sizes))
+        """The sizes of contents, which must ascend. Each is read only once."""
+        if not len(contents):
+            return ContentSizes(*_NO_SIZES)
+        known, sizes = self._known.pop() if self._known else (contents[:0], _NO_SIZES)
+        at = known.searchsorted(contents)
+        new = contents[known.take(at, mode="clip") != contents] if len(known) else contents
+        if len(new):
+            of_new = np.array(documents.sizes_of(self.scope.db, new))
+            if not len(known):
+                known, sizes = new, of_new
+            else:
+                known, sizes = np.concatenate([known, new]), np.concatenate([sizes, of_new], axis=1)
+                order = np.argsort(known)
+                known, sizes = known[order], sizes[:, order]
+            at = known.searchsorted(contents)
+        self._known.append((known, sizes))
+        return ContentSizes(*sizes[:, at])
 
     def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
 
         `others` is the number of these hashes.
         """
-        without = union(self.asked.counting, not_counting)
+        without = union(self.asked.counting, not_counting) if len(not_counting) else self.asked.counting
         places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
         distinct = union(hashes)
         weights = weights_of(frequencies(self.scope, distinct), self.options.rank)

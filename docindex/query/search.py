@@ -20,7 +20,7 @@ from docindex.query.measures import Measures
 from docindex.query.passages import Passage
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.scoring import Scorer
+from docindex.query.scoring import Scored, Scorer
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents
 
@@ -112,20 +112,18 @@ def find_matches(
         return _same_words(scope, query, options, passages_with)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
-    best = _Best(options, lambda contents: dict(measure_contents(scope, query, contents)))
+    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, query, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
-        if found := scope.documents_of(contents):
-            best.add(found, scorer.scored(np.unique(np.array([row[0] for row in found], np.int64))))
+        found = None if scope.where is None else scope.documents_of(contents)
+        if found is not None:
+            contents = np.unique(np.array([row[0] for row in found], np.int64))
+        if len(contents):
+            # The score is 0 if the inverted index confused two hashes.
+            scored = scorer.scored(contents)
+            scored = scored.only(scored.scores >= max(best.lowest(), _LEAST))
+            best.add(scope.documents_of(scored.contents) if found is None else found, scored)
     return best.matches(passages_with)
-
-
-def candidates_of(scope: Scope, query: Query) -> list[int]:
-    """The contents that may share a fingerprint with a query."""
-    options = SearchOptions()
-    found = candidates_for(scope, query_hashes(scope, query, options), options.rank).contents
-    contents: list[int] = found.tolist()
-    return contents
 
 
 def _same_words(
@@ -152,39 +150,53 @@ _LEAST = 1e-300  # the least score above 0
 class _Best:
     """The best documents of those that were added so far."""
 
-    def __init__(self, options: SearchOptions, measured: Callable[[I64], dict[int, Measures]]) -> None:
+    def __init__(
+        self, options: SearchOptions, scorer: Scorer, measured: Callable[[I64], dict[int, Measures]]
+    ) -> None:
         self._options = options
+        self._scorer = scorer
         self._measured = measured
         """Gives the exact numbers of ascending contents, or the best estimates."""
         self._found: list[_Found] = []
+        self._scored: list[Scored] = []
         self._numbers: dict[int, Measures] = {}
+        """The exact numbers that were needed to compare them with minimums."""
 
     def lowest(self) -> float:
         """The score that a document must have to be among the best; -1 if any is enough."""
         limit = self._options.limit
         return -1.0 if limit is None or len(self._found) < limit else -self._found[-1][0]
 
-    def add(self, found: list[tuple[int, str, int]], scored: dict[int, tuple[float, Measures]]) -> None:
-        """Add documents, given by content, key and id, if they reach the minimums."""
-        options, lowest = self._options, self.lowest()
-        # The score is 0 if the inverted index confused two hashes.
-        least = max(lowest, _LEAST)
-        likely = sorted((-scored[row[0]][0], *row[1:], row[0]) for row in found if scored[row[0]][0] >= least)
-        numbers = {content: measures for content, (_, measures) in scored.items()}
-        if options.exact and options.has_minimums:
-            numbers = self._measured(np.unique(np.array([row[3] for row in likely], np.int64)))
-        better = [row for row in likely if options.met_by(numbers[row[3]])][: options.limit]
-        self._numbers.update((row[3], numbers[row[3]]) for row in better)
-        self._found = sorted(self._found + better)[: options.limit]
+    def add(self, found: list[tuple[int, str, int]], scored: Scored) -> None:
+        """Add those documents, given by content, key and id, that are scored and reach the minimums."""
+        options = self._options
+        scores = dict(zip(scored.contents.tolist(), scored.scores.tolist(), strict=True))
+        likely = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
+        if options.has_minimums:
+            numbers = self._measured(_contents(likely)) if options.exact else self._scorer.measures(scored)
+            likely = [row for row in likely if options.met_by(numbers[row[3]])]
+            if options.exact:
+                self._numbers.update((row[3], numbers[row[3]]) for row in likely)
+        self._scored.append(scored)
+        self._found = sorted(self._found + likely[: options.limit])[: options.limit]
 
     def matches(self, passages_with: PassageFinder) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
+        if not self._found:
+            return []
         numbers = self._numbers
-        if self._options.exact and not self._options.has_minimums:
-            numbers = self._measured(np.unique(np.array([row[3] for row in self._found], np.int64)))
+        if not self._options.exact:
+            numbers = self._scorer.measures(Scored.of(self._scored, {row[3] for row in self._found}))
+        elif not self._options.has_minimums:
+            numbers = self._measured(_contents(self._found))
         return [
             match_of(
                 numbers[content], (key, number), -minus, functools.partial(passages_with, content, number)
             )
             for minus, key, number, content in self._found
         ]
+
+
+def _contents(found: list[_Found]) -> I64:
+    """The different contents of some documents, ascending."""
+    return np.unique(np.array([content for *_, content in found], np.int64))

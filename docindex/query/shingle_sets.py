@@ -96,12 +96,8 @@ class ShingleSets:
     def sets_of(self, places: I64) -> tuple[U64, I64]:
         """The shingles that count, of each place; after the first pass over the groups."""
         at = self._taking_part[places]
-        pieces = [
-            self._sets.read(begin, end)
-            for begin, end in zip(self._starts[at].tolist(), self._starts[at + 1].tolist(), strict=True)
-        ]
-        hashes = np.concatenate([_NOTHING, *pieces])
-        starts = starts_of(self._starts[at + 1] - self._starts[at])
+        sizes = self._starts[at + 1] - self._starts[at]
+        hashes, starts = self._sets.read_ranges(self._starts[at], sizes), starts_of(sizes)
         if not self._too_common:
             return hashes, starts
         low = np.uint64(64) - self._prefix_bits

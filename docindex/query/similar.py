@@ -16,10 +16,13 @@ import numpy as np
 from docindex.kernels.arrays import I64, U32
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import fewest_equal_slots
+from docindex.query.hash_lookup import candidates_for, query_hashes
 from docindex.query.measured_contents import measure_contents
+from docindex.query.pair_needs import rounded_up
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.search import Match, PassageFinder, candidates_of, match_of
+from docindex.query.search import Match, PassageFinder, match_of
+from docindex.query.search_options import SearchOptions
 from docindex.query.slot_index import fewest_shared
 from docindex.sketching.incremental import COUNT_ERROR
 from docindex.storage import bulk, documents
@@ -89,8 +92,25 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
             estimated |= not some.kept.all()
     if estimated:
         # The better estimate may be the one by fingerprints.
-        found.append(np.array(candidates_of(scope, query), np.int64))
+        found.append(_with_equal_hashes(scope, query, min_resemblance))
     return np.unique(np.concatenate(found))
+
+
+def _with_equal_hashes(scope: Scope, query: Query, min_resemblance: float) -> I64:
+    """The contents that may have this resemblance to a query by their fingerprints, or by their samples."""
+    options = SearchOptions(min_containment=min_resemblance)
+    asked = query_hashes(scope, query, options)
+    candidates = candidates_for(scope, asked, options.rank)
+    if scope.recipe.mod_m or scope.recipe.level:
+        return candidates.contents
+    # No resemblance is above the containment, and no count is too low: the sizes of the others are not read.
+    enough = candidates.counts >= asked.least(options)
+    contents, shared = candidates.contents[enough], candidates.counts[enough]
+    sizes = documents.sizes_of(scope.db, contents).hashes
+    counting = np.maximum(sizes - len(scope.ignored.hashes), shared)
+    least = rounded_up(min_resemblance * (len(asked.counting) + counting - shared))
+    likely: I64 = contents[shared >= least]
+    return likely
 
 
 def _sharing_slots(scope: Scope, slots: U32, resemblance: float) -> tuple[I64 | None, bool]:

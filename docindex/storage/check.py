@@ -194,6 +194,8 @@ def _expected_traits(db: apsw.Connection, recipe: Recipe) -> int:
         slots = slots_in(data, recipe.slots)
         if slots is None:
             raise CorruptIndex(f"a content does not have {recipe.slots} slots", db.filename)
+        if {len(each) for each in (*hashes, *words_hashes)} - {16}:
+            raise CorruptIndex("a hash of a content does not have 16 bytes", db.filename)
         # Equal postings of a content are stored once.
         prefixes = np.sort(traits_of(features(slots, k, s), hashes, words_hashes) >> _LOW_BITS, axis=1)
         first = np.ones(prefixes.shape, bool)
@@ -235,6 +237,7 @@ _TALLIES: dict[tallies.Name, tuple[str, Callable[[list[tuple[Any, ...]]], Tally]
     "boilerplate": ("select sum from main.docindex_boilerplate", _tally_of_sums),
     "dead": ("select content, segment from main.docindex_dead", _mixed_tally),
     "document": ("select sum from main.docindex_document", _tally_of_sums),
+    "extraction": ("select sum from main.docindex_extraction", _tally_of_sums),
     "file": ("select sum from main.docindex_file", _tally_of_sums),
     "lengths": ("select id, characters, symbols, fingerprints from main.docindex_content", _mixed_tally),
     "link": ("select id, content from main.docindex_document", _mixed_tally),

@@ -15,11 +15,14 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.frontends.extracted import Extracted, Place, Places
-from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import rows, stream
+from docindex.storage import tallies
+from docindex.storage.rows import rows, rows_for, stream
 from docindex.storage.tables import EXTRACTION, ExtractionRow
 
-_DELETE = "delete from main.docindex_extraction where document in (select value from carray(?) as wanted)"
+_DELETE = (
+    "delete from main.docindex_extraction where document in (select value from carray(?) as wanted) "
+    "returning sum"
+)
 _ANY = "select document from main.docindex_extraction limit 1"
 _LONGEST = 1 << 28
 """More bytes of places are damage."""
@@ -35,16 +38,21 @@ class Extraction(NamedTuple):
 
 
 def put(db: apsw.Connection, extracted: Iterable[tuple[int, Extracted]]) -> None:
-    """Store how the texts of some documents, given by id, were extracted."""
-    made = (ExtractionRow(number, found.reading, _packed(found)) for number, found in extracted)
-    db.executemany(EXTRACTION.replace, EXTRACTION.with_sums(made))
+    """Store how the texts of some documents, given by id, were extracted. They must have no rows yet."""
+    made = [
+        EXTRACTION.with_sum(ExtractionRow(number, found.reading, _packed(found)))
+        for number, found in extracted
+    ]
+    db.executemany(EXTRACTION.insert, made)
+    tallies.note(db, {"extraction": tallies.tally_of(row[-1] for row in made)})
 
 
 def remove(db: apsw.Connection, documents: Iterable[int]) -> None:
     """Forget how the texts of some documents were extracted."""
     wanted = np.sort(np.fromiter(documents, np.int64))
     if len(wanted) and has_any(db):
-        db.execute(_DELETE, (bound_array(db, wanted),))
+        gone = tallies.tally_of(sum_ for (sum_,) in rows_for(db, _DELETE, wanted))
+        tallies.note(db, {"extraction": tallies.NOTHING.without(gone)})
 
 
 def has_any(db: apsw.Connection) -> bool:

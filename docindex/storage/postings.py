@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, are_first, ranges
+from docindex.kernels.arrays import I64, U64, are_first
 from docindex.storage import tallies
 from docindex.storage.rows import rows
 from docindex.storage.segments import (
@@ -24,7 +24,7 @@ from docindex.storage.segments import (
     PostingArrays,
     Segment,
     blocks_of,
-    chosen_blocks,
+    keys_with,
     postings_in,
     segments_of,
 )
@@ -36,9 +36,9 @@ _DEAD = (
     "left join main.docindex_dead as d on true where t.name = 'dead' order by d.content"
 )
 
-# A look-up reads this many blocks first. If many contents have the same text, one block may hold a million
+# This many hashes are looked up first. If many contents have the same text, one block may hold a million
 # keys.
-_FIRST_BLOCKS = 512
+_FIRST_HASHES = 1024
 
 
 class ExistingContents:
@@ -75,25 +75,14 @@ def look_up_traits(db: apsw.Connection, traits: U64) -> Iterator[tuple[I64, I64]
 def _look_up(db: apsw.Connection, segments: list[Segment], hashes: U64) -> Iterator[tuple[I64, I64]]:
     for segment in segments:
         prefixes = hashes >> np.uint64(64 - segment.hash_bits)
-        blocks = (prefixes >> np.uint64(segment.hash_bits - segment.block_bits)).astype(np.int64)
-        begin, at_once = 0, _FIRST_BLOCKS
-        while begin < len(blocks):
-            end = int(np.searchsorted(blocks, blocks[min(begin + at_once, len(blocks)) - 1], "right"))
-            some = blocks[begin:end]
-            wanted = some[are_first(some)]
-            keys = chosen_blocks(db, segment, wanted)
-            places, contents = _matches(segment, keys, prefixes[begin:end])
-            yield places + begin, contents
-            # Next, read as many blocks as hold 2^20 keys if they are as full as the previous blocks.
-            begin, at_once = end, max(1, min(8 * at_once, len(wanted) * KEYS_IN_MEMORY // (len(keys) + 1)))
-
-
-def _matches(segment: Segment, keys: U64, prefixes: U64) -> tuple[I64, I64]:
-    """The places of the sorted prefixes that occur among the keys, and the contents of these keys."""
-    least = prefixes << np.uint64(segment.local_bits)
-    begins = np.searchsorted(keys, least)
-    counts = np.searchsorted(keys, least | np.uint64((1 << segment.local_bits) - 1), "right") - begins
-    return np.repeat(np.arange(len(prefixes)), counts), segment.contents(keys[ranges(begins, counts)])
+        begin, at_once = 0, _FIRST_HASHES
+        while begin < len(prefixes):
+            end = begin + at_once
+            found = keys_with(db, segment, prefixes[begin:end])
+            yield found.places + begin, found.contents
+            # Next, look up as many hashes as read 2^20 keys if the blocks are as full as the previous blocks.
+            at_once = max(1, min(8 * at_once, at_once * KEYS_IN_MEMORY // (found.read + 1)))
+            begin = end
 
 
 def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:

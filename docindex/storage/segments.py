@@ -14,15 +14,15 @@ every row: a row that no writer makes raises `CorruptIndex`. Must never write.
 import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import apsw
 import numpy as np
 import xxhash
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U64
-from docindex.kernels.sorted_blocks import unpacked_blocks
+from docindex.kernels.arrays import I64, U64, are_first
+from docindex.kernels.sorted_blocks import found_in_blocks, unpacked_blocks
 from docindex.storage import tallies
 from docindex.storage.rows import columns, columns_for, row_sum, rows
 from docindex.storage.tallies import Tally
@@ -51,8 +51,9 @@ KEYS_IN_MEMORY = 1 << 20
 _BLOCKS_AT_A_TIME = 4096
 
 _BLOCK_RANGE = "select id, keys, sum from main.docindex_posting where id >= ? and id < ? order by id"
+# Without the id: the sum is computed with it, and so says that each block is the wanted one.
 _BLOCKS_BY_ID = (
-    "select p.id, p.keys, p.sum from carray(?) as wanted cross join main.docindex_posting as p on "
+    "select p.keys, p.sum from carray(?) as wanted cross join main.docindex_posting as p on "
     "p.id = wanted.value"
 )
 
@@ -233,13 +234,36 @@ def blocks_of(db: apsw.Connection, segment: Segment, first: int, last: int) -> U
     return _decoded(segment, found, expected + segment.row(0), db.filename)
 
 
-def chosen_blocks(db: apsw.Connection, segment: Segment, blocks: I64) -> U64:
-    """The keys of the given blocks of a segment. Both the blocks and the keys are ascending."""
-    present = segment.blocks
+class FoundKeys(NamedTuple):
+    """Those keys of a segment that have some prefixes."""
+
+    places: I64
+    """The place of the prefix of each key, ascending."""
+    contents: I64
+    """The content of each key."""
+    read: int
+    """How many keys the blocks have that were read."""
+
+
+def keys_with(db: apsw.Connection, segment: Segment, prefixes: U64) -> FoundKeys:
+    """Look up the keys whose hash bits are one of some ascending prefixes. Reads only their blocks."""
+    low = np.uint64(segment.hash_bits - segment.block_bits)
+    blocks = (prefixes >> low).astype(np.int64)
+    present, skipped = segment.blocks, 0
     if len(present) < 1 << segment.block_bits:  # during a merge
-        blocks = blocks[(blocks >= present.start) & (blocks < present.stop)]
-    wanted = blocks + segment.row(0)
-    return _decoded(segment, columns_for(db, _BLOCKS_BY_ID, wanted), wanted, db.filename)
+        skipped, end = np.searchsorted(blocks, (present.start, present.stop)).tolist()
+        blocks, prefixes = blocks[skipped:end], prefixes[skipped:end]
+    first = are_first(blocks)
+    wanted = blocks[first] + segment.row(0)
+    data = _verified_data(segment, columns_for(db, _BLOCKS_BY_ID, wanted), wanted, db.filename)
+    local_bits = np.uint64(segment.local_bits)
+    least = prefixes - (prefixes >> low << low) << local_bits
+    most = least | np.uint64((1 << segment.local_bits) - 1)
+    try:
+        places, keys, read = found_in_blocks(data, segment.stored_bits, np.cumsum(first) - 1, least, most)
+    except ValueError as error:
+        damaged_segments(f"segment {segment.id}: {error}", db.filename)
+    return FoundKeys(places + skipped, segment.contents(keys), read)
 
 
 def all_blocks(db: apsw.Connection, segment: Segment) -> Iterator[U64]:
@@ -265,13 +289,11 @@ def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path
 
     `found` has the columns id, keys and sum of the rows.
     """
-    ids, data, sums = found or ((), (), ())
-    if list(ids) != rows.tolist():
+    if found and list(found[0]) != rows.tolist():
         damaged_segments(f"a block of segment {segment.id} is missing", path)
-    if not ids:
+    data = _verified_data(segment, found[1:], rows, path)
+    if not data:
         return np.empty(0, np.uint64)
-    if b"".join(map(xxhash.xxh3_64_digest, data, ids)) != np.array(sums, ">i8").tobytes():
-        damaged_segments(f"a block of segment {segment.id} was changed", path)
     try:
         keys, counts = unpacked_blocks(data, segment.stored_bits)
     except ValueError as error:
@@ -284,3 +306,15 @@ def _decoded(segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path
     if (keys[1:] <= keys[:-1]).any():
         damaged_segments(f"the keys of segment {segment.id} are out of order", path)
     return keys
+
+
+def _verified_data(
+    segment: Segment, found: Sequence[tuple[Any, ...]], rows: I64, path: str
+) -> Sequence[bytes]:
+    """The column `keys` of rows, given with their sums. Checks that all rows are there, and unchanged."""
+    data, sums = found or ((), ())
+    if len(data) != len(rows):
+        damaged_segments(f"a block of segment {segment.id} is missing", path)
+    if b"".join(map(xxhash.xxh3_64_digest, data, rows.tolist())) != np.array(sums, ">i8").tobytes():
+        damaged_segments(f"a block of segment {segment.id} was changed", path)
+    return data

@@ -18,7 +18,18 @@ from docindex.kernels.arrays import I64, U64, mix
 from docindex.storage.rows import rows
 from docindex.storage.values import signed
 
-Name = Literal["boilerplate", "dead", "document", "file", "lengths", "link", "segment", "simhash", "words"]
+Name = Literal[
+    "boilerplate",
+    "dead",
+    "document",
+    "extraction",
+    "file",
+    "lengths",
+    "link",
+    "segment",
+    "simhash",
+    "words",
+]
 """What is tallied."""
 
 # `(a | b) - (a & b)` is the exclusive or of a and b, which SQLite does not have. It cannot overflow.

@@ -25,7 +25,7 @@ import numpy as np
 import docindex
 from docindex.sketching.single_text import text_fingerprints
 from docindex.storage.contents import as_stored, fingerprints_of
-from docindex.storage.segments import all_segments, chosen_blocks
+from docindex.storage.segments import all_segments, keys_with
 from tests.bench import corpus
 
 QUERIES = 60
@@ -77,11 +77,10 @@ def speed(index, queries, folder):
     table = plain_table(index, folder / "table")
 
     def bare(query):
-        """Fetch and decode the blocks that have the hashes of the query."""
+        """Fetch the blocks that have the hashes of the query, and find the hashes in them."""
         with index._store.reading() as db:
             for segment in all_segments(db):
-                blocks = (hashes[query] >> np.uint64(64 - segment.block_bits)).astype(np.int64)
-                chosen_blocks(db, segment, np.unique(blocks))
+                keys_with(db, segment, hashes[query] >> np.uint64(64 - segment.hash_bits))
 
     def grouped(query):
         """Find the same documents in a plain table."""

@@ -4,6 +4,7 @@ The peer of `similar` is gaoya, if it is installed: its index is in memory, and 
 
 - ``files``: 79 MB of Django's sources, its documentation and manual pages (`CORPORA` names their folder);
   without them, Python's own files
+- ``unkept``: the same without their texts, so that answers are estimates
 - ``notes``: 10,000 and 100,000 pieces of these and other texts, of 570 characters
 - ``million``: a million pieces. To index them takes ten minutes, so this is measured only if it is named:
   ``python -m tests.bench questions files notes million``
@@ -28,7 +29,7 @@ QUESTIONS = 200
 FILES_MB = 79
 NOTE = 570
 COUNTS = {"notes": (10_000, 100_000), "million": (1_000_000,)}
-SECTIONS = ("files", *COUNTS)
+SECTIONS = ("files", "unkept", *COUNTS)
 KINDS = {
     "search": lambda index, text: index.search(text),
     "similar": lambda index, text: index.similar(text, 0.8),
@@ -38,6 +39,8 @@ KINDS = {
 TARGETS = {
     ("files", "search"): (1.5, None),
     ("files", "similar"): (2, 10),
+    ("unkept", "search"): (1.5, None),
+    ("unkept", "similar"): (2, 10),
     ("million", "search"): (3, None),
     ("million", "similar"): (None, 20),
 }
@@ -117,7 +120,8 @@ def measured(section, texts):
     print(f"{section}: {len(texts):,} texts, {sum(map(len, texts)) / 1e6:.0f} MB")
     asked = random.Random(3).sample(texts, QUESTIONS)
     with tempfile.TemporaryDirectory() as folder, docindex.open(Path(folder) / "index") as index:
-        index.add_many(((f"{number:07}", text) for number, text in enumerate(texts)))
+        items = ((f"{number:07}", text) for number, text in enumerate(texts))
+        index.add_many(items, store_text=section != "unkept")
         return ask(section, index, texts, asked)
 
 

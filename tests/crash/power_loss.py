@@ -23,7 +23,6 @@ from pathlib import Path
 import apsw
 
 import docindex
-from docindex.index import writer as facade
 from tests.crash import program
 from tests.crash.recording_vfs import Disk, RecordingVFS
 
@@ -87,7 +86,7 @@ def recorded(folder, files, state, rng, durability, weakened):
     with contextlib.ExitStack() as undo:
         undo.callback(vfs.unregister)
         undo.callback(apsw.set_default_vfs, apsw.vfs_names()[0])
-        undo.callback(setattr, facade.Index, "_commit", facade.Index._commit)
+        undo.callback(setattr, docindex.Index, "_commit", docindex.Index._commit)
         apsw.set_default_vfs(vfs.name)
         program.announce_commits(say)
         _work(folder / "index", state, rng, durability, weakened, say)

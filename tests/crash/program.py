@@ -14,7 +14,7 @@ import random
 from pathlib import Path
 
 import docindex
-from docindex.index import writer as facade
+from docindex.index import adding as facade
 from docindex.reading import slicing
 from docindex.storage import batch_rows, segment_writer
 
@@ -202,13 +202,13 @@ def _short(value):
 
 def announce_commits(say):
     """Write a line before each commit of `add_many`, with the number of documents in it."""
-    commit = facade.Index._commit
+    commit = docindex.Index._commit
 
     def announced(index, group, *rest):
         say("commit", len(group))
         commit(index, group, *rest)
 
-    facade.Index._commit = announced
+    docindex.Index._commit = announced
 
 
 def main(descriptor, path, durability, seed, own):

@@ -14,8 +14,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.index import writer as facade
-from docindex.storage import check, segment_writer
+from docindex.storage import check, maintenance, segment_writer
 from docindex.storage.segments import all_segments
 from tests.crash import program
 
@@ -240,17 +239,17 @@ def test_cancel_stops_optimize_and_the_next_call_continues(tmp_path, monkeypatch
     build(tmp_path / "index")
     with docindex.open(tmp_path / "index") as index:
         before = everything(index)
-        merge_some, calls = facade.maintenance.merge_some, []
+        merge_some, calls = maintenance.merge_some, []
 
         def cancel_first(db):
             calls.append(cancelled_from_another_thread(index))
             return merge_some(db)
 
-        monkeypatch.setattr(facade.maintenance, "merge_some", cancel_first)
+        monkeypatch.setattr(maintenance, "merge_some", cancel_first)
         with pytest.raises(docindex.Cancelled):
             index.optimize()
         assert len(calls) == 1
-        monkeypatch.setattr(facade.maintenance, "merge_some", merge_some)
+        monkeypatch.setattr(maintenance, "merge_some", merge_some)
         assert everything(index) == before
         index.optimize()
         assert everything(index) == before

@@ -297,7 +297,7 @@ def test_a_kill_leaves_no_document_without_a_noted_file(tmp_path, folder):
     settled(folder)
     program = (
         "import docindex, os, sys; from docindex.folders import file_readers, scan\n"
-        "import docindex.index.writer; docindex.index.writer._COMMIT = 20_000\n"
+        "import docindex.index.adding; docindex.index.adding._COMMIT = 20_000\n"
         "read, paths = file_readers.read_file, []\n"
         "def stop(path, **options):\n"
         "    paths.append(path)\n"

@@ -255,7 +255,7 @@ def test_a_prefix_that_would_hide_a_document_is_refused_as_a_whole(index):
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("every", [1, 7, 30, 1000])
 def test_commit_every_commits_after_so_many_documents(tmp_path, every, workers, monkeypatch):
-    monkeypatch.setattr("docindex.index.writer._AHEAD", 1000)
+    monkeypatch.setattr("docindex.index.adding._AHEAD", 1000)
     sizes = []
     commit = docindex.Index._commit
     monkeypatch.setattr(
@@ -286,7 +286,7 @@ def test_commit_every_does_not_wait_for_the_next_item(tmp_path):
 
 
 def test_commits_of_many_characters_do_not_make_commit_every_later(tmp_path, monkeypatch):
-    monkeypatch.setattr("docindex.index.writer._COMMIT", 4000)
+    monkeypatch.setattr("docindex.index.adding._COMMIT", 4000)
     monkeypatch.setattr("docindex.sketching.sketcher.slicing.PIECE_CHARACTERS", 1500)
     sizes = []
     commit = docindex.Index._commit
@@ -363,7 +363,7 @@ def test_adding_many_documents_ends_with_few_segments(tmp_path, monkeypatch):
     def texts(first, count):
         return ((str(number), program.text_of(number)) for number in range(first, first + count))
 
-    monkeypatch.setattr("docindex.index.writer._COMMITTED_DOCUMENTS", 10)
+    monkeypatch.setattr("docindex.index.adding._COMMITTED_DOCUMENTS", 10)
     monkeypatch.setattr("docindex.storage.segment_writer._LEAST", 16)
     with docindex.open(tmp_path / "index") as index:
         index.add_many(texts(0, 95))

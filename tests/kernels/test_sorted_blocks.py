@@ -1,9 +1,11 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.sorted_blocks import packed_blocks, unpacked_blocks
+from docindex.kernels.sorted_blocks import found_in_blocks, packed_blocks, unpacked_blocks
 
 
 @st.composite
@@ -35,6 +37,47 @@ def test_blocks_have_the_bytes_of_the_definition_and_give_their_numbers_back(giv
     numbers, counts = unpacked_blocks(made, bits)
     assert numbers.tolist() == [number for each in lists for number in each]
     assert counts.tolist() == [len(each) for each in lists]
+
+
+@given(blocks(), st.data())
+def test_the_numbers_in_a_range_are_found_in_its_block(given_blocks, data):
+    bits, lists = given_blocks
+    number = st.integers(0, (1 << bits) - 1) | st.sampled_from(list(itertools.chain(*lists)) or [0])
+    which = st.integers(0, len(lists) - 1)
+    wanted = data.draw(st.lists(st.tuples(which, number, number), max_size=8)) if lists else []
+    wanted = [(block, min(ends), max(ends)) for block, *ends in wanted]
+    places, numbers, size = found_in_blocks(
+        packed(bits, lists),
+        bits,
+        np.array([block for block, _, _ in wanted], np.int64),
+        np.array([least for _, least, _ in wanted], np.uint64),
+        np.array([most for _, _, most in wanted], np.uint64),
+    )
+    assert list(zip(places.tolist(), numbers.tolist(), strict=True)) == [
+        (place, number)
+        for place, (block, least, most) in enumerate(wanted)
+        for number in lists[block]
+        if least <= number <= most
+    ]
+    assert size == sum(map(len, lists))
+
+
+@given(blocks(), st.integers(0, 1 << 30), st.integers(0, 255))
+def test_other_bytes_are_refused_or_give_other_numbers_of_the_range(given_blocks, place, octet):
+    bits, lists = given_blocks
+    made = packed(bits, lists)
+    for block in filter(None, made):
+        changed = bytearray(block)
+        changed[place % len(block)] = octet
+        least, most = np.array([[0], [(1 << bits) - 1]], np.uint64)
+        try:
+            places, numbers, size = found_in_blocks(
+                [bytes(changed)], bits, np.zeros(1, np.int64), least, most
+            )
+        except ValueError:
+            continue
+        assert len(places) == len(numbers) <= size
+        assert int(numbers.max(initial=0)) >> bits == 0
 
 
 @given(blocks(), st.integers(0, 1 << 30), st.integers(0, 255))

@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex import Recipe
-from docindex.query.measures import by_samples, by_slots
+from docindex.query.measures import measures_of, shares_of_samples, shares_of_slots
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus, words
 from tests.storage.texts import prose
@@ -107,15 +107,13 @@ def test_a_piece_inside_a_large_text_that_is_not_kept_is_found_by_its_fingerprin
 
 def test_an_estimated_containment_is_at_most_the_size_of_the_smaller_text():
     # Half of the slots are equal: sets of 10 and 100 shingles would have 36 in common.
-    a, b = np.arange(8, dtype=np.uint32), np.array([0, 1, 2, 3, 9, 9, 9, 9], np.uint32)
-    found = by_slots(a, b, 10, 100)
-    assert numbers(found) == (1.0, 0.1, 0.5, 4)
-    assert numbers(by_slots(b, a, 100, 10)) == (0.1, 1.0, 0.5, 4)
+    found = shares_of_slots(np.array([4, 4]), 8, np.array([10, 100]), np.array([100, 10]))
+    assert [column.tolist() for column in found.shares] == [[1.0, 0.1], [0.1, 1.0], [0.5, 0.5]]
 
 
 def test_a_containment_has_the_error_of_the_resemblance_times_its_slope():
-    a, b = np.arange(8, dtype=np.uint32), np.array([0, 1, 9, 9, 9, 9, 9, 9], np.uint32)
-    found = by_slots(a, b, 30, 20)
+    columns = shares_of_slots(np.array([2]), 8, np.array([30]), np.array([20]))
+    (found,) = measures_of(columns, np.array([2]), ["slots"])
     r, step = found.resemblance, 1e-6
     for size, name in ((30, "containment"), (20, "reverse_containment")):
         slope = ((r + step) / (1 + r + step) - r / (1 + r)) * 50 / size / step
@@ -214,13 +212,8 @@ def test_a_share_in_a_random_sample_is_within_three_of_its_errors(size):
     rng = np.random.default_rng(size)
     true = rng.random(20_000)
     shared = rng.binomial(size, true)
-    sample = np.arange(size, dtype=np.uint64)
-    of_size = [by_samples(sample, sample + np.uint64(size - common)) for common in range(size + 1)]
-    inside = [
-        abs(of_size[common].containment - share) <= 3 * of_size[common].containment_error
-        for common, share in zip(shared.tolist(), true.tolist(), strict=True)
-    ]
-    assert np.mean(inside) >= 0.997
+    found = shares_of_samples(shared, np.full(len(true), size), np.full(len(true), size))
+    assert np.mean(abs(found.containment - true) <= 3 * found.containment_error) >= 0.997
 
 
 def test_an_empty_sample_is_no_estimate():

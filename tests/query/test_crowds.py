@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex.kernels.joins import components
-from docindex.query import candidates, clusters, crowds, pair_join
+from docindex.query import candidates, clusters, crowd_pairs, crowds, pair_join
 from docindex.query.joined_pairs import Threshold
 from docindex.query.pair_join import join_pairs
 from tests.query.test_clusters import check_reasons, definition, keys_of
@@ -20,7 +20,7 @@ LARGE = 4
 @pytest.fixture
 def small_crowds(monkeypatch):
     """Make crowds of a few texts."""
-    for module in (candidates, crowds, pair_join):
+    for module in (candidates, crowds, crowd_pairs):
         monkeypatch.setattr(module, "LARGE", LARGE)
 
 
@@ -123,7 +123,8 @@ def test_a_thousand_similar_texts_need_few_comparisons(ignore_above, monkeypatch
         compared.append(len(a))
         return count_shared(sets, a, b, check_cancelled)
 
-    monkeypatch.setattr(pair_join, "count_shared", counted)
+    for module in (pair_join, crowd_pairs):
+        monkeypatch.setattr(module, "count_shared", counted)
     with docindex.open(":memory:") as index:
         index.add_many(((f"{number:04}", text) for number, text in enumerate(texts)), workers=1)
         if ignore_above is not None:  # these make the limit matter, and are in no cluster

@@ -25,7 +25,7 @@ from docindex.query import (
     spilled_numbers,
 )
 from docindex.query.joined_pairs import METHODS, Threshold
-from docindex.query.measures import Measures, by_slots
+from docindex.query.measures import Measures
 from docindex.query.pair_needs import needs_of_sets
 from docindex.query.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
@@ -34,6 +34,7 @@ from docindex.storage import contents, segment_writer
 from docindex.storage.segments import POSTING_HASH_BITS, all_segments
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.templates import Ignored
+from tests.query.plain_estimates import by_slots
 
 # Small numbers, so that texts of a few words have fingerprints.
 RECIPE = Recipe(k=4, window=3, shingle=2, slots=32, features=(4, 3, 2))

@@ -198,20 +198,27 @@ def test_removed_documents_are_not_found_and_optimize_changes_no_answer(texts):
         assert after == before
 
 
-def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(index, texts, monkeypatch):
-    before = {key: index.search(key, limit=7) for key in texts}
+@pytest.mark.parametrize("limit", [1, 7, None])
+def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(
+    index, texts, monkeypatch, limit
+):
+    before = {key: index.search(key, limit=limit) for key in texts}
     monkeypatch.setattr(hash_lookup, "_KEPT", 3)
     monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 3)
+    monkeypatch.setattr(scoring, "_FIRST_BOUNDS", 1)
     monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
-    monkeypatch.setattr("docindex.storage.postings._FIRST_BLOCKS", 1)
+    monkeypatch.setattr("docindex.storage.postings._FIRST_HASHES", 1)
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
     monkeypatch.setattr("docindex.storage.forward_index._AT_ONCE", 50)
-    assert {key: index.search(key, limit=7) for key in texts} == before
+    assert {key: index.search(key, limit=limit) for key in texts} == before
 
 
-def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(index, monkeypatch):
+def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(index, texts, monkeypatch):
     # As if the inverted index confused hashes: the scores that it promises are too high.
-    honest = index.search("007", limit=3)
+    honest = {key: index.search(key, limit=3) for key in texts}
+    monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 1)
+    monkeypatch.setattr(scoring, "_FIRST_BOUNDS", 1)
+    monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
     real = search_module.candidates_for
 
     def generous(*arguments):
@@ -222,7 +229,7 @@ def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(inde
         )
 
     monkeypatch.setattr(search_module, "candidates_for", generous)
-    assert index.search("007", limit=3) == honest
+    assert {key: index.search(key, limit=3) for key in texts} == honest
 
 
 def test_ten_thousand_copies_are_all_found_unless_there_is_a_limit():

@@ -1,10 +1,17 @@
 """`similar` finds the near-duplicates of a text or a document, counted in shingles."""
 
+import dataclasses
+import math
+import random
+
 import pytest
 
 import docindex
+from docindex.query import measured_contents
 from docindex.sketching.single_text import shingle_set
 from tests.query.corpus import RECIPE, corpus, words
+from tests.query.plain_estimates import estimate
+from tests.storage.texts import prose
 
 LEAST = (0.05, 0.2, 0.5, 0.8, 0.95, 1.0)
 
@@ -75,6 +82,73 @@ def test_without_kept_texts_the_numbers_are_estimates(texts):
                 within += abs(match.resemblance - resemblance(text, texts[other])) <= 3 * error
                 cases += 1
     assert within / cases >= 0.99
+
+
+# Samples alone may show what neither slots nor fingerprints show.
+SAMPLED = dataclasses.replace(RECIPE, mod_m=4, level=8)
+
+
+@pytest.mark.parametrize("template", [None, "003"])
+@pytest.mark.parametrize("recipe", [RECIPE, SAMPLED], ids=["plain", "sampled"])
+def test_estimates_of_many_texts_are_those_of_one_pair_after_another(texts, recipe, template, monkeypatch):
+    monkeypatch.setattr(measured_contents, "_ESTIMATED", 7)
+    with docindex.open(":memory:", recipe=recipe) as index:
+        index.add_many(texts.items(), store_text=False)
+        if template is not None:
+            index.boilerplate.add(texts[template])
+        bases = set()
+        for query in list(texts.values())[::3]:
+            found = {match.key: match for match in index.similar(docindex.Text(query), 0.01)}
+            for key, match in found.items():
+                bases.add(match.basis)
+                assert not match.exact or words(query) == words(texts[key])
+                if not match.exact:
+                    expected = estimate(recipe, query, texts[key], template and texts[template])
+                    assert dataclasses.astuple(expected) == pytest.approx(measures(match))
+        assert bases >= {"shingles", "slots" if template is None else "fingerprints"}
+
+
+def test_a_text_is_found_at_its_own_estimate_by_fingerprints():
+    rng = random.Random(5)
+    # With so many slots, texts without a common shingle are no candidates by slots.
+    with docindex.open(":memory:", recipe=dataclasses.replace(RECIPE, slots=256)) as index:
+        index.boilerplate.add(prose(rng, 20))
+        text = prose(rng, 300).split()
+        # Each third word is another: no shingle is common, but k-grams of two words are.
+        for number, size in enumerate((300, 299, 250, 150)):
+            other = [prose(rng, 1) if place % 3 == 2 else word for place, word in enumerate(text[:size])]
+            index.add(f"{number}", " ".join(other), store_text=False)
+        query = docindex.Text(" ".join(text))
+        found = index.similar(query, 0.01)
+        assert [match.basis for match in found] == ["fingerprints"] * 4
+        for match in found:
+            above = math.nextafter(match.resemblance, 1.0)
+            assert match.key in [other.key for other in index.similar(query, match.resemblance)]
+            assert match.key not in [other.key for other in index.similar(query, above)]
+
+
+def measures(match):
+    return tuple(getattr(match, field.name) for field in dataclasses.fields(docindex.Measures))
+
+
+@pytest.mark.parametrize("template", [None, "003"])
+@pytest.mark.parametrize("recipe", [RECIPE, SAMPLED], ids=["plain", "sampled"])
+def test_no_text_is_missed_whose_estimate_reaches_the_threshold(texts, recipe, template):
+    with docindex.open(":memory:", recipe=recipe) as index:
+        index.add_many(texts.items(), store_text=False)
+        if template is not None:
+            index.boilerplate.add(texts[template])
+        for query in list(texts.values())[::3]:
+            true = {
+                key: estimate(recipe, query, text, template and texts[template]).resemblance
+                for key, text in texts.items()
+                if words(text) != words(query)
+            }
+            for least in LEAST:
+                found = {match.key for match in index.similar(docindex.Text(query), least)}
+                assert {key for key in found if words(texts[key]) != words(query)} == {
+                    key for key, resemblance in true.items() if resemblance >= least
+                }
 
 
 @pytest.mark.parametrize("least", LEAST)

@@ -1,5 +1,6 @@
 """Numbers that go to a temporary file are read back as they were appended."""
 
+import itertools
 import random
 import tempfile
 from pathlib import Path
@@ -12,7 +13,7 @@ from docindex.query import spilled_numbers
 from docindex.query.spilled_numbers import SpilledNumbers
 
 
-def full_disk():
+def full_disk(**_):
     return Path("/dev/full").open("wb", buffering=0)
 
 
@@ -28,6 +29,11 @@ def test_every_range_is_read_as_it_was_appended(in_memory, monkeypatch):
         begin = rng.randrange(len(expected) + 1)
         end = rng.randrange(begin, len(expected) + 1)
         assert numbers.read(begin, end).tolist() == expected[begin:end]
+        begins = sorted(rng.randrange(len(expected) + 1) for _ in range(rng.randrange(6)))
+        lengths = [rng.randrange(min(4, len(expected) - begin) + 1) for begin in begins]
+        found = numbers.read_ranges(np.array(begins, np.int64), np.array(lengths, np.int64))
+        parts = (expected[begin : begin + length] for begin, length in zip(begins, lengths, strict=True))
+        assert found.tolist() == list(itertools.chain.from_iterable(parts))
     numbers.close()
 
 

@@ -648,8 +648,8 @@ def test_progress_is_called_after_each_batch_and_at_last_with_the_totals(path, m
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_error_of_the_caller_keeps_earlier_commits(workers, path, monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
-    monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
-    monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
+    monkeypatch.setattr("docindex.index.adding._COMMIT", 5000)
+    monkeypatch.setattr("docindex.index.adding._AHEAD", 3000)
     rng = random.Random(1)
 
     def items():
@@ -677,8 +677,8 @@ def test_fewer_than_one_worker_is_refused(workers, path):
 
 def test_cancel_stops_add_many_with_workers_and_keeps_earlier_commits(path, monkeypatch):
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 1000)
-    monkeypatch.setattr("docindex.index.writer._COMMIT", 5000)
-    monkeypatch.setattr("docindex.index.writer._AHEAD", 3000)
+    monkeypatch.setattr("docindex.index.adding._COMMIT", 5000)
+    monkeypatch.setattr("docindex.index.adding._AHEAD", 3000)
     rng = random.Random(1)
     with docindex.open(path) as index:
 

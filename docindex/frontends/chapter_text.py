@@ -1,0 +1,145 @@
+"""Read the paragraphs of a chapter of a book (XHTML): `read_chapter`.
+
+In: the bytes of a chapter. Out: its paragraphs and its first heading. Elements such as scripts are left out,
+the marks of footnotes too, because they would become a part of the word before them.
+"""
+
+import html
+import html.entities
+import re
+from typing import NamedTuple
+
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.safe_xml import Attributes, read_xml
+
+_BLOCKS = {
+    *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "div", "dl", "dt"),
+    *("fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header"),
+    *("hr", "li", "main", "nav", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "th"),
+    *("thead", "tr", "ul"),
+}
+"""The elements that begin and end a paragraph."""
+
+_LEFT_OUT = {"head", "script", "style", "rt", "rp", "template", "annotation", "annotation-xml"}
+_MARKS = {"noteref", "doc-noteref", "doc-backlink", "backlink", "pagebreak", "doc-pagebreak"}
+"""The types and roles of the marks of footnotes, of the arrows back to them, and of printed pages."""
+
+_HEADINGS = {"h1", "h2", "h3"}
+
+
+class Chapter(NamedTuple):
+    """The text of a chapter."""
+
+    paragraphs: list[str]
+    heading: str | None
+
+
+def read_chapter(data: bytes) -> Chapter:
+    r"""The text of a chapter. One that is not well-formed is read as far as its marks can be told from text.
+
+    >>> read_chapter(b"<html><body><h1>The <i>End</i></h1><p>All&nbsp;is<br/>well.</p></body></html>")
+    Chapter(paragraphs=['The End', 'All is\nwell.'], heading='The End')
+    >>> read_chapter(b"<p>Bread & butter<p>Tea").paragraphs
+    ['Bread & butter', 'Tea']
+    """
+    try:
+        reader = _Reader()
+        read_xml(_NAMED.sub(_by_number, data), reader.start, reader.end, reader.text)
+    except NotExtracted:
+        reader = _Reader()
+        _read_loosely(data, reader)
+    reader.end_paragraph()
+    return Chapter(reader.paragraphs, reader.heading)
+
+
+class _Reader:
+    """Collects the paragraphs of a chapter."""
+
+    def __init__(self) -> None:
+        self.paragraphs: list[str] = []
+        self.heading: str | None = None
+        self._pieces: list[str] = []
+        self._depth = 0
+        self._left_out_at = 0  # the depth at which the text ends for now; 0 if it does not
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        self._depth += 1
+        if self._left_out_at:
+            return
+        if name in _LEFT_OUT or (attributes and not _MARKS.isdisjoint(_kinds(attributes))):
+            self._left_out_at = self._depth
+        elif name in _BLOCKS:
+            self.end_paragraph()
+        elif name == "br":
+            self._pieces.append("\0")
+
+    def end(self, name: str) -> None:
+        if self._left_out_at == self._depth:
+            self._left_out_at = 0
+        elif not self._left_out_at and name in _BLOCKS:
+            text = self.end_paragraph()
+            if name in _HEADINGS and text and not self.heading:
+                self.heading = " ".join(text.split())
+        self._depth -= 1
+
+    def text(self, text: str) -> None:
+        if not self._left_out_at:
+            self._pieces.append(text)
+
+    def end_paragraph(self) -> str:
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\0"))))
+        if text:
+            self.paragraphs.append(text)
+        return text
+
+
+def _kinds(attributes: Attributes) -> list[str]:
+    return f"{attributes.get('type', '')} {attributes.get('role', '')}".split()
+
+
+_NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
+_OF_XML = {b"amp", b"lt", b"gt", b"quot", b"apos"}
+
+
+def _by_number(found: re.Match[bytes]) -> bytes:
+    """The number of a character that HTML names and XML does not; an unknown name stays as it is."""
+    name = found[1]
+    text = html.entities.html5.get(f"{name.decode()};")
+    if name in _OF_XML or text is None:
+        return found[0]
+    return "".join(f"&#{ord(character)};" for character in text).encode()
+
+
+def _read_loosely(data: bytes, reader: _Reader) -> None:
+    """Read marks that do not match each other; linear in the size, which `html.parser` is not."""
+    text = data.decode("utf-8", "replace").replace("\0", " ")
+    for before_comment in text.split("<!--"):
+        _, is_comment, rest = before_comment.rpartition("-->")
+        _read_tags(rest if is_comment else before_comment, reader)
+
+
+def _read_tags(text: str, reader: _Reader) -> None:
+    before, *pieces = text.split("<")
+    reader.text(html.unescape(before))
+    is_script = ""
+    for piece in pieces:
+        tag, _, rest = piece.partition(">")
+        found = _TAG.match(tag)
+        name = found[2].lower() if found else ""
+        if is_script:
+            is_script = "" if name == is_script and tag.startswith("/") else is_script
+        elif name in _LEFT_OUT and not tag.startswith("/") and not tag.endswith("/"):
+            is_script = name
+        elif found is None and not tag.startswith(("!", "?")):
+            reader.text(f"<{html.unescape(piece)}")
+            continue
+        elif name:
+            reader.start(name, {})
+            reader.end(name)
+        if not is_script:
+            reader.text(html.unescape(rest))
+
+
+_TAG = re.compile(r"(/?)([A-Za-z][A-Za-z0-9]*)")

@@ -1,0 +1,57 @@
+"""Split HTML and XML into tags and texts with one regular expression each: `HTML`, `XML`, `attributes_of`.
+
+A match is a tag or another mark; the text lies between the matches. The expressions never fail and never
+go back, so that the time is linear for any input. The alternative for HTML, `html.parser`, takes five
+seconds for 56 KB of ``<a x="`` on Python 3.11.7, stops at ``<![<`` with an AssertionError, and gives
+different texts in different versions of Python.
+
+The groups: `raw` is the name of an element whose content is left out, `title` is the text of a title,
+`cdata` is text without entities; of a tag: `end` is a slash, `name` is the name, `attributes` are its
+attributes and perhaps a slash.
+"""
+
+import html
+import re
+
+_ATTRIBUTES = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+"""
+# A mark that nothing ends reaches to the end of the source, as in browsers.
+_COMMENT = r"!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))"
+_CDATA = r"!\[CDATA\[(?P<cdata>(?:[^\]]++|\](?!\]>))*+)(?:\]\]>|\Z)"
+_TAG = rf"(?P<end>/)?+(?P<name>[A-Za-z_][^\s/>]*+)(?P<attributes>{_ATTRIBUTES})(?:>|\Z)"
+
+_RAW = "script|style|template|noscript|iframe|noembed|noframes|select|datalist|svg|canvas|audio|video"
+_RAW_ELEMENT = rf"(?i:(?P<raw>{_RAW})(?=[\s/>]){_ATTRIBUTES}(?<!/)>(?:[^<]++|<(?!/(?P=raw)[\s/>]))*+)"
+_TITLE = rf"(?i:title(?=[\s/>]){_ATTRIBUTES}>(?P<title>[^<]{{0,2000}}+)</title[^>]*+>)"
+
+HTML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_TITLE}|{_RAW_ELEMENT}|{_TAG}|[!?/][^>]*+(?:>|\Z))")
+
+_INSTRUCTION = r"\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)"
+_DOCTYPE = r"!DOCTYPE[^>\[]*+(?:\[[^\]]*+(?:\]|\Z))?+[^>]*+(?:>|\Z)"
+
+XML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_TAG}|[!/][^>]*+(?:>|\Z))")
+
+_ATTRIBUTE = re.compile(r"""([^\s"'/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++)))?+""")
+_LONG_NUMBER = re.compile(r"&#[0-9]{9,}+;?")  # Python refuses to read very long ones
+
+
+def attributes_of(written: str) -> dict[str, str]:
+    """The attributes of a tag, with names in lower case.
+
+    >>> attributes_of(' Class="a b" id=x hidden')
+    {'class': 'a b', 'id': 'x', 'hidden': ''}
+    """
+    return {
+        name.lower(): unescaped(double or single or bare)
+        for name, double, single, bare in _ATTRIBUTE.findall(written)
+    }
+
+
+def unescaped(text: str) -> str:
+    """A text with its entities decoded, as browsers do.
+
+    >>> unescaped("Ada &amp; Zo&#235;")
+    'Ada & Zoë'
+    """
+    if "&" not in text:
+        return text
+    return html.unescape(_LONG_NUMBER.sub("\ufffd", text) if "&#" in text else text)

@@ -1,0 +1,78 @@
+"""Extract the text of presentations of LibreOffice Impress and others (.odp, .otp).
+
+Gives the slides in their order, hidden ones too: the paragraphs of their shapes and tables in the order of
+the file, then the speaker's notes and the comments. Numbers, dates and footers of slides are left out.
+"""
+
+from docindex.frontends.extracted import Extracted, TextBuilder
+from docindex.frontends.front_end import ExtractionOptions, FrontEnd
+from docindex.frontends.nested_paragraphs import Paragraph
+from docindex.frontends.opendocument import SIGNATURE, OpenDocument, OpenDocumentText, is_open_document
+from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.written_text import text_of_zip, write_paragraph
+
+_DECORATION = {"page-number", "date-time", "footer", "header"}
+"""The classes of the frames that repeat on each page."""
+
+
+def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+    """The text of a presentation."""
+    document = OpenDocument(data)
+    reader = _Reader()
+    read_xml(document.content(), reader.start, reader.end, reader.text)
+    return text_of_zip(reader.builder, document.source, document.title())
+
+
+class _Reader:
+    """Writes the slides of a presentation."""
+
+    def __init__(self) -> None:
+        self.builder = TextBuilder()
+        self._slide = 0
+        self._is_notes = False
+        self._frames: list[bool] = []  # whether each open frame is decoration
+        self._decoration = 0
+        self._text = OpenDocumentText(self._write, self._place)
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        if name == "page":
+            self._slide += 1
+        elif name == "notes":
+            self._is_notes = True
+        elif name == "frame":
+            self._frames.append(attributes.get("class") in _DECORATION)
+            self._decoration += self._frames[-1]
+        self._text.start(name, attributes)
+
+    def end(self, name: str) -> None:
+        self._text.end(name)
+        if name == "notes":
+            self._is_notes = False
+        elif name == "frame":
+            self._decoration -= self._frames.pop()
+        elif name == "page":
+            for comment in self._text.notes():
+                write_paragraph(self.builder, comment)
+
+    def text(self, text: str) -> None:
+        if not self._decoration:
+            self._text.text(text)
+
+    def _place(self, kind: str, _: int) -> str:
+        if kind == "comment":
+            return f"comments on slide {self._slide}"
+        return f"notes of slide {self._slide}" if self._is_notes else f"slide {self._slide}"
+
+    def _write(self, paragraph: Paragraph) -> None:
+        write_paragraph(self.builder, paragraph)
+
+
+FRONT_END = FrontEnd(
+    "odp",
+    1,
+    extract,
+    (SIGNATURE,),
+    lambda data: is_open_document(data, "presentation"),
+    frozenset({".odp", ".otp"}),
+    frozenset({"application/vnd.oasis.opendocument.presentation"}),
+)

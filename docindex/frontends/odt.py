@@ -1,0 +1,42 @@
+"""Extract the text of documents of LibreOffice Writer and others (.odt, .ott).
+
+Gives the paragraphs of the body, of tables, text boxes, foot- and endnotes and comments, in the order that
+Word documents have. A place is a paragraph of the body, counted from 1, also in tables.
+"""
+
+from docindex.frontends.extracted import Extracted, TextBuilder
+from docindex.frontends.front_end import ExtractionOptions, FrontEnd
+from docindex.frontends.nested_paragraphs import Paragraph
+from docindex.frontends.opendocument import SIGNATURE, OpenDocument, OpenDocumentText, is_open_document
+from docindex.frontends.safe_xml import read_xml
+from docindex.frontends.written_text import text_of_zip, write_paragraph
+
+
+def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+    """The text of a text document."""
+    document = OpenDocument(data)
+    builder = TextBuilder()
+
+    def write(paragraph: Paragraph) -> None:
+        write_paragraph(builder, paragraph)
+
+    text = OpenDocumentText(write, _place)
+    read_xml(document.content(), text.start, text.end, text.text)
+    for note in text.notes():
+        write(note)
+    return text_of_zip(builder, document.source, document.title())
+
+
+def _place(kind: str, number: int) -> str:
+    return f"text box in paragraph {number}" if kind == "text box" else f"{kind} {number}"
+
+
+FRONT_END = FrontEnd(
+    "odt",
+    1,
+    extract,
+    (SIGNATURE,),
+    lambda data: is_open_document(data, "text"),
+    frozenset({".odt", ".ott", ".odm"}),
+    frozenset({"application/vnd.oasis.opendocument.text"}),
+)

@@ -1,0 +1,250 @@
+"""Extract the text of PDF files.
+
+Gives the text of each page in the order in which the file draws it, which is the reading order for all
+writers that were tried, also for columns. A place is a page and the box of a paragraph on it. Words that are
+divided at the end of a line are joined; running heads and page numbers are left out. What a form was filled
+in with, and remarks on a page, are not read. Files that are attached to a PDF are parts of it.
+
+pypdfium2 (Google's PDFium) was chosen over pypdf. Both read the same files in one run, on a busy core: pages
+and MB of PDF each second, and the share of the source's runs of four words that are in the text, when divided
+words are joined in the same way. Each file has 12 to 67 pages of a novel.
+
+| written by                          | pypdf                      | pypdfium2                  |
+|-------------------------------------|----------------------------|----------------------------|
+| reportlab, canvas                   | 103 pages, 0.3 MB, 0.999   | 488 pages, 1.4 MB, 0.999   |
+| reportlab, paragraphs, page numbers |  85 pages, 0.3 MB, 0.996   | 424 pages, 1.5 MB, 0.996   |
+| LibreOffice, header and footer      |  20 pages, 0.1 MB, 0.992   | 457 pages, 1.5 MB, 0.992   |
+| Chromium                            |  18 pages, 0.2 MB, 0.945   | 228 pages, 2.1 MB, 0.994   |
+| Chromium, two columns, soft hyphens |   4 pages, 0.1 MB, 0.608   |  66 pages, 1.0 MB, 0.993   |
+| pdfTeX, bitmap font, ligatures      |  26 pages, 0.1 MB, 0.947   | 679 pages, 3.1 MB, 0.947   |
+| the same, two columns, hyphens      |  22 pages, 0.1 MB, 0.949   | 316 pages, 1.9 MB, 0.949   |
+
+This module gets 0.999 or more from all of them, because it leaves out running heads and mends ligatures; it
+takes 1.1 to 1.5 times as long as pypdfium2 alone, for the boxes of lines and the paragraphs.
+
+pypdf (BSD) is Python: a hostile file can make it slow or large, but it cannot harm the process. PDFium (BSD
+and Apache) is C++ that Chromium's developers fuzz all the time. A file may still end the process, so PDFs are
+only read in the extractor's process. Both licences allow to ship the parser with any application.
+"""
+
+import re
+from typing import TYPE_CHECKING
+
+from docindex.frontends.extracted import MOST_CHARACTERS, Box, Extracted, TextBuilder
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import ExtractionOptions, FrontEnd
+from docindex.frontends.part_list import PartList
+from docindex.frontends.printed_lines import PrintedLine, PrintedPage, add_pages
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfTextPage
+
+MOST_PAGES = 100_000
+"""A PDF with more pages is refused: a file of one kilobyte can claim to have a million."""
+
+_NEEDS_PASSWORD = 4
+_UNSUPPORTED_SECURITY = 5
+_DIVIDED = "\ufffe"
+"""PDFium's mark for a hyphen and the line end after it."""
+
+_LINE_END = re.compile(f"(\r\n?|\n|{_DIVIDED}(?:\r\n)?)")
+_MENDED = {
+    **dict.fromkeys(range(32), None),
+    **dict(enumerate(("\u201c", "\u201d", "\u201e", "«", "»", "\u2013", "\u2014"), 0x10)),
+    **dict(enumerate(("ff", "fi", "fl", "ffi", "ffl"), 0x1B)),
+    **dict(enumerate(("ff", "fi", "fl", "ffi", "ffl", "st", "st"), 0xFB00)),
+    9: " ",
+    10: " ",
+    13: " ",
+    0x0B: "ff",
+    0x0C: "fi",
+    0x0E: "ffi",
+    0x0F: "ffl",
+    0x7F: None,
+    0xA0: " ",
+    0xAD: None,
+}
+"""Characters that stand for others: ligatures, and control characters. TeX's bitmap fonts have these in the
+place of ligatures, quotation marks and dashes (its encodings T1 and, below 16, OT1)."""
+
+_TO_MEND = re.compile("[" + "".join(re.escape(chr(code)) for code in _MENDED if code not in (10, 13)) + "]")
+_SPACES = " \t\xa0"  # str.strip would also remove TeX's ligatures
+_NO_TITLES = {"untitled", "(anonymous)", "unspecified"}
+
+
+def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+    """The text of a PDF file."""
+    document = _opened(data)
+    try:
+        pages = _Pages(document)
+        builder = TextBuilder()
+        add_pages(builder, pages.read())
+        parts = PartList()
+        _add_attachments(document, parts)
+        if not builder.length and not parts.parts:
+            raise NotExtracted("no text", pages.why_no_text())
+        for sentence in (*pages.warnings(), *parts.warnings()):
+            builder.warn(sentence)
+        return builder.extracted(_title(document), parts.parts)
+    finally:
+        document.close()
+
+
+def _opened(data: bytes) -> "PdfDocument":
+    from pypdfium2 import PdfDocument, PdfiumError
+
+    try:
+        document = PdfDocument(data)
+    except PdfiumError as error:
+        if error.err_code in (_NEEDS_PASSWORD, _UNSUPPORTED_SECURITY):
+            raise NotExtracted("encrypted", "it needs a password") from error
+        raise NotExtracted("damaged", "it is not a whole PDF file") from error
+    count = len(document)
+    if not 0 < count <= MOST_PAGES:
+        document.close()
+        if not count:
+            raise NotExtracted("damaged", "it has no pages")
+        raise NotExtracted("too large", f"it has {count:,} pages; at most {MOST_PAGES:,} are read")
+    return document
+
+
+class _Pages:
+    """Reads the pages of a document, and counts those without text."""
+
+    def __init__(self, document: "PdfDocument") -> None:
+        self._document = document
+        self._count = len(document)
+        self._damaged = 0
+        self._empty = 0
+        self._left = MOST_CHARACTERS
+
+    def read(self) -> list[PrintedPage]:
+        """The pages that have text."""
+        from pypdfium2 import PdfiumError
+
+        found = []
+        for index in range(self._count):
+            try:
+                page = self._page(index)
+            except PdfiumError:
+                self._damaged += 1
+                continue
+            if page.lines:
+                found.append(page)
+            else:
+                self._empty += 1
+        return found
+
+    def _page(self, index: int) -> PrintedPage:
+        page = self._document[index]
+        try:
+            text_page = page.get_textpage()
+            try:
+                text = text_page.get_text_range()
+                self._left -= len(text)
+                if self._left < 0:
+                    raise NotExtracted(
+                        "too large", f"it has more than {MOST_CHARACTERS:,} characters of text"
+                    )
+                lines = _lines(text, _Boxes(text_page, text))
+                return PrintedPage(index + 1, page.get_height(), lines)
+            finally:
+                text_page.close()
+        finally:
+            page.close()
+
+    def why_no_text(self) -> str:
+        """Why no page has a text."""
+        if self._damaged == self._count:
+            raise NotExtracted("damaged", "none of its pages can be read")
+        return f"its {self._count:,} pages have no text" if self._count > 1 else "its page has no text"
+
+    def warnings(self) -> list[str]:
+        """What could not be read."""
+        found = []
+        if self._empty:
+            found.append(
+                f"{self._empty:,} of {self._count:,} pages have no text: they are empty or pictures."
+            )
+        if self._damaged:
+            found.append(f"{self._damaged:,} of {self._count:,} pages cannot be read.")
+        return found
+
+
+class _Boxes:
+    """The boxes of the characters of a page."""
+
+    def __init__(self, text_page: "PdfTextPage", text: str) -> None:
+        import pypdfium2.raw
+
+        self._page = text_page.raw
+        self._has_gaps = text_page.count_chars() != len(text)  # some characters are not in the text
+        self._index_of = pypdfium2.raw.FPDFText_GetCharIndexFromTextIndex
+        self._box_of = pypdfium2.raw.FPDFText_GetLooseCharBox
+        self._found = pypdfium2.raw.FS_RECTF()
+
+    def at(self, offset: int) -> Box:
+        """The box of the character at an offset of the text, as high as its font."""
+        found = self._found
+        index = self._index_of(self._page, offset) if self._has_gaps else offset
+        self._box_of(self._page, index, found)
+        return (found.left, found.bottom, found.right, found.top)
+
+
+def _lines(text: str, boxes: _Boxes) -> list[PrintedLine]:
+    found = []
+    end = 0
+    pieces = _LINE_END.split(text)
+    pieces.append("")  # the last line has no end
+    is_mended = _TO_MEND.search(text) is not None
+    for line, mark in zip(pieces[::2], pieces[1::2], strict=True):
+        start = end
+        end += len(line) + len(mark)
+        shown = line.strip(_SPACES)
+        if not shown:
+            continue
+        first = start + line.index(shown)
+        last = first + len(shown) - 1
+        if is_mended and _TO_MEND.search(shown):
+            shown = _mended(shown)
+        if mark.startswith(_DIVIDED):
+            shown += "-"
+        if shown:
+            found.append(PrintedLine(shown, boxes.at(first), boxes.at(last)))
+    return found
+
+
+def _mended(line: str) -> str:
+    is_divided = line.endswith("\xad")
+    return line.translate(_MENDED).strip(_SPACES) + ("-" if is_divided else "")
+
+
+def _title(document: "PdfDocument") -> str | None:
+    title: str = document.get_metadata_value("Title")
+    return None if title.lower() in _NO_TITLES else title
+
+
+def _add_attachments(document: "PdfDocument", parts: PartList) -> None:
+    """Add the files that are attached to a document."""
+    from pypdfium2 import PdfiumError
+
+    for index in range(document.count_attachments()):
+        if not parts.left:
+            parts.leave_out()
+            continue
+        try:
+            attachment = document.get_attachment(index)
+            parts.add(attachment.get_name(), bytes(attachment.get_data()))
+        except PdfiumError:
+            parts.leave_out()
+
+
+FRONT_END = FrontEnd(
+    "pdf",
+    1,
+    extract,
+    (b"%pdf-",),
+    extensions=frozenset({".pdf"}),
+    media_types=frozenset({"application/pdf", "application/x-pdf"}),
+    package="pypdfium2",
+)

@@ -1,0 +1,103 @@
+"""Read a source with the documents inside it, and the documents inside these: `read_source`.
+
+In: a source, such as a mailbox or an archive. Out: its own text and those of its parts, by their names. Must
+never open a file.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+
+from docindex.frontends.extracted import Extracted, SourcePart
+from docindex.frontends.extractor import Extractor
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.front_end import ExtractionOptions
+from docindex.frontends.messages import Source
+from docindex.frontends.text import UndetectedEncoding, decode
+
+_DEEPEST = 4
+"""How deep documents may lie inside each other: an attachment of a message of a mailbox in an archive."""
+
+MOST_PARTS = 100_000
+"""The documents inside one source that are read."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SourceDocuments:
+    """The documents of a source."""
+
+    main: Extracted | None
+    """The text of the source itself; None if it only holds others."""
+    parts: Mapping[str, Extracted | str]
+    """The documents inside it, by their names. Plain text is a string."""
+    reading: str
+    """The name and version of the front end."""
+    problems: tuple[str, ...]
+    """What could not be read, in sentences."""
+
+
+def read_source(source: Source, extractor: Extractor) -> SourceDocuments:
+    """All documents of a source; `NotExtracted` if the source itself cannot be read."""
+    found = extractor.extract(source)
+    parts = _Parts(extractor, source.options)
+    parts.read(found.parts, "", 1)
+    has_text = found.text.strip() or not parts.found
+    main = dataclasses.replace(found, parts=()) if has_text else None
+    return SourceDocuments(main, parts.found, found.reading, (*found.warnings, *parts.problems()))
+
+
+class _Parts:
+    """Reads the documents inside a source, and the documents inside these."""
+
+    def __init__(self, extractor: Extractor, options: ExtractionOptions) -> None:
+        self._extractor = extractor
+        self._options = options
+        self.found: dict[str, Extracted | str] = {}
+        self._unread = 0
+
+    def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
+        """Read some parts of a source; `prefix` is that of their names."""
+        for part in parts:
+            name = _unused(f"{prefix}{part.name}", self.found)
+            if depth > _DEEPEST or len(self.found) >= MOST_PARTS:
+                self._unread += 1
+                continue
+            text = self._text_of(part)
+            if isinstance(text, Extracted):
+                self.read(text.parts, f"{name}!", depth + 1)
+                text = dataclasses.replace(text, parts=())
+                if not text.text.strip():
+                    continue
+            if text is not None:
+                self.found[name] = text
+
+    def _text_of(self, part: SourcePart) -> Extracted | str | None:
+        try:
+            source = Source(part.data, part.name, format=part.format, options=self._options)
+            return self._extractor.extract(source)
+        except NotExtracted as error:
+            if error.reason != "unknown format":
+                self._unread += 1
+                return None
+        try:
+            decoded = decode(part.data)
+        except UndetectedEncoding:
+            self._unread += 1
+            return None
+        return None if decoded is None else decoded.text
+
+    def problems(self) -> list[str]:
+        """A sentence if some parts were not read."""
+        if not self._unread:
+            return []
+        are = "document inside it was" if self._unread == 1 else "documents inside it were"
+        return [f"{self._unread:,} {are} not read."]
+
+
+def _unused(name: str, used: dict[str, Extracted | str]) -> str:
+    """A name, with a number if another part has it."""
+    if name not in used:
+        return name
+    number = 2
+    while f"{name} ({number})" in used:
+        number += 1
+    return f"{name} ({number})"

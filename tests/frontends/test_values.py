@@ -1,0 +1,117 @@
+"""The texts of CSV, JSON and XML are their values, and files that are none of these stay readable."""
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from tests.frontends.markup import containment, extracted, places, saved
+
+
+def csv_of(rows, **options):
+    written = io.StringIO()
+    csv.writer(written, **options).writerows(rows)
+    return written.getvalue()
+
+
+ROWS = [["name", "price, each"], ["Tea", "12,50"], ["Milk\nfresh", '3 "net"'], ["Café", ""]]
+
+
+@pytest.mark.parametrize(
+    ("extension", "options"),
+    [
+        ("csv", {}),
+        ("csv", {"delimiter": ";"}),
+        ("tsv", {"dialect": "excel-tab"}),
+        ("csv", {"quoting": csv.QUOTE_ALL}),
+    ],
+)
+def test_the_rows_of_a_table_are_lines_and_places(extension, options):
+    found = extracted(csv_of(ROWS, **options), f"a.{extension}")
+    assert places(found) == [
+        ("row 1", "name\tprice, each\n"),
+        ("row 2", "Tea\t12,50\n"),
+        ("row 3", 'Milk\nfresh\t3 "net"\n'),
+        ("row 4", "Café\n"),
+    ]
+
+
+def test_the_rows_of_a_large_table_share_places():
+    found = extracted("a,b\n" * 1_000_000, "a.csv")
+    assert len(found.places.places) < 200_001
+    assert found.places.at(4 * 30).name == "rows 31-35"
+
+
+def test_prose_with_the_extension_of_a_table_stays_as_it_is():
+    prose = 'Dear Ada, how are you?\nI am well.\nSo is Bob, who says "hello", and the cat.\n'
+    assert extracted(prose, "a.csv").text == prose
+
+
+VALUES = {"name": "Ada", "lines": ["one\ntwo", "Größe \U0001f600"], "price": -12.5, "ok": True, "none": None}
+
+
+def test_the_strings_and_numbers_of_json_are_lines():
+    for options in ({}, {"indent": 2}, {"ensure_ascii": False}):
+        text = extracted(json.dumps(VALUES, **options), "a.json").text
+        assert text == "Ada\none\ntwo\nGröße \U0001f600\n-12.5\n"
+
+
+def test_a_place_in_json_is_a_line_and_in_a_long_line_a_column():
+    assert places(extracted('{"a": "x"}\n\n{"a": "y"}\n', "a.jsonl")) == [
+        ("line 1", "x\n"),
+        ("line 3", "y\n"),
+    ]
+    found = extracted(json.dumps([f"value {number}" for number in range(1000)]), "a.json")
+    assert [place for place, _ in places(found)][:2] == ["line 1", "line 1 column 1,012"]
+
+
+def test_json_that_was_cut_off_or_has_comments_gives_its_values():
+    assert extracted('// no\n{"a": ["x", /* no */ "y\\u00e9z', "a.json").text == "x\nyéz\n"
+    assert extracted("[" * 1_000_000 + '"x"', "a.json").text == "x\n"
+
+
+def test_what_is_no_json_is_given_as_it_is_with_a_warning():
+    for text in ("Dear Ada,\nhow are you?", "{'a': 'Dear Ada'}"):
+        found = extracted(text, "a.json")
+        assert found.text == text
+        assert found.warnings == ("It is not valid JSON; its text is given as it is.",)
+
+
+def test_the_docbook_of_pandoc_has_the_words_of_the_page():
+    page, found = saved("pandoc.html"), saved("pandoc.xml")
+    assert containment(page.text, found.text) >= 0.96
+    assert containment(found.text, page.text) >= 0.96
+    assert found.reading == "xml-1"
+
+
+def test_the_values_of_xml_are_neither_glued_nor_torn():
+    root = ET.fromstring("<r><a>1</a><b>2</b><p>some w<i>ord</i>s &amp; <b>more</b> text</p><c x='no'/></r>")
+    for source in (ET.tostring(root), ET.tostring(root, "utf-16", xml_declaration=True)):
+        assert extracted(source, "a.xml").text == "1\n\n2\n\nsome words & more text\n\n"
+
+
+def test_xml_with_elements_named_like_those_of_pages_is_no_page():
+    for source in ("<TEI><head>Tea</head></TEI>", "<article><body>Tea</body></article>"):
+        found = extracted(f"<?xml version='1.0'?>\n<!-- x -->{source}", "a")
+        assert (found.reading, found.text) == ("xml-1", "Tea\n\n")
+
+
+def test_a_place_in_xml_is_a_line():
+    assert places(extracted("<r>\n <a>x</a>\n\n <a>y</a></r>", "a.xml")) == [
+        ("line 2", "x\n\n"),
+        ("line 4", "y\n\n"),
+    ]
+
+
+def test_xml_without_texts_gives_its_attributes():
+    assert extracted('<r><a name="Tea" price="3"/><a name="Milk"/></r>', "a.xml").text == "Tea\t3\nMilk\n"
+
+
+def test_xml_that_is_broken_or_hostile_gives_its_texts():
+    bomb = '<!DOCTYPE r [<!ENTITY a "b"><!ENTITY c "&a;&a;">]><r>&c; <p>x &lt; y</p>'
+    assert extracted(bomb, "a.xml").text == "&c; x < y\n\n"
+    assert extracted("<r><p>one</q><p>two", "a.xml").text == "one\n\ntwo\n\n"
+    external = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><r>&x;</r>'
+    assert extracted(external, "a.xml").text == "&x;\n\n"
