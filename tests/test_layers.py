@@ -129,7 +129,7 @@ INSIDE = {
         {"wording", "exit_codes", "options", "progress_bar", "whole_file", "existing_index", "group_records"},
         {"typed_paths", "file_selection", "output", "side_by_side"},
         {"text_input", "runner", "log_remarks"},
-        {"scan_summary"},
+        {"code_pairs", "scan_summary"},
         {
             *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
             "index_command",
@@ -142,7 +142,7 @@ INSIDE = {
         {"file_reader", "journal_steps", "read_ahead"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"file_content", "restore", "walk", "watch"},
-        {"copy_groups", "exact_copies", "file_changes", "file_readers"},
+        {"copy_groups", "exact_copies", "file_changes", "file_readers", "submissions"},
         {"kept_files", "plan", "root_scan"},
         {"removal", "scanner", "found_groups"},
         {"likeness"},

@@ -118,7 +118,7 @@ def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     having = np.zeros((len(begins), len(words.hashes)), np.float32)
     having[owners[early], numbers[early]] = 1
     points = having @ words.points
-    signs = starts_of(_ARE_OF_CODE.take(tokens.classes) & counts)
+    signs = starts_of((_ARE_OF_CODE.take(tokens.classes) & counts).astype(np.int64))
     characters = starts_of((tokens.ends - tokens.begins) * counts)
     shares = (signs[ends] - signs[begins]) / np.maximum(characters[ends] - characters[begins], 1)
     breaks = is_line_end(codes).nonzero()[0]
