@@ -178,7 +178,7 @@ LANGUAGES = (
         "lua",
         """and break do else elseif end false for function goto if in local nil not or repeat return then
         true until while""",
-        "local elseif nil pairs ipairs setmetatable end function .. tostring io",
+        "local elseif nil pairs ipairs setmetatable end function .. tostring",
     ),
     _language(
         "Haskell",
@@ -207,15 +207,15 @@ LANGUAGES = (
 """The languages; "C" stands for C, C++, Java and C#, and "JavaScript" for TypeScript, too: to tell them apart
 by a few lines is a guess. The first one is that of texts in no language: all words are kept as they are."""
 
-SAMPLE = 8192
+SAMPLE = 1 << 14
 """The language is told by this many characters at the beginning of a text."""
 
 LINE_ENDS = ";:{"
 POINTS_OF_A_LINE, COUNTED_LINES = 0.3, 5
 """What a line that ends with the sign of a language is worth, and how many of them count."""
 
-_LEAST = 0.035
-"""The language is unknown if the points, times the share of signs in the text, are fewer than this.
+_LEAST = 0.15
+"""The language is unknown if the points, times the share of tokens that are brackets and the like, are fewer.
 
 So prose, which has few brackets, is in no language, although it has words that are also keywords.
 """
@@ -252,7 +252,7 @@ def best_languages(points: F32, shares_of_signs: F64) -> I64:
 
     `points` has a row for each text and a column for each language.
 
-    >>> best_languages(np.array([[0, 2.0, 1], [0, 2.0, 1]]), np.array([0.1, 0.01])).tolist()
+    >>> best_languages(np.array([[0, 2.0, 1], [0, 2.0, 1]]), np.array([0.3, 0.01])).tolist()
     [1, 0]
     """
     best = points.argmax(1)

@@ -34,6 +34,7 @@ def likely_comments(codes: U8 | U64, text_starts: I64) -> I64:
         ]
     )
     blocks, ends = places(_SLASH, following == _STAR), places(_STAR, following == _SLASH)
+    blocks = blocks[padded[blocks - 1] != _SLASH]  # "//*" is a comment of one line
     texts = _triple_quoted(places(_QUOTE, (following == _QUOTE) & (second == _QUOTE)), text_starts)
     return np.concatenate(
         [

@@ -119,8 +119,8 @@ def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     having[owners[early], numbers[early]] = 1
     points = having @ words.points
     signs = starts_of((_ARE_OF_CODE.take(tokens.classes) & counts).astype(np.int64))
-    characters = starts_of((tokens.ends - tokens.begins) * counts)
-    shares = (signs[ends] - signs[begins]) / np.maximum(characters[ends] - characters[begins], 1)
+    sizes = starts_of(counts.astype(np.int64))
+    shares = (signs[ends] - signs[begins]) / np.maximum(sizes[ends] - sizes[begins], 1)
     breaks = is_line_end(codes).nonzero()[0]
     ending = _lines_ending_in_signs(tokens, counts.nonzero()[0], breaks, text_starts)
     points += ending @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)

@@ -101,8 +101,8 @@ class SourceCode:
     def readings(self, text: str, *, lines: bool = False) -> Iterator[Reading]:
         """The readings of one text slice by slice, for texts too long to be read at once.
 
-        >>> [part.symbols.tobytes() for part in SourceCode(names=True).readings("x = f(1); y = [x] # ...")]
-        [b'n=n(0);n=[n]#...']
+        >>> [part.symbols.tobytes() for part in SourceCode(names=False).readings("(- + -)")]
+        [b'(-+-)']
         """
         symbols, hashes, begins_line = np.empty(0, np.uint8), np.empty(0, np.uint64), np.empty(0, bool)
         continues = False
@@ -139,8 +139,8 @@ class SourceCode:
     def ends(self, text: str, positions: I64) -> I64:
         """The offsets in the text at which the symbols at ascending positions end.
 
-        >>> SourceCode(names=True).ends("def f(): return 'a b'", np.array([0, 6])).tolist()
-        [3, 21]
+        >>> SourceCode(names=True).ends("static x = f('a b');", np.array([0, 5])).tolist()
+        [6, 18]
         """
         return self._edges(text, positions, lambda part: part.ends)
 
@@ -151,8 +151,8 @@ class SourceCode:
     def canonical(self, text: str) -> str:
         """The tokens of a text as they are compared, separated by single spaces.
 
-        >>> SourceCode(names=True).canonical("def area(r): return 3.14 * r  # of a circle")
-        'def name ( name ) : return 0 * name'
+        >>> SourceCode(names=True).canonical("static float area(float r) { return 3.14 * r; } // of a circle")
+        'static float name ( float name ) { return 0 * name ; }'
         """
         written: list[str] = []
         for part in code_slices(text, names=self._names):
