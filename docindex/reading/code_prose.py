@@ -23,8 +23,9 @@ def likely_comments(codes: U8 | U64, text_starts: I64) -> I64:
     following, second = padded[1:-1], padded[2:]
 
     def places(first: int, condition: Bool) -> I64:
-        at: I64 = (codes == first).nonzero()[0]
-        return at[condition[at]]
+        # To combine bytes and then look for the few places takes half the time of looking twice.
+        at: I64 = ((codes == first) & condition).nonzero()[0]
+        return at
 
     lines = np.concatenate(
         [

@@ -59,6 +59,9 @@ def _pairs_of_signs() -> U8:
 
 _PAIRS = _pairs_of_signs()
 
+_BEGINS_COMMENT = np.zeros(_NOT_ASCII + 1, bool)
+_BEGINS_COMMENT[list(COMMENT_SIGNS.encode())] = True
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CodeTokens:
@@ -123,7 +126,7 @@ def plain_tokens(codes: U8 | U64, text_starts: I64, *, after_digit: bool = False
     # Whether a character belongs to the token of the character before it; the last one stands for the end.
     joint = np.zeros(len(codes) + 1, bool)
     np.logical_and(in_word[1:], in_word[:-1], out=joint[1:-1])
-    signs = (kinds == _SIGN) & ~in_word
+    signs = kinds == _SIGN
     second = (signs[1:] & signs[:-1]).nonzero()[0] + 1
     joint[second] = _PAIRS[small[second - 1], small[second]] > 0
     solid = kinds != _BLANK
@@ -154,7 +157,7 @@ def are_strings(codes: U8 | U64, spans: I64) -> Bool:
     >>> are_strings(visible("'a' # b"), np.array([[0, 3], [4, 7]])).tolist()
     [True, False]
     """
-    strings: Bool = ~np.isin(codes[spans[:, 0]], list(map(ord, COMMENT_SIGNS)))
+    strings: Bool = ~_BEGINS_COMMENT[np.minimum(codes[spans[:, 0]], _NOT_ASCII)]
     return strings
 
 

@@ -30,6 +30,9 @@ _ARE_OF_CODE[list(b"(){}[]<>=;$|&")] = True
 _ARE_OF_CODE[:0x20] = True
 """The signs that are rare in prose."""
 
+_LINE_END_OF_CLASS = np.full(256, len(LINE_ENDS))
+_LINE_END_OF_CLASS[list(LINE_ENDS.encode())] = range(len(LINE_ENDS))
+
 _HAVE_LINE_END = np.array(
     [[end in language.line_ends for language in LANGUAGES] for end in LINE_ENDS], np.float32
 )
@@ -141,13 +144,13 @@ def _lines_ending_in_signs(tokens: CodeTokens, counted: I64, breaks: I64, text_s
 
     Only some tokens are counted: a comment at the end of a line does not matter.
     """
-    begins, classes = tokens.begins[counted], tokens.classes[counted]
-    following = np.append(begins[1:], text_starts[-1])
-    counts = []
-    for sign in LINE_ENDS:
-        at = (classes == ord(sign)).nonzero()[0]
-        ends = np.append(breaks, text_starts[-1])[np.searchsorted(breaks, begins[at])]
-        owners = np.searchsorted(text_starts, begins[at], "right") - 1
-        last = (ends <= following[at]) & (ends - text_starts[owners] < SAMPLE)
-        counts.append(np.bincount(owners[last], minlength=len(text_starts) - 1))
-    return np.minimum(np.stack(counts, axis=1), COUNTED_LINES).astype(np.float32)
+    begins, signs = tokens.begins[counted], _LINE_END_OF_CLASS[tokens.classes[counted]]
+    at = (signs < len(LINE_ENDS)).nonzero()[0]
+    following = np.append(begins, text_starts[-1])[at + 1]
+    begins, signs = begins[at], signs[at]
+    ends = np.append(breaks, text_starts[-1])[np.searchsorted(breaks, begins)]
+    owners = np.searchsorted(text_starts, begins, "right") - 1
+    last = (ends <= following) & (ends - text_starts[owners] < SAMPLE)
+    texts = len(text_starts) - 1
+    found = np.bincount(owners[last] * len(LINE_ENDS) + signs[last], minlength=texts * len(LINE_ENDS))
+    return np.minimum(found, COUNTED_LINES).reshape(texts, len(LINE_ENDS)).astype(np.float32)
