@@ -192,8 +192,9 @@ create table main.docindex_file (
     kind text not null,             -- 'text': the file has a document; 'binary': it is in no format that was read;
                                     -- otherwise why it has no document: 'undetected' (the encoding of its text),
                                     -- 'encrypted', 'damaged', 'no text', 'too large', 'too slow', 'not installed'
-    reading text not null,          -- the name and version of the front end that was asked; '' for plain text and for
-                                    -- binary files
+    reading text not null,          -- the name and version of the front end that was asked. For plain text and binary
+                                    -- files: '' if none was asked, 'none-1' if those of documents were, 'none-2' if
+                                    -- those of archives were, too
     parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null

@@ -6,9 +6,11 @@ the extracted text. Must never know a format.
 
 import bisect
 import dataclasses
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from docindex.frontends.failures import NotExtracted
+
+T = TypeVar("T")
 
 MOST_CHARACTERS = 100_000_000
 """A source with more text is refused: as a document it would fill the memory."""
@@ -75,6 +77,33 @@ class Extracted:
     """Documents inside the source that are not part of the text."""
     reading: str = ""
     """The name and version of the front end, such as "docx-1"."""
+
+
+def refuse_other_types(found: object) -> None:
+    """`TypeError` unless what a front end has returned is an `Extracted`, in all its parts.
+
+    >>> refuse_other_types(Extracted(b"a letter"))
+    Traceback (most recent call last):
+        ...
+    TypeError: its front end returned a bytes where it must return a str
+    """
+    found = _of_type(found, Extracted)
+    places = _of_type(found.places, Places)
+    for text in (found.text, found.title or "", *found.warnings):
+        _of_type(text, str)
+    for place in places.places:
+        _of_type(_of_type(place, Place).name, str)
+    for part in found.parts:
+        _of_type(_of_type(part, SourcePart).name, str)
+        _of_type(part.data, bytes)
+
+
+def _of_type(value: object, wanted: type[T]) -> T:
+    if not isinstance(value, wanted):
+        raise TypeError(
+            f"its front end returned a {type(value).__name__} where it must return a {wanted.__name__}"
+        )
+    return value
 
 
 def text_in(text: str | Extracted) -> str:

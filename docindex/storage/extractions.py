@@ -23,7 +23,6 @@ _DELETE = (
     "delete from main.docindex_extraction where document in (select value from carray(?) as wanted) "
     "returning sum"
 )
-_ANY = "select document from main.docindex_extraction limit 1"
 _LONGEST = 1 << 28
 """More bytes of places are damage."""
 
@@ -57,7 +56,7 @@ def remove(db: apsw.Connection, documents: Iterable[int]) -> None:
 
 def has_any(db: apsw.Connection) -> bool:
     """Whether the text of any document was extracted."""
-    return bool(rows(db, _ANY))
+    return tallies.stored(db, "extraction").rows > 0
 
 
 def extraction_of(db: apsw.Connection, document: int) -> Extraction | None:
