@@ -181,7 +181,8 @@ create table main.docindex_boilerplate (
     sum integer not null
 ) strict;
 
--- The files that scans of folders have seen.
+-- The files that scans of folders have seen. The kind 'container' says that a file has no text of its own, but
+-- documents inside it.
 create table main.docindex_file (
     key text primary key not null,  -- the absolute path, and the key of the file's document; a byte that is not UTF-8
                                     -- is written as \xNN

@@ -29,7 +29,7 @@ from docindex.spelling import most_alike
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--key", help="The key of the document. Default: the path of the file.")
 @encoding_option
-@verbose_option("List guessed encodings.")
+@verbose_option("List guessed encodings, and what could not be read.")
 @index_option
 @form_options
 def add_command(
@@ -42,8 +42,8 @@ def add_command(
 ) -> int:
     """Add files to the index as documents.
 
-    A document that already has the same key is replaced. A document inside FILE, such as a message of a
-    mailbox, gets the key of FILE, ! and its name.
+    Reads the formats that `docindex scan` reads, except archives. A document that already has the same key is
+    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, ! and its name.
 
     \b
     Examples:
@@ -73,7 +73,8 @@ def add_command(
 def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | None) -> int:
     """Remove documents from the index, but not their files.
 
-    KEY is the key of a document, or the path of its file.
+    KEY is the key of a document, or the path of its file. A document inside a file has a key of its own, such
+    as 'mail.mbox!message 2', and is removed by that key only.
 
     \b
     Example:
@@ -131,7 +132,7 @@ def boilerplate_command() -> None:
 @click.argument("file", metavar="FILE", type=click.Path())
 @click.option("--name", help="A name for the text, for example to remove it. Default: the path of the file.")
 @encoding_option
-@verbose_option("Say so if the encoding was guessed.")
+@verbose_option("Say if the encoding was guessed, or if a part of FILE could not be read.")
 @index_option
 @form_options
 def add_boilerplate(

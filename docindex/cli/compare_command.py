@@ -40,7 +40,10 @@ _SHOWN_PASSAGES = 10
     metavar="FILE",
     help="Compare as this index does: with its recipe, and ignoring its boilerplate.",
 )
-@verbose_option(f"Show all passages, not only the {_SHOWN_PASSAGES} longest, and list guessed encodings.")
+@verbose_option(
+    f"Show all passages, not only the {_SHOWN_PASSAGES} longest. List guessed encodings, "
+    "and what could not be read."
+)
 @form_options
 def compare_command(
     a: str,

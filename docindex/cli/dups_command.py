@@ -63,7 +63,10 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 @encoding_option
 @index_option
 @form_options
-@verbose_option("List the files that could not be read, and guessed or unknown encodings.")
+@verbose_option(
+    "List the files that could not be read, and guessed or unknown encodings. Files that have not changed "
+    "may be missing from this list."
+)
 def dups_command(
     paths: tuple[str, ...],
     kinds: tuple[str, ...],
@@ -83,11 +86,12 @@ def dups_command(
     """Find copies and similar texts among files.
 
     Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
-    text files it also finds the same words (such as another encoding), near copies, and texts that are
-    contained in others. Resemblance and containment count groups of five words (shingles), as in `docindex
-    pairs`, without those found in more than --ignore-common texts. Changes no file. To remove exact copies,
-    save a plan with --json and run `docindex act` on it. With --kind exact alone, no index is used: without
-    --no-scan, only files that have the size of another file are read.
+    texts, in all formats that `docindex scan` reads, it also finds the same words (such as another format or
+    encoding), near copies, and texts that are contained in others. Resemblance and containment count groups
+    of five words (shingles), as in `docindex pairs`, without those found in more than --ignore-common texts.
+    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. With --kind
+    exact alone and without --no-scan, no index is used, and only files that have the size of another file are
+    read.
 
     \b
     Examples:

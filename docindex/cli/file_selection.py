@@ -33,7 +33,9 @@ def selection_options(command: F) -> F:
     """The options that select files."""
     for option in (
         click.option(
-            "--plain", is_flag=True, help="Read plain text only: no office files, PDFs or web pages."
+            "--plain",
+            is_flag=True,
+            help="Read plain text only: no office files or PDFs, and web pages as plain text.",
         ),
         click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),

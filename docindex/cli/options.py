@@ -134,7 +134,8 @@ def encoding_option(command: F) -> F:
         "--encoding",
         metavar="NAME",
         callback=_known_encoding,
-        help="Read plain text in this encoding, for example latin-1, instead of detecting it.",
+        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages and "
+        "other text formats are then read as plain text.",
     )
     return option(command)
 

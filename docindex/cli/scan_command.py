@@ -28,7 +28,10 @@ from docindex.opening import open as open_index
 @selection_options
 @encoding_option
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
-@verbose_option("List the files that could not be read, and guessed or unknown encodings.")
+@verbose_option(
+    "List the files that could not be read, and guessed or unknown encodings. Files that have not changed "
+    "may be missing from this list."
+)
 @index_option
 @form_options
 def scan_command(
@@ -43,10 +46,11 @@ def scan_command(
     """Bring the index up to date with the files under PATH.
 
     Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
-    Reads plain text, office files, PDFs, web pages, mail, notebooks and tables. Files that have not changed
-    since the last scan are not read again; but with --encoding, all plain text is.
-    Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are left out
-    unless an option includes them.
+    Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
+    file, such as a message of a mailbox, gets the key of the file, ! and its name. Files that have not
+    changed since the last scan are not read again: their documents stay, even with --plain or without
+    --archives. But with --encoding, all plain text is read again. Files on unmounted disks stay indexed.
+    Hidden files, and files that a .gitignore excludes, are left out unless an option includes them.
 
     \b
     Examples:

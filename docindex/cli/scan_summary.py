@@ -88,12 +88,10 @@ def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
 
 
 _UNREAD = {
-    "encrypted": "with a password",
-    "damaged": "damaged",
-    "no text": "without text, such as scanned pages",
-    "too large": "too large to read",
-    "too slow": "too slow to read",
-    "not installed": "not read: pip install 'docindex[formats]'",
+    "encrypted": "encrypted",
+    "no text": "no text, perhaps scanned pages",
+    "too slow": "takes too long",
+    "not installed": "install their reader: pip install 'docindex[formats]'",
 }
 
 
@@ -101,7 +99,7 @@ def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
     """The files in known formats that have no document, counted by format and reason."""
     counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
     for (format_, reason), count in sorted(counts.items()):
-        yield f"{several(count, f'{format_} file')} {_UNREAD.get(reason, reason)}"
+        yield f"not read: {several(count, f'{format_} file'.lstrip())} ({_UNREAD.get(reason, reason)})"
     if verbose:
         yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 

@@ -84,7 +84,9 @@ _MATCH_FIELDS = (
     "in a large index, but may miss short passages.",
 )
 @encoding_option
-@verbose_option("Show the shared passages too, and say so if the encoding was guessed.")
+@verbose_option(
+    "Show the shared passages too. Say if the encoding was guessed, or if a part of FILE could not be read."
+)
 @index_option
 @form_options
 def search_command(
@@ -108,7 +110,8 @@ def search_command(
     \b
     Examples:
       docindex search essay.txt
-      pdftotext essay.pdf - | docindex search -
+      docindex search essay.pdf
+      git show HEAD:essay.txt | docindex search -
     """
     query = read_query(file, encoding, verbose=verbose)
     with open_existing(index_path) as index:
@@ -140,7 +143,7 @@ def search_command(
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of a document.")
 @encoding_option
-@verbose_option("Say so if the encoding was guessed.")
+@verbose_option("Say if the encoding was guessed, or if a part of FILE could not be read.")
 @index_option
 @form_options
 def similar_command(

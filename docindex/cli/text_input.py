@@ -1,7 +1,7 @@
 """Read the files that are named on the command line, in the same way as a scan does.
 
 Takes the name that a person typed, and returns the text. `UnreadableFile` for a file that cannot be read or
-is not text.
+has no text.
 """
 
 import functools
@@ -31,7 +31,9 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
     content = _read(name, encoding, verbose=verbose)
     if content.text is None:
         many = several(len(content.parts), "document")
-        raise UnreadableFile(f"{name} has no text of its own, but {many} inside it; scan or add it", name)
+        raise UnreadableFile(
+            f"{name} has no text of its own, but {many} inside it; docindex add adds them to an index", name
+        )
     return content.text
 
 
@@ -78,7 +80,7 @@ def _without_text(content: FileContent) -> str:
         return "is not UTF-8, and no other encoding is certain enough; give its --encoding"
     if content.problem:
         return f"has no text that can be read: {content.problem}"
-    return "is not text; name a text file, or give its --encoding"
+    return "is not text, and not in a format that docindex reads; name another file, or give its --encoding"
 
 
 def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:

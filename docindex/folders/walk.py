@@ -55,8 +55,9 @@ class WalkOptions(NamedTuple):
     max_size: int | None = None
     """Bytes; larger files are left out. None for no limit."""
     formats: Formats = "documents"
-    """The files whose texts are read: "plain" for plain text only, "documents" for all formats of
-    `docindex.frontends`, "archives" for these and the files inside zip and tar archives."""
+    """The files whose texts are read: "plain" for plain text only, which text formats such as web pages are
+    read as; "documents" for all formats of `docindex.frontends`; "archives" for these and the files inside
+    zip and tar archives."""
 
 
 class FailedFile(NamedTuple):

@@ -1,7 +1,16 @@
 """Front ends: extract the text from the bytes of a file. Each file format has one small module.
 
-A host registers a front end of its own with `register_front_end`. A package offers one by the entry point
-``docindex.frontends``, which names a `FrontEnd`.
+docindex reads these formats:
+
+- plain text
+- office files: docx, pptx, xlsx, odt, odp, ods, rtf; but not the older doc, ppt and xls
+- PDF, and Outlook messages (msg), if the extra ``formats`` is installed
+- mail (eml, mbox), web pages, books (epub), notebooks (ipynb)
+- Markdown, TeX, subtitles, XML, JSON, and tables (csv, tsv)
+- the files inside zip and tar archives, if `ExtractionOptions.archives` is true
+
+To read another format, write a `FrontEnd`. `register_front_end` makes it known in this process. A package
+makes its `FrontEnd` known in every process by an entry point in the group ``docindex.frontends``.
 
 >>> def extract_shouting(data, options):
 ...     return TextBuilder().begin("all of it").add(data.decode().lower()).extracted()

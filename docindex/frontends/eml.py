@@ -80,7 +80,7 @@ def _message(data: bytes) -> bytes:
 
 def _refuse(headers: email.message.Message) -> None:
     if headers.get_content_type() in ("multipart/encrypted", "application/pkcs7-mime"):
-        raise NotExtracted("encrypted", "it is encrypted for its receiver")
+        raise NotExtracted("encrypted", "it is encrypted for its recipient")
     raise NotExtracted("no text", "it has no text and no attachment")
 
 
@@ -134,7 +134,7 @@ def _with_charset(builder: TextBuilder, data: bytes, charset: str | None) -> str
     except UndetectedEncoding:
         return data.decode("latin-1")
     if found is None:
-        builder.warn("A part of the message is binary data that is said to be text.")
+        builder.warn("A part of the message claims to be text, but is binary data.")
         return ""
     return found.text
 

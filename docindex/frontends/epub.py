@@ -101,7 +101,7 @@ def _package_name(source: ZipSource) -> str:
 
     read_xml(source.read(_CONTAINER), start, _ignore, _ignore)
     if not found:
-        raise NotExtracted("damaged", "it does not name the list of its chapters")
+        raise NotExtracted("damaged", "it does not say where the list of its chapters is")
     return found[0]
 
 

@@ -43,13 +43,17 @@ def extract(
     encoding: str | None = None,
     options: ExtractionOptions | None = None,
 ) -> Extracted:
-    """The text of a file, given by its path, or of some bytes, and where each piece of it lies in the source.
+    """The text of a file or of some bytes, and where each piece of it lies in the source.
 
-    The format is recognised by the content, then by the extension of the path or of `name`, then by
-    `media_type`. Plain text is decoded; `encoding` forces its encoding. Other formats are read by a process
-    of its own, which has limited time and memory, and which is started when it is needed first.
+    `source` is a path or the bytes. The content tells the format; if it does not, the extension of the path
+    or of `name` does, and then `media_type`. `encoding` is the encoding of plain text. Without it, docindex
+    detects the encoding. With it, text formats such as web pages and mail are read as plain text, with their
+    marks. A separate process with limited time and memory reads the formats that are not plain text. It is
+    started when it is first needed, and then stays.
 
-    `UnreadableFile` for a file that cannot be opened or has no text of its own, such as a mailbox.
+    The documents inside a source, such as the attachments of a mail, are not part of the result;
+    `Index.add_file` stores them. `UnreadableFile` if the file cannot be opened, if it has no text that can be
+    read, or if it only has documents inside it, as a mailbox has.
 
     >>> extract(b"<p>Dear Ada", name="letter.txt").text
     '<p>Dear Ada'
@@ -58,8 +62,8 @@ def extract(
     if found.main is None:
         path = name if isinstance(source, bytes) else os.fspath(source)
         raise UnreadableFile(
-            f"{shown(path)} has no text of its own, but {len(found.parts):,} documents inside it; use "
-            "index.add_file",
+            f"{shown(path)} has no text of its own; index.add_file stores the documents inside it: "
+            f"{len(found.parts):,}",
             path,
         )
     return found.main
@@ -108,5 +112,5 @@ def _documents_of(source: Source, encoding: str | None) -> SourceDocuments:
                     raise
     decoded = decode(source.data, encoding)
     if decoded is None:
-        raise NotExtracted("unknown format", "it is not text, and no front end reads this format")
+        raise NotExtracted("unknown format", "it is not text, and not in a format that docindex reads")
     return SourceDocuments(Extracted(decoded.text, reading=PLAIN), {}, PLAIN, ())

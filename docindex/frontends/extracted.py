@@ -46,7 +46,7 @@ class Places:
         return self.places[number] if number >= 0 else None
 
     def between(self, start: int, end: int) -> str:
-        """The place of a range of characters, or its first and its last place; "" if nothing is known."""
+        """The place of a range of characters, such as "page 1" or "page 1 to page 2"; "" if it is unknown."""
         first, last = self.at(start), self.at(max(start, end - 1))
         if first is None or last is None:
             return last.name if last is not None else ""
@@ -55,29 +55,35 @@ class Places:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourcePart:
-    """A document inside a source: a message of a mailbox, an attachment, or a member of an archive."""
+    """A document inside a source: a message of a mailbox, an attachment, or a file in an archive.
+
+    `name` is its name within the source, such as "message 17". `data` are its bytes, which are a source of
+    their own. `format` names the front end that must read it; None if its bytes and its name decide.
+    """
 
     name: str
-    """Its name within the source, such as "message 17" or "letters/ada.docx"."""
     data: bytes = dataclasses.field(repr=False)
-    """The bytes of the part, which are a source of their own."""
     format: str | None = None
-    """The name of the front end that must read the part; None to recognise it by its bytes and name."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Extracted:
-    """The text of a source."""
+    """The text of a source.
+
+    - `text`, `title`: the text without marks; the title, or None
+    - `places`: where each piece of the text lies in the source
+    - `warnings`: what could not be read, one sentence each
+    - `parts`: documents inside the source, which a front end returns. `docindex.extract` leaves them out, and
+      `Index.add_file` stores them under keys of their own.
+    - `reading`: the name and version of the front end, such as "docx-1"
+    """
 
     text: str
     places: Places = Places()
     title: str | None = None
     warnings: tuple[str, ...] = ()
-    """What could not be read, one sentence each; the text is the rest."""
     parts: tuple[SourcePart, ...] = ()
-    """Documents inside the source that are not part of the text."""
     reading: str = ""
-    """The name and version of the front end, such as "docx-1"."""
 
 
 def refuse_other_types(found: object) -> None:
@@ -140,7 +146,7 @@ class TextBuilder:
         return self._length
 
     def begin(self, name: str, box: Box | None = None) -> Self:
-        """Begin a place: what is added from here on lies in it."""
+        """Begin a place. All text that is added from now on lies in it."""
         if self._starts and self._starts[-1] == self._length:  # the last place is empty
             self._places[-1] = Place(name, box)
         else:
@@ -159,11 +165,11 @@ class TextBuilder:
         return self
 
     def end_line(self) -> Self:
-        """End a line, unless nothing was added to it."""
+        """End a line, unless it is empty."""
         return self._end("\n")
 
     def end_paragraph(self) -> Self:
-        """End a paragraph, unless nothing was added to it."""
+        """End a paragraph, unless it is empty."""
         return self._end("\n\n")
 
     def _end(self, mark: str) -> Self:
@@ -173,7 +179,7 @@ class TextBuilder:
         return self
 
     def warn(self, sentence: str) -> Self:
-        """Say what could not be read. The same sentence is kept once."""
+        """Add a sentence to the warnings, unless it is there already. It says what could not be read."""
         self._warnings[sentence] = None
         return self
 

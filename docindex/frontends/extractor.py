@@ -80,7 +80,7 @@ class Extractor:
             process.wait()
 
     def extract(self, source: Source) -> Extracted:
-        """The text of a source; `NotExtracted` if it has none, or none that can be read."""
+        """The text of a source; `NotExtracted` if it has no text that can be read."""
         if _is_of_host(source):
             return extracted_from(source)
         try:

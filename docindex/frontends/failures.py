@@ -7,17 +7,20 @@ Reason = Literal[
 ]
 """Why a source has no text:
 
-- "encrypted": it needs a password
-- "damaged": it is not what its format promises
+- "encrypted": it needs a password or a key
+- "damaged": it does not follow the rules of its format
 - "no text": it has pictures only, such as a scanned PDF
 - "too large", "too slow": it exceeds the limits of memory or time
-- "not installed": its format needs a package of the extra `formats`
+- "not installed": a package that its format needs is missing, or no process can be started to read it
 - "unknown format": no front end accepts it
 """
 
 
 class NotExtracted(ValueError):
-    """The text of a source cannot be extracted. The message is a phrase that says what was found."""
+    """The text of a source cannot be extracted.
+
+    `reason` is the kind of problem. The message is a phrase about the source, such as "it needs a password".
+    """
 
     def __init__(self, reason: Reason, message: str, reading: str = "") -> None:
         super().__init__(message)

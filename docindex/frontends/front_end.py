@@ -9,11 +9,11 @@ from docindex.frontends.extracted import Extracted
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """What to extract beyond the main text.
+    """What to extract in addition to the main text.
 
-    - `navigation`: also the navigation, headers and footers of web pages
-    - `quotes`: also the lines that a mail quotes from another one
-    - `archives`: also the files in zip and tar archives, as parts
+    - `navigation`: the navigation, headers and footers of web pages
+    - `quotes`: the lines that a mail quotes from another mail
+    - `archives`: the files inside zip and tar archives, as parts
     """
 
     navigation: bool = False
@@ -33,18 +33,20 @@ def _always(_: bytes) -> bool:
 class FrontEnd:
     """Extracts the text of the sources of one format.
 
-    - `name`, `version`: they stand in the index beside each file that was read. Increase the version whenever
-      the text of a source changes: the next scan reads these files again.
-    - `extract`: gives the text of the bytes of a source, or raises `NotExtracted`. Any other error counts as
-      damage of the source.
-    - `signatures`: every source begins with one of these bytes, in lower case, after white space; empty if
-      the format has no such mark
-    - `recognises`: whether bytes that begin with a signature are of this format; asked before any extension
-    - `extensions`: with a dot and in lower case; asked if no front end recognises the content
-    - `media_types`: the types of e-mail attachments and web pages that are of this format
-    - `is_text`: whether a source is plain text with marks. Such a source needs no signature if its extension
-      or its media type is one of these
-    - `package`: the distribution that it imports and that is not a part of Python
+    - `name`, `version`: the index stores them with each file that was read. If you change `extract` so that
+      it returns other texts, increase the version: the next scan reads these files again.
+    - `extract`: a function that gets the bytes of a source, and returns its text or raises `NotExtracted`.
+      If it raises another error, the source counts as damaged.
+    - `signatures`: every source begins with one of these, in lower case, possibly after white space. Empty if
+      the format has no signature.
+    - `recognises`: a function that tells whether bytes that begin with a signature are in this format. The
+      content decides before the extension does.
+    - `extensions`: the extensions of this format, with a dot and in lower case. They decide if no front end
+      recognises the content.
+    - `media_types`: the media types of this format. They decide last.
+    - `is_text`: true if sources are plain text with marks. Then the extension or the media type is enough,
+      and a source needs no signature.
+    - `package`: the distribution that `extract` needs, unless it is a part of Python or docindex.
     """
 
     name: str

@@ -24,7 +24,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     # A literal prefix is found twenty times as fast as an empty line before it.
     begins = [begin for begin in _FROM.finditer(data) if _is_after_empty_line(data, begin.start())]
     if not begins:
-        raise NotExtracted("unknown format", "it has no messages of a mailbox")
+        raise NotExtracted("unknown format", "it has no messages")
     ends = [*(begin.start() for begin in begins[1:]), len(data)]
     parts = PartList()
     for number, (begin, end) in enumerate(zip(begins, ends, strict=True), 1):

@@ -54,12 +54,12 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     try:
         ole = olefile.OleFileIO(io.BytesIO(data))
     except RecursionError as error:
-        raise NotExtracted("too large", "its folders are nested too deep") from error
+        raise NotExtracted("too large", "its folders are nested too deeply") from error
     except (OSError, ValueError, IndexError) as error:
-        raise NotExtracted("damaged", f"it is not a whole OLE file: {error}") from error
+        raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
     with ole:
         if not ole.exists(_PROPERTIES):
-            raise NotExtracted("unknown format", "it is an OLE file, but no message of Outlook")
+            raise NotExtracted("unknown format", "it is an OLE file, but not an Outlook message")
         if len(ole.direntries) > MOST_ENTRIES:
             raise NotExtracted("too large", f"it has more than {MOST_ENTRIES:,} streams and folders")
         message = _Message(_Streams(ole, len(data)), [])

@@ -23,7 +23,7 @@ def refuse_encrypted(data: bytes) -> None:
     if data.startswith(_OLE):
         if _ENCRYPTED in data:
             raise NotExtracted("encrypted", "it needs a password")
-        raise NotExtracted("damaged", "it is in the binary format of Office 97; save it in the new format")
+        raise NotExtracted("damaged", "it is in the old format of Office 97; save it as docx, pptx or xlsx")
 
 
 def has_member(data: bytes, name: bytes) -> bool:

@@ -98,7 +98,7 @@ def _opened(data: bytes) -> "PdfDocument":
     except PdfiumError as error:
         if error.err_code in (_NEEDS_PASSWORD, _UNSUPPORTED_SECURITY):
             raise NotExtracted("encrypted", "it needs a password") from error
-        raise NotExtracted("damaged", "it is not a whole PDF file") from error
+        raise NotExtracted("damaged", "it is damaged or incomplete") from error
     count = len(document)
     if not 0 < count <= MOST_PAGES:
         document.close()

@@ -49,9 +49,10 @@ _registered: dict[str, FrontEnd] = {}
 
 
 def register_front_end(front_end: FrontEnd) -> None:
-    """Use a front end of the host for the formats that it accepts; it replaces one of the same name.
+    """Read files with a front end of your own, in this process only.
 
-    It runs in the process of the host, without limits of time and memory, and only in this process.
+    It is asked before all others, and replaces the front end that has the same name. It runs in your process,
+    not in a separate one, so its time and memory are not limited.
     """
     if not isinstance(front_end, FrontEnd):
         raise TypeError(f"expected a docindex.frontends.FrontEnd, not a {type(front_end).__name__}")
@@ -60,7 +61,7 @@ def register_front_end(front_end: FrontEnd) -> None:
 
 
 def unregister_front_end(name: str) -> None:
-    """Use the front end of the host with this name no longer. `KeyError` if there is none."""
+    """Stop using the front end that was registered with this name. `KeyError` if there is none."""
     with _lock:
         del _registered[name]
 

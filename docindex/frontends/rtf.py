@@ -14,7 +14,7 @@ from docindex.frontends.rtf_reader import RtfReader
 def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The text of an RTF document."""
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise NotExtracted("damaged", "it does not begin as RTF does")
+        raise NotExtracted("damaged", "it does not begin like an RTF file")
     reader = RtfReader(data.decode("latin-1"))
     return reader.builder.extracted(reader.title)
 

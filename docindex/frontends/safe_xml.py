@@ -55,7 +55,7 @@ def read_xml(data: bytes, start: StartHandler, end: EndHandler, text: TextHandle
         end(local[name])
 
     def declared(name: str, *_: object) -> None:
-        raise NotExtracted("damaged", f"its XML declares the entity {name!r}, which documents do not need")
+        raise NotExtracted("damaged", f"its XML declares the entity {name!r}, which docindex does not allow")
 
     parser.StartElementHandler = started
     parser.EndElementHandler = ended

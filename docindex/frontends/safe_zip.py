@@ -27,7 +27,7 @@ class ZipSource:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
-            raise NotExtracted("damaged", f"it is not a whole zip file: {error}") from error
+            raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
         infos = self._zip.infolist()
         if len(infos) > MOST_MEMBERS:
             raise NotExtracted(

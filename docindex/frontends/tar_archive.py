@@ -54,7 +54,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
 def _refusal(stream: "_BoundedStream", error: Exception) -> NotExtracted:
     if stream.is_full:
         return NotExtracted("too large", f"it has more than {_MOST_WORK // 1_000_000} MB, decompressed")
-    return NotExtracted("damaged", f"it is not a whole tar archive: {error}")
+    return NotExtracted("damaged", f"it is damaged or incomplete: {error}")
 
 
 def _add_member(parts: PartList, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:

@@ -27,7 +27,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (*_DAMAGE, NotImplementedError) as error:
-        raise NotExtracted("damaged", f"it is not a whole zip file: {error}") from error
+        raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
     parts, encrypted, work = PartList(), 0, 0
     for info in archive.infolist():
         if info.is_dir() or _is_link(info):

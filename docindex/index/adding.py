@@ -78,9 +78,10 @@ class DocumentAdder(FollowedTables):
     ) -> list[str]:
         """Store the text of a file in any format that `docindex.extract` reads, and return the keys.
 
-        The key of a document is `key`, or else the path as it is given. A document inside the file, such as a
-        message of a mailbox, has that key followed by ``!`` and its name. Documents that an earlier version
-        of the file had inside are removed. `UnreadableFile` if the file has no text that can be read.
+        The key of the document is `key`, or else the path as it is given; a scan and the command use absolute
+        paths. A document inside the file, such as a message of a mailbox, has that key followed by ``!`` and
+        its name. If it is not in the file any more, its document is removed. The files inside zip and tar
+        archives are not read. `UnreadableFile` if the file has no text that can be read.
 
         >>> import docindex, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:

@@ -161,7 +161,7 @@ def bad_files(folder):
     (folder / "binary").write_bytes(b"\x89PNG\0")
     os.mkfifo(folder / "pipe")
     (folder / "folder").mkdir()
-    yield folder / "binary", "is not text; name a text file"
+    yield folder / "binary", "is not text, and not in a format that docindex reads"
     yield folder / "pipe", "is not a regular file"
     yield folder / "folder", "is not a regular file"
     yield folder / "missing", "cannot be read: No such file"

@@ -115,7 +115,8 @@ def test_a_binary_file_is_refused_in_one_sentence(capsys, name):
     assert run(capsys, *COMMANDS[name], "file") == (
         3,
         "",
-        "docindex: file is not text; name a text file, or give its --encoding\n",
+        "docindex: file is not text, and not in a format that docindex reads; name another file, or give its "
+        "--encoding\n",
     )
 
 

@@ -62,7 +62,7 @@ CASES = {
                ["-o", "no/page.html"], 3,
                "no/page.html cannot be written: the folder .*/no does not exist; create it first"),
     "add": ([], [DRAFT], r"added: 1 document\n$", has(added=1),
-            ["picture"], 3, "picture is not text; name a text file"),
+            ["picture"], 3, "picture is not text, and not in a format that docindex reads"),
     "index": ([], ["app.db", "note", "--text", "body"], r"indexed: 2 documents\n$",
               has(table="note", documents=2),
               ["app.db", "note", "--text", "nothing"], 2, "has no column 'nothing'; it has 'id', 'body'"),
