@@ -8,7 +8,7 @@ from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
-from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, NOT_ASKED, Tracked
+from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, PLAIN_READINGS, Tracked
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
@@ -46,7 +46,7 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     if formats == "plain":
         return False
     archives = formats == "archives"
-    if file.reading in (NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE):
+    if file.reading in PLAIN_READINGS:
         asked = NO_ARCHIVE if archives else NO_DOCUMENT
         return file.reading < asked or by_extension(file.key, archives=archives) is not None
     front_end = named(file.reading.rpartition("-")[0])

@@ -37,7 +37,15 @@ from docindex.folders.walk import (
 from docindex.frontends.extracted import Extracted, text_in
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.tracked_files import BINARY, CONTAINER, PART_MARK, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import (
+    BINARY,
+    CONTAINER,
+    PART_MARK,
+    PLAIN_READINGS,
+    TEXT,
+    UNDETECTED,
+    Tracked,
+)
 
 T = TypeVar("T")
 
@@ -301,7 +309,7 @@ class RootScan:
 
     def _is_plain(self, file: Tracked) -> bool:
         """Whether a known file was plain text, and is plain text now."""
-        return not (file.reading or self._known[file.key].reading)
+        return {file.reading, self._known[file.key].reading} <= PLAIN_READINGS
 
     def _count_done(self) -> None:
         """Count a file that was read."""

@@ -11,6 +11,8 @@ NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE = "", "none-1", "none-2"
 """The readings of plain text and binary files: no front end was asked, those of documents were, or those of
 archives, too."""
 
+PLAIN_READINGS = frozenset((NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE))
+
 PART_MARK = "!"
 """Stands in the key of a document inside a file, between the key of the file and the name of the part."""
 
