@@ -124,8 +124,11 @@ class Recipe:
     """Modulus of Broder's MOD_m sample; 0 stores no such sample."""
     level: int = 0
     """Largest expected size of Broder's L_i sample, whose modulus grows with the text; 0: no such sample."""
-    reading: Literal["text/2"] = "text/2"
-    """The name and version of the reading that turns a text into symbols."""
+    reading: Literal["text/2", "code-names/1", "code-raw/1"] = "text/2"
+    """The name and version of the reading that turns a text into symbols.
+
+    "text/2" reads letters and digits. The others read source code, and a symbol is a token: see `code`.
+    """
 
     def __post_init__(self) -> None:
         for name, (least, most) in LIMITS.items():
@@ -142,6 +145,40 @@ class Recipe:
         if not isinstance(self.bag, bool):
             raise ValueError(f"bag must be True or False, not {shown(self.bag)}")
         object.__setattr__(self, "features", self._checked_features())
+        if self.reading != "text/2" and not self.stop_words == self.stemming == "none":
+            raise ValueError("source code has no stop words and no stems; leave out stop_words and stemming")
+
+    @classmethod
+    def code(cls, form: Literal["names", "raw"] = "names", **parameters: Any) -> Self:
+        """A recipe for source code: a symbol is a token, and comments and white space do not count.
+
+        In the form "names", all names are alike, all numbers, and all strings: so copies are found whose
+        names were changed. In the form "raw", tokens stay as they are: so programs that do the same thing in
+        the same way are told apart. `parameters` are those of a recipe.
+
+        The defaults were chosen on four collections of student programs. F1.5 of ConPlag by the larger
+        containment, as it is and without template code; AUC of IR-Plag by resemblance, levels 2 and 3:
+
+            names  shingle 4  .808 .848  .924 .827        raw  shingle 4  .751 .778  .740 .686
+                           5  .812 .857  .931 .806                     5  .758 .785  .755 .693
+                           6  .808 .851  .928 .794                     6  .758 .789  .773 .693
+                           8  .797 .839  .934 .772                     8  .726 .797  .807 .697
+
+        F1.5 of ConPlag, and AUC of two kinds of disguised copies of Progpedia19, by fingerprints; and the
+        number of fingerprints for each character:
+
+            names  k=5 window=4  .783 .850  .975 .963  .096    raw  k=5 window=4  .740 .773  1.00 .953  .095
+                   k=6 window=4  .798 .871  .974 .973  .097         k=6 window=4  .738 .786  1.00 .942  .097
+                   k=8 window=4  .782 .839  .988 .979  .095         k=8 window=4  .713 .790  1.00 .943  .096
+                   k=8 window=8  .766 .805  .984 .974  .052         k=8 window=8  .708 .771  1.00 .934  .053
+                  k=10 window=4  .775 .823  .983 .967  .093        k=10 window=4  .714 .761  1.00 .933  .095
+
+        >>> Recipe.code(window=10).reading, Recipe.code("raw").guarantee
+        ('code-names/1', 8)
+        """
+        form = choice("form", form, ("names", "raw"))
+        chosen = {"reading": f"code-{form}/1", "k": 8 if form == "names" else 5, "window": 4, "shingle": 5}
+        return cls(**(chosen | parameters))
 
     def _checked_features(self) -> tuple[int, int, int]:
         numbers = (

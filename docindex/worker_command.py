@@ -17,6 +17,8 @@ WORKER_OPTION = "--docindex-worker"
 # other modules there could hide modules of Python itself. The search path of the host comes last: it leads to
 # numpy in an application that brings its packages along.
 _PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host handles Ctrl-C
 import sys
 service = sys.argv.pop(1)
 from importlib import util

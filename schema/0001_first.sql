@@ -159,7 +159,8 @@ create table main.docindex_text (
 ) strict;
 
 -- How the texts of documents were extracted from other formats than plain text. A document that was added as a text
--- has no row.
+-- has no row. Many places with numbers, such as lines, are stored in `places` as "kind", "steps" from each number to the
+-- next one, "columns" and "span", instead of the names.
 create table main.docindex_extraction (
     document integer primary key,   -- id of the document
     reading text not null,          -- the name and version of the front end, such as 'docx-1'
@@ -193,8 +194,9 @@ create table main.docindex_file (
     kind text not null,             -- 'text': the file has a document; 'binary': it is in no format that was read;
                                     -- otherwise why it has no document: 'undetected' (the encoding of its text),
                                     -- 'encrypted', 'damaged', 'no text', 'too large', 'too slow', 'not installed'
-    reading text not null,          -- the name and version of the front end that was asked; '' for plain text and for
-                                    -- binary files
+    reading text not null,          -- the name and version of the front end that was asked. For plain text and binary
+                                    -- files: '' if none was asked, 'none-1' if those of documents were, 'none-2' if
+                                    -- those of archives were, too
     parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null

@@ -48,8 +48,17 @@ INSIDE = {
     "frontends": [
         {"failures", "letter_pairs"},
         {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"numbered_places"},
         {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
-        | {"opendocument", "part_list", "printed_lines", "quoted_lines", "text", "written_text"},
+        | {
+            "opendocument",
+            "packed_places",
+            "part_list",
+            "printed_lines",
+            "quoted_lines",
+            "text",
+            "written_text",
+        },
         {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
@@ -67,7 +76,12 @@ INSIDE = {
         {"protocol", "slicing", "symbol_bytes", "unicode_table", "english"},
         {"code_points"},
         {"byte_stream", "canonical_text"},
-        {"plain_text"},
+        {"plain_text", "code_languages", "code_prose", "code_syntax"},
+        {"code_tokens"},
+        {"code_vocabulary"},
+        {"code_symbols"},
+        {"code_slices"},
+        {"source_code"},
         {"registry"},
     ],
     "sketching": [
@@ -124,7 +138,7 @@ INSIDE = {
         {"wording", "exit_codes", "options", "progress_bar", "whole_file", "existing_index", "group_records"},
         {"typed_paths", "file_selection", "output", "side_by_side"},
         {"text_input", "runner", "log_remarks"},
-        {"scan_summary"},
+        {"code_pairs", "scan_summary"},
         {
             *("act_command", "add_command", "compare_command", "dups_command", "filter_command"),
             "index_command",
@@ -137,7 +151,7 @@ INSIDE = {
         {"file_reader", "journal_steps", "read_ahead"},
         {"file_presence", "gitignore", "journal", "trash"},
         {"file_content", "restore", "walk", "watch"},
-        {"copy_groups", "exact_copies", "file_changes", "file_readers"},
+        {"copy_groups", "exact_copies", "file_changes", "file_readers", "submissions"},
         {"kept_files", "plan", "root_scan"},
         {"removal", "scanner", "found_groups"},
         {"likeness"},

@@ -31,7 +31,7 @@ COMMANDS = {
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
     "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
     "compare": CommandEntry("compare_command", "Show what two files share, side by side."),
-    "pairs": CommandEntry("search_command", "List the pairs of documents that share the most text."),
+    "pairs": CommandEntry("search_command", "List the pairs of texts, or programs, that share the most."),
     "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),
     "add": CommandEntry("add_command", "Add files to the index as documents."),
     "index": CommandEntry("index_command", "Index a table in the database of an app."),

@@ -6,6 +6,14 @@ from typing import Any
 
 import click
 
+from docindex.cli.code_pairs import (
+    CodeOptions,
+    code_options,
+    index_of_code,
+    passages_of,
+    wanted_pairs,
+    write_code_report,
+)
 from docindex.cli.existing_index import open_existing
 from docindex.cli.options import (
     Command,
@@ -20,7 +28,7 @@ from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
-from docindex.cli.wording import percent
+from docindex.cli.wording import one_line, percent, several
 from docindex.errors import TextNotKept
 from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
@@ -186,6 +194,8 @@ def similar_command(
     help="Maximum number of pairs.",
 )
 @click.option("--under", "folder", metavar="DIR", help="Compare only documents in this folder.")
+@code_options
+@verbose_option("With --code: list the passages of each pair, with files and lines.")
 @index_option
 @form_options
 def pairs_command(
@@ -194,28 +204,44 @@ def pairs_command(
     ignore_above: int,
     limit: int,
     folder: str | None,
+    code: str | None,
+    between: str | None,
+    boilerplate: tuple[str, ...],
+    raw: bool,
+    report: str | None,
+    verbose: bool,
     index_path: str | None,
     form: str | None,
 ) -> int:
-    """List the pairs of documents that share the most text.
+    """List the pairs of texts, or programs, that share the most.
 
     Both measures count different shingles (groups of five words), as `docindex compare` does: resemblance is
     the shared shingles as a share of those of the two texts together, containment the shared shingles as a
     share of those of one text. If both texts are kept, they are exact, and no pair is missed; otherwise they
     are estimates. Shingles found in more than --ignore-common texts do not count.
 
+    With --code, the programs of a class are compared, without an index. A submission is a folder in DIR with
+    all source files below, or one source file. Comments, white space and (without --raw) names do not count;
+    a shingle is five tokens.
+
     \b
     Examples:
       docindex pairs
       docindex pairs --min-containment 0.9 --csv > pairs.csv
+      docindex pairs --code homework --boilerplate given.py --between last-year -v
     """
     if min_resemblance is not None and min_containment is not None:
         raise click.UsageError(
             "--min-resemblance and --min-containment cannot be used together; give only one of them"
         )
+    options = CodeOptions(code, between, boilerplate, raw, report)
+    options.check()
     roots = [] if folder is None else [typed_path(folder)]
     where = None if folder is None else under_roots([typed_key(folder)])
-    with open_existing(index_path) as index, progress("comparing"):
+    with (
+        open_existing(index_path) if code is None else index_of_code(options) as index,
+        progress("comparing"),
+    ):
         remark_on_unknown(index, roots)
         found = index.pairs(
             min_resemblance=min_resemblance,
@@ -224,14 +250,17 @@ def pairs_command(
             where=where,
         )
         remark_on_ignored(found.set_aside, ignore_above)
-        some = itertools.islice(found, limit + 1)
+        pairs = list(itertools.islice(wanted_pairs(iter(found), options), limit + 1))
+        if len(pairs) > limit:
+            pairs.pop()
+            remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")
         records = [
             {"a": pair.a, "b": pair.b, "a_id": pair.a_id, "b_id": pair.b_id, **dataclasses.asdict(pair)}
-            for pair in some
+            | ({"passages": passages_of(index, pair)} if verbose and code is not None else {})
+            for pair in pairs
         ]
-    if len(records) > limit:
-        records.pop()
-        remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")
+        if report is not None:
+            write_code_report(index, pairs, options)
     return show(records, form, lambda: "\n".join(map(_pair_lines, records)) or "no pairs")
 
 
@@ -243,7 +272,11 @@ def _pair_lines(pair: dict[str, Any]) -> str:
         f"resemblance {whole}; the second text contains {inside} of the first, and the first {reverse} of "
         "the second"
     )
-    return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}"])
+    passages = [
+        f"      {one_line(each['a'])} | {one_line(each['b'])}: {several(each['tokens'], 'token')}"
+        for each in pair.get("passages", ())
+    ]
+    return "\n".join([shares, f"  {display_path(pair['a'])}", f"  {display_path(pair['b'])}", *passages])
 
 
 def _share(measures: Measures, share: float) -> str:

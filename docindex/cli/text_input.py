@@ -15,8 +15,10 @@ from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
 from docindex.folders.file_content import FileContent, read_file
 from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
+from docindex.frontends.extract import extract
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
+from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.text import decode
 from docindex.storage.tracked_files import PART_MARK, UNDETECTED
 
@@ -85,8 +87,11 @@ def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:
     """The text of standard input if the name is `STDIN`, otherwise of the file as `read_text` reads it."""
     if name != STDIN:
         return read_text(name, encoding, verbose=verbose)
+    data = sys.stdin.buffer.read()
+    if may_need_front_end(data, "", text=False):
+        return extract(data, name="standard input").text
     try:
-        decoded = decode(sys.stdin.buffer.read(), encoding)
+        decoded = decode(data, encoding)
     except ValueError as error:
         raise UnreadableFile(f"standard input cannot be read: {error}", name) from error
     if decoded is None:

@@ -8,7 +8,7 @@ from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
-from docindex.storage.tracked_files import BINARY, Tracked
+from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, PLAIN_READINGS, Tracked
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
@@ -45,8 +45,11 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     """Whether a front end that no scan has asked yet, or a newer one, would read an unchanged file."""
     if formats == "plain":
         return False
-    name = file.reading.rpartition("-")[0]
-    front_end = named(name) if name else by_extension(file.key, archives=formats == "archives")
+    archives = formats == "archives"
+    if file.reading in PLAIN_READINGS:
+        asked = NO_ARCHIVE if archives else NO_DOCUMENT
+        return file.reading < asked or by_extension(file.key, archives=archives) is not None
+    front_end = named(file.reading.rpartition("-")[0])
     if front_end is None:
         return False
     if file.kind == "not installed":

@@ -19,7 +19,15 @@ from docindex.frontends.messages import Source
 from docindex.frontends.recognition import by_extension, may_need_front_end
 from docindex.frontends.source_documents import read_source
 from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
-from docindex.storage.tracked_files import BINARY, CONTAINER, TEXT, UNDETECTED
+from docindex.storage.tracked_files import (
+    BINARY,
+    CONTAINER,
+    NO_ARCHIVE,
+    NO_DOCUMENT,
+    NOT_ASKED,
+    TEXT,
+    UNDETECTED,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,9 +76,14 @@ def read_file(
     status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
     if data is None:
         expected = None if extractor is None else _expected(name, extractor)
-        return FileContent(status, None, reading="" if expected is None else expected.reading)
-    whole = FileContent(status, xxhash.xxh3_128_digest(data))
-    return _content_of(whole, data, name, encoding, extractor)
+        content = FileContent(status, None, reading=NOT_ASKED if expected is None else expected.reading)
+    else:
+        whole = FileContent(status, xxhash.xxh3_128_digest(data))
+        content = _content_of(whole, data, name, encoding, extractor)
+    if content.reading == NOT_ASKED and extractor is not None:
+        asked = NO_ARCHIVE if extractor.options.archives else NO_DOCUMENT
+        return dataclasses.replace(content, reading=asked)
+    return content
 
 
 def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
@@ -92,14 +105,17 @@ def _content_of(
     `NotReadable` if it is plain text and not valid in `encoding`.
     """
     if extractor is None or not _needs_front_end(data, name, encoding, extractor):
-        return _plain(whole, data, encoding)
+        # Text in a file with the extension of another format: nothing is left to ask.
+        is_forced = encoding is not None
+        expected = None if extractor is None or is_forced else _expected(name, extractor)
+        return _asked(_plain(whole, data, encoding), "" if expected is None else expected.reading)
     expected = _expected(name, extractor)
     try:
         found = read_source(Source(data, name, options=extractor.options), extractor)
     except NotExtracted as error:
         reading = expected.reading if expected is not None else error.reading
         if error.reason == "unknown format":
-            return dataclasses.replace(_plain(whole, data, encoding), reading=reading)
+            return _asked(_plain(whole, data, encoding), reading)
         return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=str(error))
     return dataclasses.replace(
         whole,
@@ -110,6 +126,14 @@ def _content_of(
         reading=found.reading,
         problem=" ".join(found.problems),
     )
+
+
+def _asked(content: FileContent, reading: str) -> FileContent:
+    """The content of a file that a front end has left to be plain text or binary."""
+    if not reading or content.text is None:
+        return dataclasses.replace(content, reading=reading)
+    extracted = Extracted(content.text, reading=reading)
+    return dataclasses.replace(content, reading=reading, extracted=extracted)
 
 
 def _plain(whole: FileContent, data: bytes, encoding: str | None) -> FileContent:

@@ -10,7 +10,7 @@ import concurrent.futures
 import os
 import queue
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -24,6 +24,8 @@ from docindex.sketching.workers import default_workers
 
 _AHEAD = 2
 """How many files wait for each thread. More would fill the memory with large files."""
+
+_CHECK_EVERY_S = 0.1
 
 
 class ReadFile(NamedTuple):
@@ -39,8 +41,16 @@ class FileReaders:
     """Reads files for one scan."""
 
     def __init__(
-        self, *, follow_symlinks: bool, encoding: str | None, workers: int | None, formats: Formats
+        self,
+        *,
+        follow_symlinks: bool,
+        encoding: str | None,
+        workers: int | None,
+        formats: Formats,
+        check: Callable[[], object],
     ) -> None:
+        """`check` is called while a file is read, and may raise an exception."""
+        self._check = check
         self._follow_symlinks = follow_symlinks
         self._encoding = encoding
         self._count = default_workers() if workers is None else workers
@@ -71,11 +81,17 @@ class FileReaders:
             if self._made and _takes_long(found, self._made[0]):
                 ahead.append(self._threads().submit(self._read_ahead, found))
                 while len(ahead) > _AHEAD * self._count or (ahead and ahead[0].done()):
-                    yield ahead.popleft().result()
+                    yield self._result(ahead.popleft())
             else:
                 yield self._read(found, self._made[0] if self._made else None)
         while ahead:
-            yield ahead.popleft().result()
+            yield self._result(ahead.popleft())
+
+    def _result(self, reading: concurrent.futures.Future[ReadFile]) -> ReadFile:
+        """Wait until a file is read, or until the caller does not want it any more."""
+        while not concurrent.futures.wait([reading], _CHECK_EVERY_S).done:
+            self._check()
+        return reading.result()
 
     def _threads(self) -> concurrent.futures.ThreadPoolExecutor:
         if self._pool is None:

@@ -37,7 +37,15 @@ from docindex.folders.walk import (
 from docindex.frontends.extracted import Extracted, text_in
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
-from docindex.storage.tracked_files import BINARY, CONTAINER, PART_MARK, TEXT, UNDETECTED, Tracked
+from docindex.storage.tracked_files import (
+    BINARY,
+    CONTAINER,
+    PART_MARK,
+    PLAIN_READINGS,
+    TEXT,
+    UNDETECTED,
+    Tracked,
+)
 
 T = TypeVar("T")
 
@@ -116,8 +124,8 @@ class RootScan:
         self._progress = progress
         self._known = {file.key: file for file in index.files.under(key_of(root))}
         self._presence = FilePresence(root, follow_symlinks=reading.options.follow_symlinks)
-        self._waiting: dict[str, tuple[Tracked, bytes]] = {}
-        """The texts that are being added to the index, by key: the file, and the hash of its text."""
+        self._waiting: list[tuple[Tracked, dict[str, bytes]]] = []
+        """The files whose texts are being added to the index, with the hashes of these texts by key."""
         self._noted: list[Tracked] = []
         self._moved: set[str] = set()
         """The new keys of moved files, which are counted already."""
@@ -232,6 +240,7 @@ class RootScan:
             encoding=self._reading.encoding,
             workers=self._reading.workers,
             formats=self._reading.options.formats,
+            check=self._check_cancelled,
         ) as readers:
             for found, began, content in readers.read(self._announced(new)):
                 if isinstance(content, NotReadable):
@@ -255,7 +264,8 @@ class RootScan:
         texts: dict[str, str | Extracted] = {
             f"{key}{PART_MARK}{name}": text for name, text in content.parts.items()
         }
-        if content.text is not None and not is_stored:
+        # The places in an extracted text may have changed although the text has not.
+        if content.text is not None and not (is_stored and self._is_plain(file)):
             texts[key] = content.extracted or content.text
         if content.text is None:
             self._remove_document(key)
@@ -264,11 +274,14 @@ class RootScan:
             self._note(file)
             self._count_done()
             return
-        # The file is noted when the last of its documents is stored.
-        *_, last = texts
-        self._waiting[last] = file, text_hash(text_in(texts[last]))
+        self._announce_parts(file)
         self._count_done()
-        yield from texts.items()
+        hashes: dict[str, bytes] = {}
+        for each, text in texts.items():
+            hashes[each] = text_hash(text_in(text))
+            if len(hashes) == len(texts):  # a commit may come in the middle of a file
+                self._waiting.append((file, hashes))
+            yield each, text
 
     def _count_read(self, file: Tracked, content: FileContent, *, is_stored: bool) -> None:
         if file.key not in self._moved:
@@ -294,6 +307,10 @@ class RootScan:
             return False
         return bool(self._index.files.stored({key: text_hash(text)}))
 
+    def _is_plain(self, file: Tracked) -> bool:
+        """Whether a known file was plain text, and is plain text now."""
+        return {file.reading, self._known[file.key].reading} <= PLAIN_READINGS
+
     def _count_done(self) -> None:
         """Count a file that was read."""
         self._done += 1
@@ -307,6 +324,12 @@ class RootScan:
             for found in files
             if (key := key_of(found.path)) not in self._known
         )
+
+    def _announce_parts(self, file: Tracked) -> None:
+        """Note that a known file will have documents inside it, if it had none, before they come."""
+        known = self._known.get(file.key)
+        if file.parts and known is not None and not known.parts and self._was_read(file.key):
+            self._index.files.put([known._replace(mtime_ns=-1, parts=file.parts)])
 
     def _note(self, file: Tracked) -> None:
         """Note a file that adds no text."""
@@ -323,7 +346,7 @@ class RootScan:
 
     def _remove_parts(self, key: str, texts: Container[str]) -> None:
         """Remove the documents that are no longer inside a file."""
-        if key in self._known and self._known[key].parts:
+        if key in self._known and (self._known[key].parts or not self._was_read(key)):
             gone = [part for part in self._index.files.parts_of(key) if part not in texts]
             with contextlib.suppress(KeyError):
                 self._index.remove_many(gone)
@@ -332,9 +355,11 @@ class RootScan:
         """Note the files that add no text, and those text files whose texts are now in the index."""
         if not (self._noted or self._waiting):
             return
-        hashes = {key: text for key, (_, text) in self._waiting.items()}
-        stored = self._index.files.stored(hashes)
-        self._index.files.put([*self._noted, *(self._waiting[key][0] for key in stored)])
+        stored = self._index.files.stored(
+            {key: text for _, texts in self._waiting for key, text in texts.items()}
+        )
+        whole = [file for file, texts in self._waiting if texts.keys() <= stored]
+        self._index.files.put([*self._noted, *whole])
         self._noted.clear()
         self._waiting.clear()
 

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 
-from docindex.frontends.extracted import Extracted
+from docindex.frontends.extracted import Extracted, refuse_other_types
 from docindex.frontends.failures import NotExtracted, Reason
 from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source, receive_source, send_extracted
@@ -18,6 +18,10 @@ from docindex.frontends.recognition import named, recognise
 
 MOST_MEMORY = 2 << 30
 """Bytes of memory that the process may have. Systems without such a limit ignore it."""
+
+_LONGEST_S = 120
+"""After so many seconds with one source this process ends by itself. The host ends it earlier, unless it was
+killed."""
 
 
 def extracted_from(source: Source) -> Extracted:
@@ -31,6 +35,7 @@ def extracted_from(source: Source) -> Extracted:
         raise NotExtracted("unknown format", "no front end reads this format")
     try:
         found = front_end.extract(source.data, source.options)
+        refuse_other_types(found)
         return dataclasses.replace(found, reading=front_end.reading)
     except Exception as error:  # a parser may raise anything for a source that is damaged
         reason, message = _refusal(front_end, error)
@@ -59,12 +64,20 @@ def serve_extraction() -> None:
     with contextlib.suppress(OSError, EOFError):  # the host has closed the pipes or has ended
         while True:
             source = receive_source(requests)
+            _end_after(_LONGEST_S)
             try:
                 answer: Extracted | NotExtracted = extracted_from(source)
             except NotExtracted as error:
                 answer = error
             send_extracted(replies, answer)
+            _end_after(0)
     os._exit(0)  # Python's own end takes 20 ms
+
+
+def _end_after(seconds: int) -> None:
+    """End this process in some seconds, whatever it does then; 0 to let it live. Not on Windows."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
 
 
 def _limit_memory() -> None:

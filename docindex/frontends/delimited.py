@@ -9,9 +9,12 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from docindex.frontends.decoded_source import decode_source
-from docindex.frontends.extracted import MOST_CHARACTERS, Extracted, TextBuilder
+from docindex.frontends.extracted import MOST_CHARACTERS, Extracted, Places, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
+from docindex.frontends.numbered_places import NumberedPlaces
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100_000
@@ -27,19 +30,27 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     source = decode_source(data).rstrip("\n")
     delimiter = _delimiter(source)
     builder = TextBuilder()
-    step = source.count("\n") // _MOST_PLACES + 1
     rows = _rows(source, delimiter) if delimiter else ([line] for line in source.split("\n"))
-    number = 0
+    lines: list[str] = []
     try:
-        for number, row in enumerate(rows, 1):
-            if step == 1:
-                builder.begin(f"row {number}")
-            elif number % step == 1:
-                builder.begin(f"rows {number}-{number + step - 1}")
-            builder.add("\t".join(row).rstrip()).end_line()
+        for row in rows:
+            lines.append("\t".join(row).rstrip())  # noqa: PERF401 - rows before an error must stay
     except csv.Error as error:
-        builder.warn(f"Rows after row {number} are left out: {error}.")
-    return builder.extracted()
+        builder.warn(f"Rows after row {len(lines)} are left out: {error}.")
+    given = [line for line in lines if line]
+    return builder.add("\n".join([*given, ""])).extracted(places=_places(lines))
+
+
+def _places(lines: list[str]) -> Places:
+    """A place for each row that is not empty, or for some rows of a large table."""
+    span = (len(lines) - 1) // _MOST_PLACES + 1
+    lengths = np.fromiter(map(len, lines), np.int64, len(lines))
+    sizes = lengths + (lengths > 0)
+    starts = np.cumsum(sizes) - sizes
+    chosen = np.flatnonzero(sizes) if span == 1 else np.arange(0, len(lines), span)
+    chosen = chosen[np.diff(starts[chosen], prepend=-1) > 0]  # some of many rows may all be empty
+    numbers = NumberedPlaces("row", tuple((chosen + 1).tolist()), span=span)
+    return Places(tuple(starts[chosen].tolist()), numbers)
 
 
 def _rows(source: str, delimiter: str) -> Iterator[list[str]]:

@@ -25,6 +25,16 @@ _lock = threading.Lock()
 _extractor: Extractor | None = None
 
 
+def _renew_lock() -> None:
+    """Make another lock: a thread that was not forked may hold the old one for ever."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def extract(
     source: str | os.PathLike[str] | bytes,
     *,

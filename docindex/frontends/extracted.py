@@ -6,9 +6,12 @@ the extracted text. Must never know a format.
 
 import bisect
 import dataclasses
-from typing import NamedTuple, Self
+from collections.abc import Sequence
+from typing import NamedTuple, Self, TypeVar
 
 from docindex.frontends.failures import NotExtracted
+
+T = TypeVar("T")
 
 MOST_CHARACTERS = 100_000_000
 """A source with more text is refused: as a document it would fill the memory."""
@@ -35,7 +38,7 @@ class Places:
 
     starts: tuple[int, ...] = ()
     """Where each piece begins in the text; ascending."""
-    places: tuple[Place, ...] = ()
+    places: Sequence[Place] = ()
 
     def at(self, offset: int) -> Place | None:
         """The place of a character; None before the first piece."""
@@ -81,6 +84,33 @@ class Extracted:
     warnings: tuple[str, ...] = ()
     parts: tuple[SourcePart, ...] = ()
     reading: str = ""
+
+
+def refuse_other_types(found: object) -> None:
+    """`TypeError` unless what a front end has returned is an `Extracted`, in all its parts.
+
+    >>> refuse_other_types(Extracted(b"a letter"))
+    Traceback (most recent call last):
+        ...
+    TypeError: its front end returned a bytes where it must return a str
+    """
+    found = _of_type(found, Extracted)
+    places = _of_type(found.places, Places)
+    for text in (found.text, found.title or "", *found.warnings):
+        _of_type(text, str)
+    for place in places.places:
+        _of_type(_of_type(place, Place).name, str)
+    for part in found.parts:
+        _of_type(_of_type(part, SourcePart).name, str)
+        _of_type(part.data, bytes)
+
+
+def _of_type(value: object, wanted: type[T]) -> T:
+    if not isinstance(value, wanted):
+        raise TypeError(
+            f"its front end returned a {type(value).__name__} where it must return a {wanted.__name__}"
+        )
+    return value
 
 
 def text_in(text: str | Extracted) -> str:
@@ -153,9 +183,14 @@ class TextBuilder:
         self._warnings[sentence] = None
         return self
 
-    def extracted(self, title: str | None = None, parts: tuple[SourcePart, ...] = ()) -> Extracted:
-        """The result: all text that was added, with its places and warnings."""
+    def extracted(
+        self,
+        title: str | None = None,
+        parts: tuple[SourcePart, ...] = (),
+        places: Places | None = None,
+    ) -> Extracted:
+        """The whole text; `places` replace those that were begun."""
         text = "".join(self._pieces)
-        places = Places(tuple(self._starts), tuple(self._places))
+        places = places or Places(tuple(self._starts), tuple(self._places))
         title = " ".join(title.split()) if title else ""
         return Extracted(text, places, title or None, tuple(self._warnings), parts)

@@ -25,6 +25,19 @@ LIMIT_S = 60.0
 _SERVICE = "docindex.frontends.child:serve_extraction"
 
 
+_ENDED = "its reader ended: it needs too much memory, or is damaged"
+_KILLED = -9
+"""How a process ends that a person or the system has killed."""
+
+
+class _ProcessKilled(Exception):
+    """The process was killed, but not because a source took too long."""
+
+
+class ClosedExtractor(Exception):
+    """An extractor was closed while a thread used it: the text is not needed any more."""
+
+
 class Extractor:
     """Extracts texts in a child process. One thread at a time may use it; others may call `close`.
 
@@ -37,6 +50,9 @@ class Extractor:
         """What callers want to be extracted."""
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        """Held while the process is started or taken away: `close` may come from another thread."""
+        self._is_closed = False
         self._owner = os.getpid()
 
     def __enter__(self) -> Self:
@@ -48,8 +64,14 @@ class Extractor:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
-        process, self._process = self._process, None
+        """End the process for good: a thread that waits for a text gets an error, and so do later calls."""
+        self._is_closed = True
+        self._end()
+
+    def _end(self) -> None:
+        """End the process; the next source starts another one."""
+        with self._lock:
+            process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():  # a forked child must leave it to its parent
             process.kill()
             for pipe in _pipes(process):
@@ -61,6 +83,14 @@ class Extractor:
         """The text of a source; `NotExtracted` if it has no text that can be read."""
         if _is_of_host(source):
             return extracted_from(source)
+        try:
+            return self._answer_to(source)
+        except _ProcessKilled:  # probably not because of the source
+            with contextlib.suppress(_ProcessKilled):
+                return self._answer_to(source)
+            raise NotExtracted("damaged", _ENDED) from None
+
+    def _answer_to(self, source: Source) -> Extracted:
         process = self._running()
         requests, replies = _pipes(process)
         timer = threading.Timer(self._limit_s, process.kill)
@@ -73,36 +103,53 @@ class Extractor:
             raise
         except (OSError, EOFError, ValueError) as error:
             is_late = not timer.is_alive()
-            self.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1)
+            is_killed = process.returncode == _KILLED
+            self._end()
+            if self._is_closed:
+                raise ClosedExtractor from error
             if is_late:
                 raise NotExtracted(
                     "too slow", f"it takes more than {self._limit_s:g} seconds to read"
                 ) from error
-            raise NotExtracted(
-                "damaged", "it is damaged or needs too much memory: the process that read it ended"
-            ) from error
+            if is_killed:
+                raise _ProcessKilled from error
+            raise NotExtracted("damaged", _ENDED) from error
         except BaseException:  # an interrupt: the answer must not be taken for that of the next source
-            self.close()
+            self._end()
             raise
         finally:
             timer.cancel()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._owner != os.getpid():
-            self._process, self._owner = None, os.getpid()
+            self._process, self._owner, self._lock = None, os.getpid(), threading.Lock()
         if self._process is None or self._process.poll() is not None:
-            self.close()
+            self._end()
             command = worker_command(_SERVICE)
             if not command.arguments:
                 raise NotExtracted("not installed", f"no process can be started to read it: {command.reason}")
-            self._process = subprocess.Popen(
-                command.arguments,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            with self._lock:
+                if self._is_closed:
+                    raise ClosedExtractor
+                self._process = _started(command.arguments)
+                return self._process
         return self._process
+
+
+def _started(arguments: list[str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except OSError as error:  # too many processes or open files: the next scan tries again
+        phrase = f"no process can be started to read it: {error.strerror or error}"
+        raise NotExtracted("not installed", phrase) from error
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:

@@ -8,9 +8,10 @@ import dataclasses
 import json
 from typing import IO, Any
 
-from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
+from docindex.frontends.extracted import Extracted, SourcePart
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
+from docindex.frontends.packed_places import packed_places, unpacked_places
 
 _LONGEST_LINE = 1 << 28
 
@@ -54,8 +55,7 @@ def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted) -> None:
         "reading": answer.reading,
         "title": answer.title,
         "warnings": answer.warnings,
-        "starts": answer.places.starts,
-        "places": answer.places.places,
+        "places": packed_places(answer.places),
         "parts": [(part.name, part.format) for part in answer.parts],
     }
     _send(stream, head, [answer.text.encode("utf-8", "surrogatepass"), *(part.data for part in answer.parts)])
@@ -66,11 +66,10 @@ def receive_extracted(stream: IO[bytes]) -> Extracted:
     head, blobs = _receive(stream)
     if "reason" in head:
         raise NotExtracted(head["reason"], head["message"], head["reading"])
-    places = tuple(Place(name, None if box is None else tuple(box)) for name, box in head["places"])
     parts = zip(head["parts"], blobs[1:], strict=True)
     return Extracted(
         blobs[0].decode("utf-8", "surrogatepass"),
-        Places(tuple(head["starts"]), places),
+        unpacked_places(head["places"]),
         head["title"],
         tuple(head["warnings"]),
         tuple(SourcePart(name, data, format_) for (name, format_), data in parts),

@@ -158,7 +158,7 @@ def clean_header(value: object) -> str | None:
     text = str(value)[:_LONGEST_VALUE]
     raw = text.encode("utf-8", "surrogateescape")
     text = raw.decode("utf-8", "replace")
-    with contextlib.suppress(email.errors.HeaderParseError, LookupError, ValueError):  # it stays as written
+    with contextlib.suppress(email.errors.MessageError, LookupError, ValueError):  # it stays as written
         text = str(email.header.make_header(email.header.decode_header(text)))
     return " ".join(text.split()) or None
 

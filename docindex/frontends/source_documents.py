@@ -5,13 +5,15 @@ never open a file.
 """
 
 import dataclasses
+import time
 from collections.abc import Mapping
 
-from docindex.frontends.extracted import Extracted, SourcePart
+from docindex.frontends.extracted import Extracted, SourcePart, text_in
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
+from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.text import UndetectedEncoding, decode
 
 _DEEPEST = 4
@@ -19,6 +21,13 @@ _DEEPEST = 4
 
 MOST_PARTS = 100_000
 """The documents inside one source that are read."""
+
+MOST_CHARACTERS = 256_000_000
+"""The characters of the texts inside one source, which memory holds until they are stored. An archive of a
+megabyte can have gigabytes inside the archives inside it."""
+
+LIMIT_S = 600.0
+"""Seconds that the documents inside one source may take together. A mailbox with ten thousand takes ten."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,13 +61,16 @@ class _Parts:
         self._extractor = extractor
         self._options = options
         self.found: dict[str, Extracted | str] = {}
+        self._used: dict[str, int] = {}
         self._unread = 0
+        self._characters = 0
+        self._end = time.monotonic() + LIMIT_S
 
     def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
         """Read some parts of a source; `prefix` is that of their names."""
         for part in parts:
-            name = _unused(f"{prefix}{part.name}", self.found)
-            if depth > _DEEPEST or len(self.found) >= MOST_PARTS:
+            name = self._unused(f"{prefix}{_storable(part.name)}")
+            if depth > _DEEPEST or self._is_full():
                 self._unread += 1
                 continue
             text = self._text_of(part)
@@ -68,22 +80,41 @@ class _Parts:
                 if not text.text.strip():
                     continue
             if text is not None:
+                self._characters += len(text_in(text))
                 self.found[name] = text
 
+    def _is_full(self) -> bool:
+        return (
+            len(self.found) >= MOST_PARTS
+            or self._characters >= MOST_CHARACTERS
+            or time.monotonic() > self._end
+        )
+
     def _text_of(self, part: SourcePart) -> Extracted | str | None:
-        try:
-            source = Source(part.data, part.name, format=part.format, options=self._options)
-            return self._extractor.extract(source)
-        except NotExtracted as error:
-            if error.reason != "unknown format":
-                self._unread += 1
-                return None
+        archives = self._options.archives
+        if part.format is not None or may_need_front_end(part.data, part.name, archives=archives):
+            try:
+                source = Source(part.data, part.name, format=part.format, options=self._options)
+                return self._extractor.extract(source)
+            except NotExtracted as error:
+                if error.reason != "unknown format":
+                    self._unread += 1
+                    return None
         try:
             decoded = decode(part.data)
         except UndetectedEncoding:
             self._unread += 1
             return None
         return None if decoded is None else decoded.text
+
+    def _unused(self, name: str) -> str:
+        """A name, with a number if another part has it."""
+        unused = name
+        while unused in self._used:
+            self._used[name] += 1  # a hundred thousand parts may have one name
+            unused = f"{name} ({self._used[name]})"
+        self._used[unused] = 1
+        return unused
 
     def problems(self) -> list[str]:
         """A sentence if some parts were not read."""
@@ -93,11 +124,10 @@ class _Parts:
         return [f"{self._unread:,} {are} not read."]
 
 
-def _unused(name: str, used: dict[str, Extracted | str]) -> str:
-    """A name, with a number if another part has it."""
-    if name not in used:
-        return name
-    number = 2
-    while f"{name} ({number})" in used:
-        number += 1
-    return f"{name} ({number})"
+def _storable(name: str) -> str:
+    r"""A name that can be a part of a key: without NUL and lone surrogates.
+
+    >>> _storable("caf\udce9\0.txt")
+    'caf\\udce9\\x00.txt'
+    """
+    return name.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode()

@@ -14,7 +14,10 @@ from docindex.frontends.markup_tokens import unescaped
 _TIMES = re.compile(
     r"^[ \t]*+(?:(?P<hours>\d{1,4}):)?(?P<rest>\d{1,2}:\d{2})[.,]\d{1,3}[ \t]*+-->[^\n]*+\n?", re.MULTILINE
 )
-_MARKS = re.compile(r"</?[A-Za-z][^<>]*+>|<[\d:.]++>|\{\\[^{}]*+\}")
+_MARKS = re.compile(
+    r"</?(?:[biucsv]|br|font|lang|rt|ruby)(?=[\s./>])[^<>]*+>|<[\d:.]++>|\{\\[^{}]*+\}", re.IGNORECASE
+)
+"""The tags that players know. Anything else, such as <ada@example.org>, they show."""
 _NO_SPEECH = ("WEBVTT", "NOTE", "STYLE", "REGION")
 """The blocks of a .vtt file that are not spoken begin with one of these words."""
 

@@ -5,10 +5,12 @@ well-formed is read, too, because documents that were cut off or edited by hand 
 Entities that a document declares stay as they are written, so that nothing grows.
 """
 
+import numpy as np
+
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.line_places import LinePlaces
+from docindex.frontends.line_places import LinePlaces, places_of_lines
 from docindex.frontends.markup_tokens import XML, attributes_of, unescaped
 from docindex.frontends.web_page import declared_in
 
@@ -17,7 +19,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The values of an XML document."""
     source = decode_source(data, declared_in(data))
     values = _of_elements(source)
-    return (values if values.length else _of_attributes(source)).extracted()
+    return values if values.text else _of_attributes(source).extracted()
 
 
 class _Paragraph:
@@ -25,7 +27,9 @@ class _Paragraph:
 
     def __init__(self, source: str, builder: TextBuilder) -> None:
         self._builder = builder
-        self._places = LinePlaces(source, builder)
+        self._source = source
+        self._offsets: list[int] = []
+        self._starts: list[int] = []
         self._pieces: list[str] = []
         self._start = 0
 
@@ -38,18 +42,23 @@ class _Paragraph:
         text = "".join(self._pieces).strip()
         self._pieces.clear()
         if text:
-            self._places.begin(self._start)
+            self._offsets.append(self._start)
+            self._starts.append(self._builder.length)
             self._builder.add(text).end_paragraph()
 
+    def extracted(self) -> Extracted:
+        """The text of all paragraphs."""
+        offsets, starts = (np.array(each, np.int64) for each in (self._offsets, self._starts))
+        return self._builder.extracted(places=places_of_lines(self._source, offsets, starts))
 
-def _of_elements(source: str) -> TextBuilder:
+
+def _of_elements(source: str) -> Extracted:
     r"""The texts of elements.
 
     No schema says which elements lie inside a line. One tag between two texts does ("a<b>word</b>s"). Two
     tags side by side, or a line of their own, do not ("<a>1</a><b>2</b>").
     """
-    builder = TextBuilder()
-    paragraph = _Paragraph(source, builder)
+    paragraph = _Paragraph(source, TextBuilder())
     last = 0
     for mark in XML.finditer(source):
         start = mark.start()
@@ -63,7 +72,7 @@ def _of_elements(source: str) -> TextBuilder:
         last = mark.end()
     paragraph.add(unescaped(source[last:]), last)
     paragraph.end()
-    return builder
+    return paragraph.extracted()
 
 
 def _of_attributes(source: str) -> TextBuilder:

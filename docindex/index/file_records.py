@@ -37,24 +37,25 @@ class FileRecords:
                 file_rows.forget(db, file.key)
                 if file.kind == TEXT:
                     document_removal.remove_document(db, file.key)
-                if file.parts:
+                if file.parts or file.inode == 0:  # a scan that was killed has only announced it
                     inside = [number for number, _ in documents.documents_inside(db, file.key)]
                     document_removal.remove_documents(db, inside)
 
     def move(self, moved: Iterable[tuple[str, Tracked]]) -> set[str]:
         """Rename files and their documents, and return the old keys of the files that were renamed.
 
-        Takes the old key and the new record of each file. A text file is left out if its document is gone, or
-        if another document has the new key.
+        Takes the old key and the new record of each file. A file is left out if the document of its text is
+        gone, or if another document has a new key.
         """
         done = set()
         with self._store.writing() as db:
             for old, file in moved:
                 taken = file.kind == TEXT and document_lookup.get(db, file.key) is not None
+                inside = documents.documents_inside(db, old) if file.parts else []
+                moved_parts = [(number, file.key + key[len(old) :]) for number, key in inside]
+                taken = taken or any(documents.is_key(db, key) for _, key in moved_parts)
                 if not taken and (file.kind != TEXT or content_writer.rename(db, old, file.key)):
-                    if file.parts:
-                        inside = documents.documents_inside(db, old)
-                        moved_parts = [(number, file.key + key[len(old) :]) for number, key in inside]
+                    if moved_parts:
                         content_writer.rename_many(db, moved_parts)
                     file_rows.forget(db, old)
                     file_rows.put_files(db, [file])

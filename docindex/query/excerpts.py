@@ -11,7 +11,6 @@ import numpy as np
 
 from docindex.kernels.arrays import I64
 from docindex.reading.registry import symbol_reader
-from docindex.reading.slicing import slices
 
 Range = tuple[int, int]
 """A half-open range of a text, in characters."""
@@ -73,7 +72,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 def _window(text: str, ranges: list[Range], symbols: int, reading: str) -> Range:
     """The stretch of about so many symbols that holds most of the ranges."""
     reader = symbol_reader(reading)
-    size = sum(len(reader.read([piece]).symbols) for piece in slices(text))
+    size = sum(len(part.symbols) for part in reader.readings(text))
     if size <= symbols:
         return 0, len(text)
     offsets = reader.offsets(text, np.arange(size))

@@ -17,7 +17,7 @@ from docindex.kernels.arrays import I64, U8, U64, Bool
 from docindex.query.template_runs import TemplateRuns, template_runs
 from docindex.reading.protocol import SymbolReader
 from docindex.reading.registry import symbol_reader
-from docindex.reading.slicing import lines_and_columns, slices
+from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
 
 _NOTHING = np.empty(0, np.uint64)
@@ -165,7 +165,7 @@ def align(
 
 def _symbols(text: str, reader: SymbolReader) -> U8:
     """The symbols of a text of any length."""
-    return np.concatenate([reader.read([piece]).symbols for piece in slices(text)])
+    return np.concatenate([reading.symbols for reading in reader.readings(text)])
 
 
 def _borders(text: str, size: int, reader: SymbolReader) -> Bool:

@@ -37,7 +37,7 @@ from docindex.reading import slicing
 from docindex.reading.byte_stream import byte_stream, codes_of_text, voiced
 from docindex.reading.canonical_text import canonical
 from docindex.reading.code_points import JOINT, counts_of, folded_letters, is_sign, is_solid
-from docindex.reading.protocol import Reading
+from docindex.reading.protocol import Reading, check_positions, joined_readings
 from docindex.reading.slicing import codes_of, is_line_end
 from docindex.reading.symbol_bytes import are_symbols, folded
 
@@ -127,7 +127,7 @@ class PlainText:
             first, last = np.searchsorted(positions, [read_so_far, read_so_far + len(origins)])
             found.append(origins[positions[first:last] - read_so_far] + begin)
             read_so_far += len(origins)
-        _check_positions(positions, read_so_far)
+        check_positions(positions, read_so_far)
         return np.concatenate(found)
 
     def ends(self, text: str, positions: I64) -> I64:
@@ -157,7 +157,7 @@ class PlainText:
             known = first + np.searchsorted(following, len(solid))
             read_so_far = before[-1]
         found[known:done] = len(text)
-        _check_positions(positions, read_so_far)
+        check_positions(positions, read_so_far)
         return found
 
     def borders(self, text: str) -> Bool:
@@ -203,14 +203,6 @@ class PlainText:
         return codes[is_sign(codes)]
 
 
-def _check_positions(positions: I64, size: int) -> None:
-    """Raise `IndexError` unless all of the ascending positions are from 0 to `size` - 1."""
-    if len(positions) and not 0 <= positions[0] <= positions[-1] < size:
-        raise IndexError(
-            f"the text has {size} symbols; found positions from {positions[0]} to {positions[-1]}"
-        )
-
-
 def _from_symbol(stream: bytes, count: int) -> bytes:
     """The stream from the last `count` symbols on, with at most one byte after the last symbol."""
     size = 2 * count + 64
@@ -226,24 +218,6 @@ def _from_symbol(stream: bytes, count: int) -> bytes:
     if len(after) > 1:
         after = b"\n" if b"\n" in after or b"\r" in after else b" "
     return rest + after
-
-
-def _joined(readings: list[Reading]) -> Reading:
-    """The readings of several batches as one reading."""
-    shifts = starts_of(np.array([len(reading.symbols) for reading in readings], np.int64))
-
-    def all_of(name: str, end: int | None = None) -> I64:
-        arrays = [
-            getattr(reading, name)[:end] + shift for reading, shift in zip(readings, shifts, strict=False)
-        ]
-        return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
-
-    return Reading(
-        symbols=np.concatenate([np.empty(0, np.uint8), *(reading.symbols for reading in readings)]),
-        starts=np.append(all_of("starts", -1), shifts[-1]),
-        words=all_of("words"),
-        lines=all_of("lines"),
-    )
 
 
 def _ascii_stream(texts: list[str]) -> tuple[bytes, I64]:
@@ -265,7 +239,7 @@ def _any_stream(texts: list[str]) -> tuple[bytes, I64]:
 
 def _read_in_parts(stream: bytes, begins: I64, with_lines: bool) -> Reading:
     cuts = np.unique(np.searchsorted(begins, [*range(0, len(stream), _PART), len(stream) + 1])).tolist()
-    return _joined(
+    return joined_readings(
         [
             _read_bytes(stream[begins[a] : begins[b] - 1], begins[a : b + 1] - begins[a], with_lines)
             for a, b in itertools.pairwise(cuts)

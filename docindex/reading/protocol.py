@@ -8,7 +8,9 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from docindex.kernels.arrays import I64, U8, U32, Bool
+import numpy as np
+
+from docindex.kernels.arrays import I64, U8, U32, U64, Bool, starts_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +27,8 @@ class Reading:
     """Where lines that contain a symbol begin in `symbols`, ascending; empty unless lines were asked for."""
     continues: bool = False
     """Whether the first word (or line) goes on from the slice before."""
+    word_hashes: U64 | None = None
+    """The hash of each word, with its bits mixed, if symbols do not tell words apart; else None."""
 
 
 class SymbolReader(Protocol):
@@ -67,3 +71,41 @@ class SymbolReader(Protocol):
 
     def signs(self, text: str) -> U32:
         """The code points of a text that are neither white space nor invisible."""
+
+
+def check_positions(positions: I64, size: int) -> None:
+    """Raise `IndexError` unless all of the ascending positions are from 0 to `size` - 1.
+
+    >>> check_positions(np.array([2]), 2)
+    Traceback (most recent call last):
+    IndexError: the text has 2 symbols; found positions from 2 to 2
+    """
+    if len(positions) and not 0 <= positions[0] <= positions[-1] < size:
+        raise IndexError(
+            f"the text has {size} symbols; found positions from {positions[0]} to {positions[-1]}"
+        )
+
+
+def joined_readings(readings: Sequence[Reading]) -> Reading:
+    """The readings of several batches as one reading.
+
+    >>> one = Reading(np.zeros(2, np.uint8), np.array([0, 2]), np.array([0]), np.array([0]))
+    >>> joined_readings([one, one]).starts.tolist()
+    [0, 2, 4]
+    """
+    shifts = starts_of(np.array([len(reading.symbols) for reading in readings], np.int64))
+
+    def all_of(name: str, end: int | None = None) -> I64:
+        arrays = [
+            getattr(reading, name)[:end] + shift for reading, shift in zip(readings, shifts, strict=False)
+        ]
+        return np.concatenate(arrays) if arrays else np.empty(0, np.int64)
+
+    hashes = [reading.word_hashes for reading in readings if reading.word_hashes is not None]
+    return Reading(
+        symbols=np.concatenate([np.empty(0, np.uint8), *(reading.symbols for reading in readings)]),
+        starts=np.append(all_of("starts", -1), shifts[-1]),
+        words=all_of("words"),
+        lines=all_of("lines"),
+        word_hashes=np.concatenate(hashes) if hashes else None,
+    )

@@ -2,8 +2,13 @@
 
 from docindex.reading.plain_text import PlainText
 from docindex.reading.protocol import SymbolReader
+from docindex.reading.source_code import SourceCode
 
-_READERS: dict[str, SymbolReader] = {"text/2": PlainText()}
+_READERS: dict[str, SymbolReader] = {
+    "text/2": PlainText(),
+    "code-names/1": SourceCode(names=True),
+    "code-raw/1": SourceCode(names=False),
+}
 
 
 def symbol_reader(name: str) -> SymbolReader:

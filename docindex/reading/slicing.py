@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docindex.checkpoints import checkpoint
-from docindex.kernels.arrays import I64, U8, Bool
+from docindex.kernels.arrays import I64, U8, U64, Bool
 
 PIECE_CHARACTERS = 1 << 20
 """The length of a slice of a long text, and the largest size of a batch of short texts."""
@@ -43,7 +43,7 @@ def slices(text: str) -> Iterator[str]:
         yield text[begin : begin + PIECE_CHARACTERS]
 
 
-def is_line_end(codes: U8 | NDArray[np.uint32]) -> Bool:
+def is_line_end(codes: U8 | NDArray[np.uint32] | U64) -> Bool:
     r"""True where a character ends a line: line feeds and carriage returns.
 
     >>> is_line_end(codes_of("a\nb\r")).tolist()

@@ -44,8 +44,8 @@ def text_fingerprints(text: str, recipe: Recipe) -> tuple[U64, I64]:
     """
     winnower = Winnower(recipe)
     reader = symbol_reader(recipe.reading)
-    for piece in slicing.slices(text):
-        winnower.add(reader.read([piece]).symbols)
+    for reading in reader.readings(text):
+        winnower.add(reading.symbols)
     hashes, gaps = winnower.end()
     return hashes, np.cumsum(gaps, dtype=np.int64)
 

@@ -38,6 +38,8 @@ _Item = TypeVar("_Item")
 # once would double the memory they take.
 _SORTED = 1 << 20
 
+_NO_SPANS = np.empty(0, np.int64), np.empty(0, np.int64)
+
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
     """The sketches of any number of texts, in the order of the texts, in batches of bounded size.
@@ -86,9 +88,11 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
     reader = symbol_reader(recipe.reading)
     reading = reader.read(texts, lines=recipe.token == "line")
-    hasher = RunHasher(*(spans := word_spans(reading, recipe)))
+    spans = word_spans(reading, recipe)
+    hashed = reading.word_hashes
+    hasher = RunHasher(*(spans if hashed is None else _NO_SPANS))
     hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe, hasher)
-    words = (*spans, mix(hasher.end(reading.symbols)))
+    words = (*spans, mix(hasher.end(reading.symbols)) if hashed is None else hashed)
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
         found = labelled_bag(found, found_starts)

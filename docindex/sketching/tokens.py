@@ -26,6 +26,8 @@ WordSpans = tuple[I64, I64, U64]
 def words_of(reading: Reading, recipe: Recipe) -> WordSpans:
     """The words of a reading, with overlong ones cut into pieces."""
     begins, ends = word_spans(reading, recipe)
+    if reading.word_hashes is not None:
+        return begins, ends, reading.word_hashes
     return begins, ends, token_hashes(reading.symbols, begins, ends)
 
 

@@ -2,6 +2,8 @@
 
 In: readings. Out: 16 bytes for each text. The result must never depend on batches or slices.
 
+If the words of a reading have hashes, these take the place of symbols, and there are no letters.
+
 The hash of a text with words is the xxh3-128 of three such hashes, end to end: of its symbols, of the lengths
 of its words in symbols, and of its folded letters that are not ASCII (two of these may share a symbol).
 Numbers are unsigned, of 32 bits, little-endian. A text without words has the hash of nothing, of nothing, and
@@ -14,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import xxhash
 
-from docindex.kernels.arrays import U32
+from docindex.kernels.arrays import U8, U32, U64
 from docindex.reading import slicing
 from docindex.reading.protocol import Reading, SymbolReader
 
@@ -27,7 +29,7 @@ def words_hashes(texts: list[str], reading: Reading, reader: SymbolReader) -> li
     letters, letter_starts = reader.letters(texts)
     starts = reading.starts.tolist()
     # A slice of a memoryview takes half the time of a slice of an array.
-    symbols, lengths, others = reading.symbols.data, _lengths(reading).data, letters.data
+    symbols, lengths, others = _told_apart(reading).data, _lengths(reading).data, letters.data
     word_starts = np.searchsorted(reading.words, reading.starts).tolist()
     found = []
     for text, symbol_range, word_range, letter_range in zip(
@@ -56,7 +58,7 @@ class WordsHasher:
 
     def add(self, reading: Reading) -> None:
         """Take the next of the `readings` of the text."""
-        self._symbols.update(reading.symbols.data)
+        self._symbols.update(_told_apart(reading).data)
         lengths = _lengths(reading)
         if not len(lengths):
             return
@@ -78,6 +80,11 @@ class WordsHasher:
         if self._open:
             self._lengths.update(np.array([self._open], "<u4").data)
         return _combined(self._symbols.digest(), self._lengths.digest(), self._letters.digest())
+
+
+def _told_apart(reading: Reading) -> U8 | U64:
+    """The symbols of a reading; the hashes of its words if these tell words apart, one for each symbol."""
+    return reading.symbols if reading.word_hashes is None else reading.word_hashes.astype("<u8", copy=False)
 
 
 def _lengths(reading: Reading) -> U32:

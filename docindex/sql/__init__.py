@@ -214,8 +214,7 @@ doc_near(query*, max_distance=5, where=NULL)
     63), nearest first. See `Index.near`.
 
 doc_passages(a*, b*, min_length=NULL, boilerplate=1)
-    query_start, query_end, start, end, length, query_line, line, query_place, place,
-    is_boilerplate, text
+    query_start, query_end, start, end, length, query_line, line, query_place, place, is_boilerplate, text
 
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
     and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and

@@ -194,6 +194,8 @@ def _expected_traits(db: apsw.Connection, recipe: Recipe) -> int:
         slots = slots_in(data, recipe.slots)
         if slots is None:
             raise CorruptIndex(f"a content does not have {recipe.slots} slots", db.filename)
+        if {len(each) for each in (*hashes, *words_hashes)} - {16}:
+            raise CorruptIndex("a hash of a content does not have 16 bytes", db.filename)
         # Equal postings of a content are stored once.
         prefixes = np.sort(traits_of(features(slots, k, s), hashes, words_hashes) >> _LOW_BITS, axis=1)
         first = np.ones(prefixes.shape, bool)
@@ -263,15 +265,6 @@ def _boilerplate(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
 
 def _extractions(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:
     yield from extractions.damaged_extractions(db)
-    for (key,) in stream(db, _WITHOUT_EXTRACTION):
-        yield f"the places of the document {key!r} are missing; scan its file again"
-
-
-_WITHOUT_EXTRACTION = (
-    "select f.key from main.docindex_file as f join main.docindex_document as d on d.key = f.key "
-    "where f.kind = 'text' and f.reading <> '' "
-    "and not exists (select 1 from main.docindex_extraction as e where e.document = d.id)"
-)
 
 
 def _files(db: apsw.Connection, _recipe: Recipe) -> Iterator[str]:

@@ -4,7 +4,6 @@ The only module that knows the table `extraction`. A document that was added as 
 never read a text.
 """
 
-import itertools
 import json
 import zlib
 from collections.abc import Iterable
@@ -14,7 +13,8 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.frontends.extracted import Extracted, Place, Places
+from docindex.frontends.extracted import Extracted, Places
+from docindex.frontends.packed_places import packed_places, unpacked_places
 from docindex.storage import tallies
 from docindex.storage.rows import rows, rows_for, stream
 from docindex.storage.tables import EXTRACTION, ExtractionRow
@@ -23,7 +23,6 @@ _DELETE = (
     "delete from main.docindex_extraction where document in (select value from carray(?) as wanted) "
     "returning sum"
 )
-_ANY = "select document from main.docindex_extraction limit 1"
 _LONGEST = 1 << 28
 """More bytes of places are damage."""
 
@@ -57,7 +56,7 @@ def remove(db: apsw.Connection, documents: Iterable[int]) -> None:
 
 def has_any(db: apsw.Connection) -> bool:
     """Whether the text of any document was extracted."""
-    return bool(rows(db, _ANY))
+    return tallies.stored(db, "extraction").rows > 0
 
 
 def extraction_of(db: apsw.Connection, document: int) -> Extraction | None:
@@ -81,11 +80,9 @@ def damaged_extractions(db: apsw.Connection) -> Iterable[str]:
 
 
 def _packed(extracted: Extracted) -> bytes:
-    """The title and the places as JSON, deflated. The gaps between places are small numbers."""
-    places = extracted.places
-    gaps = [end - begin for begin, end in itertools.pairwise((0, *places.starts))]
-    named = [place.name if place.box is None else place for place in places.places]
-    written = json.dumps({"title": extracted.title, "gaps": gaps, "places": named}, separators=(",", ":"))
+    """The title and the places as JSON, deflated."""
+    stored = {"title": extracted.title, **packed_places(extracted.places)}
+    written = json.dumps(stored, separators=(",", ":"))
     return zlib.compress(written.encode("utf-8", "surrogatepass"))
 
 
@@ -93,12 +90,7 @@ def _unpacked(db: apsw.Connection, row: ExtractionRow) -> Extraction:
     try:
         written = zlib.decompressobj().decompress(row.places, _LONGEST)
         found = json.loads(written.decode("utf-8", "surrogatepass"))
-        places = [
-            Place(each) if isinstance(each, str) else Place(each[0], tuple(each[1]))
-            for each in found["places"]
-        ]
-        starts = tuple(itertools.accumulate(found["gaps"]))
-        return Extraction(row.reading, found["title"], Places(starts, tuple(places)))
+        return Extraction(row.reading, found["title"], unpacked_places(found))
     except (zlib.error, ValueError, TypeError, KeyError, IndexError) as error:
         raise _damaged(db, row.document) from error
 

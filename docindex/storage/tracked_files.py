@@ -7,6 +7,12 @@ from typing import NamedTuple
 
 TEXT, BINARY, UNDETECTED, CONTAINER = "text", "binary", "undetected", "container"
 
+NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE = "", "none-1", "none-2"
+"""The readings of plain text and binary files: no front end was asked, those of documents were, or those of
+archives, too."""
+
+PLAIN_READINGS = frozenset((NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE))
+
 PART_MARK = "!"
 """Stands in the key of a document inside a file, between the key of the file and the name of the part."""
 
@@ -27,7 +33,8 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     has no document: "undetected" for text in an encoding that was not detected, or the reason of
     `NotExtracted`."""
     reading: str
-    """The name and version of the front end that was asked; "" for plain text and for binary files."""
+    """The name and version of the front end that was asked; NOT_ASKED, NO_DOCUMENT or NO_ARCHIVE for plain
+    text and for binary files."""
     parts: int
     """The number of documents inside the file. Their keys begin with that of the file and `PART_MARK`."""
     digest: bytes | None

@@ -11,6 +11,7 @@ import time
 from tests.bench import (
     corpora,
     quality_answers,
+    quality_code,
     quality_pairs,
     quality_passages,
     quality_ranking,
@@ -24,6 +25,7 @@ SECTIONS = {
     "passages": (quality_passages.run, ["pan13"]),
     "shingle": (quality_shingle.run, ["pan13"]),
     "answers": (quality_answers.run, []),
+    "code": (quality_code.run, []),
     "pairs": (quality_pairs.run, []),
     "ranking": (quality_ranking.run, []),
     "simhash": (quality_simhash.run, []),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
+from tests.frontends.office import docx_of
 
 HOME = Path(__file__).parents[1] / "samples" / "home"
 
@@ -278,3 +279,13 @@ def test_shells_complete_commands(shell):
         environment["COMP_CWORD"] = "op"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "optimize" in done.stdout
+
+
+def test_a_letter_on_standard_input_is_read_in_its_format(tmp_path, capsys, monkeypatch):
+    letter = docx_of(["A letter to the library about the old reading room and its lamps"])
+    (tmp_path / "letter.docx").write_bytes(letter)
+    assert run(capsys, "add", "--index", tmp_path / "index", tmp_path / "letter.docx")[0] == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(letter)))
+    code, out, _ = run(capsys, "search", "--json", "--index", tmp_path / "index", "-")
+    (found,) = json.loads(out)
+    assert (code, found["containment"]) == (0, 1.0)

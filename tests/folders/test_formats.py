@@ -1,22 +1,31 @@
 """A scan reads files in other formats than plain text, and copies are found across formats."""
 
+import functools
 import os
 import random
 import shutil
+import signal
+import threading
+import zipfile
 
 import pytest
 
 import docindex
 from docindex import folders
+from docindex.cli import text_input
+from docindex.folders import root_scan
 from docindex.frontends import (
     Extracted,
     FrontEnd,
     NotExtracted,
     SourcePart,
     TextBuilder,
+    extractor,
     recognition,
     register_front_end,
+    source_documents,
 )
+from docindex.index import adding
 from tests.frontends.office import docx_of
 from tests.storage.texts import prose
 
@@ -214,3 +223,227 @@ def test_a_file_can_be_added_with_the_documents_inside_it(tmp_path, home, index)
         docindex.extract(box)
     with pytest.raises(docindex.UnreadableFile, match="No such file"):
         index.add_file(home / "gone.docx")
+
+
+def box_of(count, changed=()):
+    """The bytes of a box with short documents; some are changed."""
+    return b"".join(b"document number %d %s\n" % (n, b"anew" * (n in changed)) for n in range(count))
+
+
+@pytest.fixture
+def small_commits(monkeypatch):
+    monkeypatch.setattr(adding, "_COMMITTED_DOCUMENTS", 10)
+
+
+class Killed(BaseException):
+    pass
+
+
+def scan_and_stop(index, folder, monkeypatch, *, killed):
+    """Scan until the second commit of documents; a scan that is killed notes nothing after that."""
+    commits = []
+    commit = adding.DocumentAdder._commit
+
+    def stop(self, group, store_text):
+        if commits:
+            raise Killed
+        commits.append(group)
+        commit(self, group, store_text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(adding.DocumentAdder, "_commit", stop)
+        if killed:
+            patch.setattr(root_scan.RootScan, "_note_stored", lambda _: None)
+        with pytest.raises(Killed):
+            folders.scan(index, [folder])
+
+
+@pytest.mark.usefixtures("own", "small_commits")
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_scan_that_stops_in_the_middle_of_a_file_is_finished_by_the_next(
+    tmp_path, index, monkeypatch, killed
+):
+    box = tmp_path / "mail.box"
+    box.write_bytes(box_of(50))
+    folders.scan(index, [tmp_path])
+    box.write_bytes(box_of(50, changed=(1, 40)))  # the last document stays the same
+    settle(tmp_path)
+    scan_and_stop(index, tmp_path, monkeypatch, killed=killed)
+    folders.scan(index, [tmp_path])
+    assert "anew" in index.text(f"{box}!part 41")
+    assert folders.scan(index, [tmp_path]).bytes_read == 0
+    assert index.check() == []
+
+
+@pytest.mark.usefixtures("own", "small_commits")
+@pytest.mark.parametrize("before", ["nothing", "a text"])
+@pytest.mark.parametrize("after", ["gone", "smaller", "a text"])
+def test_a_scan_that_is_killed_in_the_middle_of_a_file_leaves_no_orphans(
+    tmp_path, index, monkeypatch, before, after
+):
+    box = tmp_path / "mail.box"
+    (tmp_path / "other.txt").write_text("another one")
+    if before == "a text":
+        box.write_text("one text")
+        folders.scan(index, [tmp_path], options=folders.WalkOptions(formats="plain"))
+    box.write_bytes(box_of(50))
+    scan_and_stop(index, tmp_path, monkeypatch, killed=True)
+    assert len(index) > 9
+    if after == "gone":
+        os.unlink(box)
+    else:
+        box.write_bytes(box_of(2) if after == "smaller" else b"")
+    folders.scan(index, [tmp_path])
+    assert len(index) == {"gone": 1, "smaller": 3, "a text": 2}[after]
+    assert index.check() == []
+
+
+@pytest.mark.usefixtures("own")
+def test_a_commit_in_the_middle_of_a_file_still_notes_the_file(tmp_path, index, monkeypatch):
+    monkeypatch.setattr(root_scan, "_COMMIT_AFTER_S", 0.0)
+    (tmp_path / "mail.box").write_bytes(box_of(5))
+    settle(tmp_path)
+    folders.scan(index, [tmp_path])
+    assert folders.scan(index, [tmp_path]).unchanged == 1
+    assert [file.parts for file in index.files.under(str(tmp_path))] == [5]
+
+
+@pytest.mark.usefixtures("own")
+def test_names_of_parts_may_be_strange_and_equal(tmp_path, index):
+    def open_odd(*_):
+        names = ["caf\udce9", "a\0b", *["same"] * 3, "same (2)"]
+        return Extracted("", parts=tuple(SourcePart(name, b"%d" % n) for n, name in enumerate(names)))
+
+    register_front_end(FrontEnd("odd", 1, open_odd, extensions=frozenset({".odd"}), is_text=True))
+    (tmp_path / "x.odd").write_text("x")
+    folders.scan(index, [tmp_path])
+    assert [key.rpartition("!")[2] for key in index] == sorted(
+        ["a\\x00b", "caf\\udce9", "same", "same (2)", "same (2) (2)", "same (3)"]
+    )
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        Extracted(b"bytes"),
+        Extracted("x", places=((0,), ("a",))),
+        Extracted("x", parts=(SourcePart("a", "text"),)),
+    ],
+)
+def test_what_a_wrong_front_end_returns_does_not_stop_a_scan(tmp_path, index, answer):
+    register_front_end(FrontEnd("own", 1, lambda *_: answer, extensions=frozenset({".own"}), is_text=True))
+    (tmp_path / "a.own").write_text("x")
+    (tmp_path / "b.txt").write_text("plain")
+    seen = folders.scan(index, [tmp_path])
+    assert [file.reason for file in seen.unread] == ["damaged"]
+    assert len(index) == 1
+    assert "its front end returned a" in str(seen.problems)
+
+
+def test_plain_text_with_the_name_of_another_format_is_read_once(tmp_path, index):
+    for name in ("letter.docx", "letter.eml", "letter.md", "letter.json", "letter.pdf"):
+        (tmp_path / name).write_text("just plain words")
+    settle(tmp_path)
+    for options in (folders.WalkOptions(formats="plain"), folders.WalkOptions()):
+        folders.scan(index, [tmp_path], options=options)
+        assert index.check() == []
+    assert folders.scan(index, [tmp_path]).bytes_read == 0
+    assert len(index) == 5
+
+
+@pytest.mark.usefixtures("own")
+def test_a_newer_front_end_gives_new_places_to_the_same_text(tmp_path, index):
+    (tmp_path / "a.own").write_text("x")
+    settle(tmp_path)
+    text = " ".join(LETTER)
+    for version, place in ((1, "old"), (2, "new")):
+        found = TextBuilder().begin(place).add(text).extracted()
+        register_front_end(
+            FrontEnd("own", version, lambda *_, x=found: x, extensions=frozenset({".own"}), is_text=True)
+        )
+        folders.scan(index, [tmp_path])
+        (match,) = index.search(text)
+        assert [passage.place for passage in match.passages()] == [place]
+
+
+@pytest.mark.parametrize("how", ["cancel", "interrupt"])
+def test_a_scan_that_is_stopped_leaves_no_process(tmp_path, index, how):
+    one = docx_of(LETTER * 20)
+    for number in range(3):
+        with zipfile.ZipFile(tmp_path / f"{number}.zip", "w") as archive:
+            for member in range(2000):
+                archive.writestr(f"{member}.docx", one)
+    stop = index.cancel if how == "cancel" else functools.partial(os.kill, os.getpid(), signal.SIGINT)
+    made = []
+
+    def watched(*given):
+        made.append(start(*given))
+        return made[-1]
+
+    start = extractor._started
+    threading.Timer(1.5, stop).start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extractor, "_started", watched)
+        with pytest.raises(docindex.Cancelled if how == "cancel" else KeyboardInterrupt):
+            folders.scan(index, [tmp_path], options=folders.WalkOptions(formats="archives"))
+    assert made
+    assert all(process.poll() is not None for process in made)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_moved_file_whose_new_parts_have_keys_in_use_is_read_again(tmp_path, index):
+    (tmp_path / "old.box").write_text(f"{LETTER[0]}\n")
+    settle(tmp_path)
+    folders.scan(index, [tmp_path])
+    index.add(f"{tmp_path / 'new.box'}!part 1", "by hand")
+    os.rename(tmp_path / "old.box", tmp_path / "new.box")
+    folders.scan(index, [tmp_path])
+    assert [(key, index.text(key)) for key in index] == [(f"{tmp_path / 'new.box'}!part 1", LETTER[0])]
+    assert index.check() == []
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_a_text_that_is_added_by_hand_for_a_file_is_no_damage(home, index, is_removed):
+    folders.scan(index, [home])
+    key = str(home / "letter.docx")
+    if is_removed:
+        index.remove(key)
+    index.add(key, "by hand: " + LETTER[0])
+    assert index.check() == []
+    (match, *_) = [match for match in index.search(LETTER[0]) if match.key == key]
+    assert [passage.place for passage in match.passages()] == [""]
+
+
+def test_a_mailbox_named_on_the_command_line_is_refused_for_what_it_is(tmp_path):
+    box = tmp_path / "m.mbox"
+    box.write_bytes(b"From a@b Thu Jan  1 00:00:00 2015\nFrom: a@b\nSubject: tea\n\nDear Ada\n\n" * 2)
+    with pytest.raises(docindex.UnreadableFile, match="no text of its own, but 2 documents inside it"):
+        text_input.read_text(str(box), None, verbose=False)
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(("limit", "value"), [("MOST_CHARACTERS", 40), ("LIMIT_S", -1.0), ("MOST_PARTS", 2)])
+def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monkeypatch, limit, value):
+    monkeypatch.setattr(source_documents, limit, value)
+    (tmp_path / "mail.box").write_bytes(box_of(9))
+    seen = folders.scan(index, [tmp_path])
+    assert len(index) < 4
+    (problem,) = seen.problems.values()
+    assert problem.endswith("documents inside it were not read.")
+
+
+def test_sql_gives_the_places_of_passages(home, index):
+    folders.scan(index, [home])
+    sql = "select query_place, place from doc_passages(doc_key(?), doc_key(?))"
+    found = index.execute(sql, [str(home / "letter.txt"), str(home / "letter.docx")])
+    assert set(found) == {("", "paragraph 1 to paragraph 6")}
+
+
+def test_a_file_that_only_its_content_shows_to_be_a_letter_is_read_after_a_plain_scan(home, index):
+    os.rename(home / "letter.docx", home / "letter.bin")
+    assert folders.scan(index, [home], options=folders.WalkOptions(formats="plain")).texts == 1
+    assert folders.scan(index, [home]).texts == 3
+    assert index.text(str(home / "letter.bin")).startswith(LETTER[0])
+    assert folders.scan(index, [home]).bytes_read == 0

@@ -9,13 +9,18 @@ import docx
 import openpyxl
 import pptx
 import pytest
-from odf import opendocument, text
+from odf import opendocument, table, text
 
 from docindex.frontends.child import extracted_from
 from docindex.frontends.messages import Source
 
 WITHOUT_LIBREOFFICE = "LibreOffice is a program of its own, which pip does not install"
 WITHOUT_PANDOC = "pandoc is a program of its own, which pip does not install"
+
+CONTAINER = '<container><rootfiles><rootfile full-path="p.opf"/></rootfiles></container>'
+PACKAGE = """<package><metadata><title>A book</title></metadata><manifest>
+<item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest>
+<spine><itemref idref="a"/></spine></package>"""
 
 LETTER = [
     "Dear Ada,",
@@ -85,6 +90,49 @@ def odt_of(paragraphs):
     for paragraph in paragraphs:
         document.text.addElement(text.P(text=paragraph))
     return saved(document)
+
+
+def epub_of(paragraphs):
+    """A book with one chapter, in the layout of the standard."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as book:
+        chapter = "".join(f"<p>{each}</p>" for each in paragraphs)
+        book.writestr("mimetype", "application/epub+zip")
+        book.writestr("META-INF/container.xml", CONTAINER)
+        book.writestr("p.opf", PACKAGE)
+        book.writestr("a.xhtml", f"<html><body><h1>One</h1>{chapter}</body></html>")
+    return written.getvalue()
+
+
+def ods_of(rows):
+    """The bytes of a workbook that odfpy writes."""
+    document = opendocument.OpenDocumentSpreadsheet()
+    sheet = table.Table(name="Prices")
+    for row in rows:
+        line = table.TableRow()
+        for words in row:
+            cell = table.TableCell(valuetype="string")
+            cell.addElement(text.P(text=words))
+            line.addElement(cell)
+        sheet.addElement(line)
+    document.spreadsheet.addElement(sheet)
+    return saved(document)
+
+
+def odp_of(slides):
+    """A presentation of odfpy, whose pages need only their names here."""
+    data = odt_of(slides)
+    pages = b'<office:presentation><draw:page xmlns:draw="urn:d"><draw:frame><draw:text-box>'
+
+    def change(name, member):
+        if name == "content.xml":
+            member = member.replace(b"<office:text>", pages)
+            return member.replace(
+                b"</office:text>", b"</draw:text-box></draw:frame></draw:page></office:presentation>"
+            )
+        return member.replace(b"opendocument.text", b"opendocument.presentation")
+
+    return rezipped(data, change)
 
 
 def converted(folder, data, source, target):

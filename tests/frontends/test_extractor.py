@@ -2,16 +2,20 @@
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 
 import pytest
 
 from docindex.frontends import child, recognition
 from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
-from docindex.frontends.extractor import Extractor
+from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
+from docindex.worker_command import worker_command
 from tests.frontends.office import docx_of
 
 
@@ -108,3 +112,49 @@ def test_an_error_of_a_front_end_counts_as_damage(own):
     with pytest.raises(NotExtracted, match="it cannot be read: no such page") as raised:
         child.extracted_from(Source(b"x", "x.bro"))
     assert raised.value.reason == "damaged"
+
+
+def test_a_process_that_is_killed_meanwhile_costs_no_source(extractor):
+    whole = Source(docx_of(["Dear Ada"]), "x.docx")
+    extractor.extract(whole)
+    process = extractor._process
+    os.kill(process.pid, signal.SIGSTOP)
+    threading.Timer(0.2, process.kill).start()
+    assert extractor.extract(whole).text == "Dear Ada\n\n"
+
+
+def test_without_processes_a_source_is_refused(extractor, monkeypatch):
+    def refuse(*_, **__):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(NotExtracted, match="no process can be started to read it: Resource") as raised:
+        extractor.extract(Source(docx_of(["Dear Ada"]), "x.docx"))
+    assert raised.value.reason == "not installed"
+
+
+def test_a_closed_extractor_starts_no_process():
+    extractor = Extractor()
+    extractor.close()
+    with pytest.raises(ClosedExtractor):
+        extractor.extract(Source(docx_of(["Dear Ada"]), "x.docx"))
+
+
+@pytest.mark.skipif(not hasattr(signal, "alarm"), reason="Windows has no alarm")
+def test_a_process_without_its_host_ends_by_itself():
+    code = "from docindex.frontends import child; child._end_after(1); [0 for _ in iter(int, 1)]"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGALRM
+
+
+def test_an_interrupt_does_not_end_the_process(extractor):
+    whole = Source(docx_of(["Dear Ada"]), "x.docx")
+    extractor.extract(whole)
+    process = extractor._process
+    process.send_signal(signal.SIGINT)
+    assert extractor.extract(whole).text == "Dear Ada\n\n"
+    assert process.poll() is None
+
+
+def test_a_process_ignores_interrupts_before_it_imports_anything():
+    program = worker_command("a:b").arguments[3]
+    assert program.split()[:4] == ["import", "signal", "signal.signal(signal.SIGINT,", "signal.SIG_IGN)"]

@@ -281,3 +281,8 @@ def test_a_body_in_html_or_rtf_only_is_read():
     page = "<meta charset=utf-8><p>Größe".encode()
     assert read(outlook_message_of("x", [("10130102", page)]), "x.msg").text == "Größe\n\n"
     assert read(outlook_message_of("x", [("10090102", RTF)]), "x.msg").text == "hello world\n\n"
+
+
+def test_a_subject_in_an_encoding_with_an_impossible_name_stays_as_it_is_written():
+    data = mail_of("Dear Ada").replace(b"Subject: A letter", b"Subject: =?utf-\xbf?q?A_letter?=")
+    assert read(data).title == "=?utf-\N{REPLACEMENT CHARACTER}?q?A_letter?="

@@ -62,3 +62,8 @@ def test_subtitles_are_recognised_by_their_content():
 
 def test_a_text_with_the_extension_of_subtitles_stays_as_it_is():
     assert extracted("Dear Ada,\nbye", "a.srt").text == "Dear Ada,\nbye"
+
+
+def test_an_address_between_angle_brackets_is_no_mark():
+    text = extracted("1\n00:00:01,000 --> 00:00:02,000\nWrite <B>to</B> <ada@example.org>\n", "a.srt").text
+    assert text == "Write to <ada@example.org>\n"

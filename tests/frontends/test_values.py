@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import time
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from docindex.frontends.packed_places import packed_places, unpacked_places
 from tests.frontends.markup import containment, extracted, places, saved
 
 
@@ -115,3 +117,23 @@ def test_xml_that_is_broken_or_hostile_gives_its_texts():
     assert extracted("<r><p>one</q><p>two", "a.xml").text == "one\n\ntwo\n\n"
     external = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><r>&x;</r>'
     assert extracted(external, "a.xml").text == "&x;\n\n"
+
+
+def test_the_places_of_a_table_survive_the_way_into_an_index_and_back():
+    for source, name in (("a,b\n" * 900_000, "a.csv"), (json.dumps(["x" * 700] * 3), "a.json")):
+        found = extracted(source, name).places
+        assert unpacked_places(json.loads(json.dumps(packed_places(found)))) == found
+
+
+def test_a_hostile_json_source_is_read_in_linear_time():
+    for source in (
+        "[" * 10**6 + "x",
+        "]" * 10**6,
+        '"a":' * 10**6,
+        '"\\' * 10**6,
+        "/*" * 10**6,
+        "true," * 10**6,
+    ):
+        begun = time.process_time()
+        extracted(source, "a.json")
+        assert time.process_time() - begun < 2

@@ -11,6 +11,7 @@ from docindex.kernels.kgrams import grams
 from docindex.reading.registry import symbol_reader
 from docindex.sketching.sketcher import sketch_batches
 from docindex.sketching.word_weights import count_weights, word_weights
+from tests.reading.forty_functions import FUNCTIONS
 
 TEXT = """The Analytical Engine weaves algebraical patterns just as the Jacquard loom weaves flowers and
 leaves. Größe, 漢字."""
@@ -140,3 +141,35 @@ def test_the_sketches_of_many_texts_in_many_scripts_do_not_change():
     assert digest(np.concatenate(samples)) == "08463fed17fef116"
     words_hashes = b"".join(hash_ for batch in batches for hash_ in batch.words_hashes)
     assert hashlib.sha256(words_hashes).hexdigest()[:16] == "94d21c97e4912952"
+
+
+def test_the_sketches_of_code_do_not_change():
+    sources = [source for language in FUNCTIONS.values() for source in language]
+    sources += ["\n".join(source for source in sources for _ in range(40))]  # read slice by slice
+    found = {}
+    for form in ("names", "raw"):
+        batches = list(sketch_batches(sources, Recipe.code(form)))
+        found[form] = {
+            name: digest(np.concatenate([np.ravel(getattr(batch, name)) for batch in batches]))
+            for name in ("symbols", "hashes", "shingles", "slots", "simhashes")
+        }
+        words_hashes = b"".join(hash_ for batch in batches for hash_ in batch.words_hashes)
+        found[form]["words_hashes"] = hashlib.sha256(words_hashes).hexdigest()[:16]
+    assert found == {
+        "names": {
+            "symbols": "c2cd39c7d5793d45",
+            "hashes": "d1ed7bb1103d110e",
+            "shingles": "8cc76e7c3fb5d36a",
+            "slots": "a94f8e58d87777bc",
+            "simhashes": "2ed3511614b0a7b6",
+            "words_hashes": "c1c3accbe5967fa5",
+        },
+        "raw": {
+            "symbols": "c2cd39c7d5793d45",
+            "hashes": "4f690087008db165",
+            "shingles": "dab31297878a169d",
+            "slots": "37f5ce16614a0a90",
+            "simhashes": "a342a4409e99210e",
+            "words_hashes": "07c0f14b00fe0158",
+        },
+    }

@@ -9,7 +9,7 @@ from docindex.reading.protocol import SymbolReader
 from docindex.reading.registry import symbol_reader
 
 PACKAGE = Path(docindex.__file__).parent
-BEHIND_THE_PROTOCOL = {"canonical_text", "code_points", "plain_text"}
+BEHIND_THE_PROTOCOL = {"canonical_text", "code_points", "plain_text", "source_code", "code_tokens"}
 
 
 def imported_names(path):

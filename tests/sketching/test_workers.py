@@ -187,7 +187,7 @@ def test_no_worker_outlives_the_failed_start_of_another(started, monkeypatch, ca
 
 
 def test_workers_start_by_themselves_when_there_is_enough_text(tmp_path, started, monkeypatch):
-    monkeypatch.setattr("docindex.index.writer.default_workers", lambda: 2)
+    monkeypatch.setattr("docindex.index.adding.default_workers", lambda: 2)
     monkeypatch.setattr(slicing, "PIECE_CHARACTERS", 500)
     monkeypatch.setattr(workers, "_WORTHWHILE_S", 3600)
     with docindex.open(tmp_path / "index") as index:

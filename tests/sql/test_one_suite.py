@@ -233,7 +233,7 @@ def test_passages(ways):
             found = ways.rows("doc_passages", *arguments, min_length, boilerplate)
             assert [tuple(row.values()) for row in found] == [
                 (p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line,
-                 p.boilerplate, TEXTS[a][p.query_start : p.query_end])
+                 p.query_place, p.place, p.boilerplate, TEXTS[a][p.query_start : p.query_end])
                 for p in expected
             ]  # fmt: skip
     marked = [row["is_boilerplate"] for row in ways.rows("doc_passages", ways.id("003"), ways.id("003"))]

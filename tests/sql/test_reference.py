@@ -27,7 +27,7 @@ TABLE_COLUMNS = {
     "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where method boilerplate schema"),
     "doc_near": ("key id distance", "query max_distance where schema"),
     "doc_passages": (
-        "query_start query_end start end length query_line line is_boilerplate text",
+        "query_start query_end start end length query_line line query_place place is_boilerplate text",
         "a b min_length boilerplate schema",
     ),
     "doc_pairs": (

@@ -1,0 +1,156 @@
+"""Look up words of source code: whose keywords they are, and which language a text is in.
+
+In: tokens. Out: languages and symbols as arrays. The tables are made once, from those of `code_languages`.
+"""
+
+import dataclasses
+import functools
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from docindex.kernels.arrays import I64, U8, U32, U64, Bool, starts_of, union
+from docindex.reading.code_languages import (
+    COUNTED_LINES,
+    F32,
+    LANGUAGES,
+    LINE_ENDS,
+    POINTS_OF_A_LINE,
+    SAMPLE,
+    best_languages,
+    points_of_words,
+)
+from docindex.reading.code_prose import likely_comments
+from docindex.reading.code_tokens import CodeTokens, plain_tokens, visible
+from docindex.reading.slicing import is_line_end
+
+_ARE_OF_CODE = np.zeros(256, bool)
+_ARE_OF_CODE[list(b"(){}[]<>=;$|&")] = True
+_ARE_OF_CODE[:0x20] = True
+"""The signs that are rare in prose."""
+
+_LINE_END_OF_CLASS = np.full(256, len(LINE_ENDS))
+_LINE_END_OF_CLASS[list(LINE_ENDS.encode())] = range(len(LINE_ENDS))
+
+_HAVE_LINE_END = np.array(
+    [[end in language.line_ends for language in LANGUAGES] for end in LINE_ENDS], np.float32
+)
+
+_HIGH = np.uint64(57)
+_KEYS = np.uint64((1 << 18) - 1)
+
+I16: TypeAlias = NDArray[np.int16]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Vocabulary:
+    """The words that mean something in a language."""
+
+    hashes: U64
+    shift: np.uint64
+    """The key of a hash is 18 bits of it, from this one on. No two words have the same key."""
+    numbers: I16
+    """For each key, the number of the word that has it, or 0."""
+    symbols: U8
+    """The symbol of each word as a keyword."""
+    languages: U32
+    """For each word, the languages that have it as a keyword: bit n stands for language n."""
+    points: F32
+    """For each word, the points that it gives to each language."""
+
+    def find(self, hashes: U64) -> tuple[I64, I64]:
+        """Which of some hashes are those of words, and the numbers of these words."""
+        numbers = self.numbers.take((hashes >> self.shift) & _KEYS)
+        found = (self.hashes.take(numbers) == hashes).nonzero()[0]
+        return found, numbers.take(found)
+
+
+def hashed_symbols(hashes: U64) -> U8:
+    """A symbol from 0x80 to 0xFF for each hash of a token."""
+    return (hashes >> _HIGH).astype(np.uint8) | np.uint8(0x80)
+
+
+@functools.cache
+def vocabulary() -> Vocabulary:
+    """The words of all languages."""
+    points = points_of_words()
+    words = sorted(points.keys() | {word for language in LANGUAGES for word in language.keywords})
+    hashes = plain_tokens(visible(" ".join(words)), np.zeros(2, np.int64)).hashes
+    languages = [
+        sum(1 << number for number, language in enumerate(LANGUAGES) if word in language.keywords)
+        for word in words
+    ]
+    table = np.zeros((len(words), len(LANGUAGES)), np.float32)
+    for row, word in enumerate(words):
+        for number, some in points.get(word, {}).items():
+            table[row, number] = some
+    shift = next(
+        shift for shift in map(np.uint64, range(46)) if len(union((hashes >> shift) & _KEYS)) == len(words)
+    )
+    numbers = np.zeros(int(_KEYS) + 1, np.int16)
+    numbers[(hashes >> shift) & _KEYS] = np.arange(len(words))
+    symbols = _different_symbols(hashed_symbols(hashes).tolist(), languages)
+    return Vocabulary(hashes, shift, numbers, symbols, np.array(languages, np.uint32), table)
+
+
+def _different_symbols(wanted: list[int], languages: list[int]) -> U8:
+    """A symbol for each keyword, such that no two keywords of one language share a symbol."""
+    taken = [0] * 0x80
+    found = []
+    for symbol, own in zip(wanted, languages, strict=True):
+        while taken[symbol & 0x7F] & own:
+            symbol += 1
+        taken[symbol & 0x7F] |= own
+        found.append(symbol & 0x7F | 0x80)
+    return np.array(found, np.uint8)
+
+
+def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
+    """The number of the language of each text, by the different words at its beginning and its line ends.
+
+    `text_starts` says where each text begins among the characters.
+    """
+    words = vocabulary()
+    begins = tokens.starts[:-1]
+    ends = np.searchsorted(tokens.ends, np.minimum(text_starts[:-1] + SAMPLE, text_starts[1:]))
+    counts = ~_inside(tokens.begins, likely_comments(codes, text_starts))
+    where, numbers = words.find(tokens.hashes)
+    owners = np.searchsorted(begins, where, "right") - 1
+    early = (where < ends[owners]) & counts[where]
+    having = np.zeros((len(begins), len(words.hashes)), np.float32)
+    having[owners[early], numbers[early]] = 1
+    points = having @ words.points
+    signs = starts_of((_ARE_OF_CODE.take(tokens.classes) & counts).astype(np.int64))
+    sizes = starts_of(counts.astype(np.int64))
+    shares = (signs[ends] - signs[begins]) / np.maximum(sizes[ends] - sizes[begins], 1)
+    breaks = is_line_end(codes).nonzero()[0]
+    ending = _lines_ending_in_signs(tokens, counts.nonzero()[0], breaks, text_starts)
+    points += ending @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
+    return best_languages(points, shares)
+
+
+def _inside(places: I64, spans: I64) -> Bool:
+    """Whether each of the ascending places lies in one of the spans."""
+    change = np.zeros(len(places) + 1, np.int64)
+    np.add.at(change, np.searchsorted(places, spans[:, 0]), 1)
+    np.add.at(change, np.searchsorted(places, spans[:, 1]), -1)
+    inside: Bool = np.cumsum(change[:-1]) > 0
+    return inside
+
+
+def _lines_ending_in_signs(tokens: CodeTokens, counted: I64, breaks: I64, text_starts: I64) -> F32:
+    """For each text and each of `LINE_ENDS`, how many lines end so; at most `COUNTED_LINES`.
+
+    Only some tokens are counted: a comment at the end of a line does not matter.
+    """
+    begins, signs = tokens.begins[counted], _LINE_END_OF_CLASS[tokens.classes[counted]]
+    at = (signs < len(LINE_ENDS)).nonzero()[0]
+    following = np.append(begins, text_starts[-1])[at + 1]
+    begins, signs = begins[at], signs[at]
+    ends = np.append(breaks, text_starts[-1])[np.searchsorted(breaks, begins)]
+    owners = np.searchsorted(text_starts, begins, "right") - 1
+    last = (ends <= following) & (ends - text_starts[owners] < SAMPLE)
+    texts = len(text_starts) - 1
+    found = np.bincount(owners[last] * len(LINE_ENDS) + signs[last], minlength=texts * len(LINE_ENDS))
+    return np.minimum(found, COUNTED_LINES).reshape(texts, len(LINE_ENDS)).astype(np.float32)
