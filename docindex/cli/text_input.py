@@ -95,9 +95,7 @@ def read_query(name: str, encoding: str | None, *, verbose: bool) -> str:
     except ValueError as error:
         raise UnreadableFile(f"standard input cannot be read: {error}", name) from error
     if decoded is None:
-        raise UnreadableFile(
-            "standard input is not plain text; pipe plain text into the command, or name the file", name
-        )
+        raise UnreadableFile("standard input is not plain text; pipe plain text, or name the file", name)
     if verbose and decoded.guessed:
         remark_on_guess("standard input", decoded.encoding)
     return decoded.text

@@ -194,7 +194,7 @@ def test_a_pipe_is_read_as_files_are(capsys, monkeypatch, name):
     assert err.startswith("docindex: standard input cannot be read: the bytes are not UTF-8, and no other")
     piped(b"\x89PNG\0")
     assert run(capsys, name, "-") == (
-        3, "", "docindex: standard input is not plain text; pipe plain text into the command, or name the file\n",
+        3, "", "docindex: standard input is not plain text; pipe plain text, or name the file\n",
     )  # fmt: skip
     piped(TEXT.encode("latin-1"))
     code, _, err = run(capsys, name, "--encoding", "utf-8", "-")
