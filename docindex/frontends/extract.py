@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from docindex.argument_checks import shown
+from docindex.argument_checks import plain_text, shown
 from docindex.errors import UnreadableFile
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
@@ -16,7 +16,7 @@ from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.source_documents import SourceDocuments, read_source
-from docindex.frontends.text import decode
+from docindex.frontends.text import check_encoding, decode
 
 PLAIN = "text-1"
 """The reading of plain text."""
@@ -82,14 +82,17 @@ def extract_all(
     >>> extract_all(b"Dear Ada").main.text
     'Dear Ada'
     """
+    if encoding is not None:
+        check_encoding(plain_text("encoding", encoding))
     if isinstance(source, bytes):
         data, path = source, name or "the source"
     else:
         path = os.fspath(source)
         try:
             data = Path(path).read_bytes()
-        except OSError as error:
-            raise UnreadableFile(f"{path} cannot be read: {error.strerror or error}", path) from error
+        except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+            reason = getattr(error, "strerror", None) or error
+            raise UnreadableFile(f"{shown(path)} cannot be read: {reason}", path) from error
     try:
         return _documents_of(
             Source(data, name or path, media_type, options=options or DEFAULT_OPTIONS), encoding

@@ -22,7 +22,7 @@ from docindex.frontends.extracted import Extracted
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
-from docindex.index.items import Item, from_line, incoming, item_of_row, to_line
+from docindex.index.items import Item, checked_key, from_line, incoming, item_of_row, to_line
 from docindex.index.keyed_documents import document_of
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
@@ -89,7 +89,9 @@ class DocumentAdder(FollowedTables):
         ...     index.add_file(pathlib.Path(folder, "ada.txt"), key="ada")
         ['ada']
         """
-        key = os.fspath(path) if key is None else key
+        if not isinstance(path, (str, os.PathLike)):
+            raise TypeError(f"path must be a str or an os.PathLike, not {argument_checks.shown(path)}")
+        key = os.fspath(path) if key is None else checked_key(key)
         found = extract_all(path, encoding=encoding)
         texts: dict[str, str | Extracted] = {
             f"{key}{PART_MARK}{name}": text for name, text in found.parts.items()

@@ -242,7 +242,7 @@ class Killed(BaseException):
 def scan_and_stop(index, folder, monkeypatch, *, killed):
     """Scan until the second commit of documents; a scan that is killed notes nothing after that."""
     commits = []
-    commit = adding.DocumentAdder._commit
+    commit = docindex.Index._commit
 
     def stop(self, group, store_text):
         if commits:
@@ -251,7 +251,7 @@ def scan_and_stop(index, folder, monkeypatch, *, killed):
         commit(self, group, store_text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(adding.DocumentAdder, "_commit", stop)
+        patch.setattr(docindex.Index, "_commit", stop)
         if killed:
             patch.setattr(root_scan.RootScan, "_note_stored", lambda _: None)
         with pytest.raises(Killed):

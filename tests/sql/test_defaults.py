@@ -67,6 +67,7 @@ DIFFERENT = {
     ("pairs", "ignore_above"),
     ("pairs", "min_resemblance"),  # None, so that --min-containment can be given instead
     ("search", "min_resemblance"),
+    ("pairs", "boilerplate"),  # the command takes files of template code
 }
 
 
