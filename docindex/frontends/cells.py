@@ -113,7 +113,7 @@ _NO_DATE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!(?:h+|m+|s+)\])[^\]]*\]')
 
 
 def date_of_serial(stored: str, kind: DateKind = "date", *, is_1904: bool = False) -> str:
-    """The date or the time that a number of days stands for; the number itself if it is none.
+    """The date or the time that a number of days stands for; the number itself if it stands for no date.
 
     >>> date_of_serial("43831"), date_of_serial("43831.5"), date_of_serial("0.4375"), date_of_serial("-7")
     ('2020-01-01', '2020-01-01T12:00:00', '10:30:00', '-7')

@@ -1,7 +1,7 @@
 """Run as a process that extracts texts from sources, within limits of memory: `serve_extraction`.
 
-In: sources on standard input. Out: texts, or the reasons why there are none, on standard output. A source may
-be hostile, so it is read here and not in the process of the host. Must never open a file.
+In: sources on standard input. Out: texts, or reasons why a source has no text, on standard output. A source
+may be hostile, so it is read here and not in the process of the host. Must never open a file.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ killed."""
 
 
 def extracted_from(source: Source) -> Extracted:
-    """The text of a source, read in this process; `NotExtracted` if there is none."""
+    """The text of a source, read in this process; `NotExtracted` if it has no text."""
     front_end = (
         recognise(source.data, source.name, source.media_type, archives=source.options.archives)
         if source.format is None

@@ -60,7 +60,7 @@ def _rows(source: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(source: str) -> str | None:
-    """The character between the values of most rows, in the same number; None if there is none."""
+    """The character between the values of most rows, in the same number; None if no character is."""
     sample = source[:_SAMPLE]
     if len(source) > _SAMPLE:
         sample = sample[: sample.rfind("\n") + 1] or sample

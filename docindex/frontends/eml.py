@@ -140,7 +140,7 @@ def _with_charset(builder: TextBuilder, data: bytes, charset: str | None) -> str
 
 
 def _alternative(leaf: Leaf) -> str:
-    """The innermost multipart around a leaf that has alternatives; "" if there is none."""
+    """The innermost multipart around a leaf that has alternatives; "" if no multipart has."""
     return next((each for each in reversed(leaf.path) if each.startswith("alternative ")), "")
 
 

@@ -14,7 +14,7 @@ _COMPRESSED, _PLAIN = 0x75465A4C, 0x414C454D
 
 
 def decompressed_rtf(data: bytes) -> bytes:
-    r"""The RTF in the property of a message; `NotExtracted` if it is none.
+    r"""The RTF in the property of a message; `NotExtracted` if it holds no RTF.
 
     >>> head = bytes.fromhex("2d0000002b0000004c5a4675f1c5c7a7")
     >>> body = bytes.fromhex("03000a007263706731323542320af32068656c090020627705b06c647d0a800fa0")

@@ -148,7 +148,7 @@ def _without_line_ends(piece: bytes) -> bytes:
 
 
 def clean_header(value: object) -> str | None:
-    r"""The text of a header's value in one line, with encoded words decoded; None if there is none.
+    r"""The text of a header's value in one line, with encoded words decoded; None if the header is missing.
 
     >>> clean_header("=?utf-8?q?Gr=C3=BC=C3=9Fe?= aus\r\n Wien"), clean_header(None)
     ('Grüße aus Wien', None)

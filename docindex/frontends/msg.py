@@ -85,7 +85,7 @@ class _Streams:
             self._folders.setdefault(tuple(path[:-1]), []).append(path)
 
     def read(self, path: _Path) -> bytes | None:
-        """The bytes of a stream, or None if there is none."""
+        """The bytes of a stream, or None if the stream is missing."""
         if not self.has(path) or self._ole.get_type(path) != _STREAM:
             return None
         size = self._ole.get_size(path)

@@ -61,7 +61,7 @@ def register_front_end(front_end: FrontEnd) -> None:
 
 
 def unregister_front_end(name: str) -> None:
-    """Stop using the front end that was registered with this name. `KeyError` if there is none."""
+    """Stop using the front end that was registered with this name. `KeyError` for an unknown name."""
     with _lock:
         del _registered[name]
 

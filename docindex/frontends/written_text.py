@@ -25,7 +25,7 @@ def warn_of_damage(builder: TextBuilder, what: str, error: NotExtracted) -> None
 def text_of_zip(
     builder: TextBuilder, source: ZipSource, title: str | None, parts: tuple[SourcePart, ...] = ()
 ) -> Extracted:
-    """The whole text; `NotExtracted` if there is none, but there are pictures."""
+    """The whole text; `NotExtracted` if there are only pictures."""
     if not builder.length and not parts and any(_is_picture(name) for name in source.names):
         raise NotExtracted("no text", "it has pictures only")
     return builder.extracted(title, parts)
