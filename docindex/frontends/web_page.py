@@ -2,8 +2,8 @@
 
 Gives what a browser shows as text, without pictures, forms' menus and hidden elements. Unless the options ask
 for navigation, it leaves out navigation, asides, and the header and footer of the page; and if the page says
-which part is the main one, the text is that part. A place is the nearest heading above, or a paragraph if
-there is none above.
+which part is the main one, the text is that part. A place is the nearest heading above, or the number
+of a paragraph that comes before all headings.
 """
 
 import re
