@@ -38,7 +38,8 @@ INSIDE = {
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
         | {"segment_sort", "simhash_bits", "table_design"},
-        {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"},
+        {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"}
+        | {"like_rows", "run_chains", "seed_clusters"},
         {"alignment"},
         {"study"},
     ],
@@ -80,7 +81,7 @@ INSIDE = {
         {"code_tokens"},
         {"code_vocabulary"},
         {"code_symbols"},
-        {"code_slices"},
+        {"code_slices", "sentences"},
         {"source_code"},
         {"registry"},
     ],
@@ -166,7 +167,7 @@ INSIDE = {
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
-        {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking", "crowds"},
+        {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},

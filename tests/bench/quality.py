@@ -16,6 +16,7 @@ from tests.bench import (
     quality_passages,
     quality_ranking,
     quality_recipe,
+    quality_regions,
     quality_shingle,
     quality_simhash,
 )
@@ -23,6 +24,7 @@ from tests.bench import (
 SECTIONS = {
     "recipe": (quality_recipe.run, ["pan13"]),
     "passages": (quality_passages.run, ["pan13"]),
+    "regions": (quality_regions.run, ["pan13"]),
     "shingle": (quality_shingle.run, ["pan13"]),
     "answers": (quality_answers.run, []),
     "code": (quality_code.run, []),

@@ -1,0 +1,107 @@
+import itertools
+import random
+
+import pytest
+
+from docindex.query.passages import passages
+from docindex.query.regions import Region, regions
+from docindex.recipe import Recipe
+
+RECIPE = Recipe()
+CODE = Recipe.code("raw")
+
+SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
+WORDS = [one + other for one in SYLLABLES for other in SYLLABLES]
+
+
+def prose(rng, sentences):
+    return [" ".join(rng.choices(WORDS, k=rng.randrange(8, 20))).capitalize() + "." for _ in range(sentences)]
+
+
+def reworded(rng, sentence):
+    """A third of the words replaced, and the others in another order."""
+    words = sentence.strip(".").lower().split()
+    kept = [word if rng.random() < 0.66 else rng.choice(WORDS) for word in words]
+    rng.shuffle(kept)
+    return " ".join(kept) + "."
+
+
+def found(query, text, recipe=RECIPE):
+    return regions(query, text, recipe, passages(query, text, recipe))
+
+
+def placed(rng, before, stretch, after):
+    text = " ".join([*prose(rng, before), *stretch, *prose(rng, after)])
+    begin = text.index(stretch[0])
+    return text, begin, begin + len(" ".join(stretch))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_reworded_stretch_is_a_region_of_both_texts(seed):
+    rng = random.Random(seed)
+    source = prose(rng, 12)
+    text, start, end = placed(rng, 20, source, 30)
+    query, query_start, query_end = placed(rng, 15, [reworded(rng, sentence) for sentence in source], 5)
+    (region,) = [one for one in found(query, text) if one.sentences > 3]
+    assert region.kind == "reworded"
+    assert 0.33 <= region.score < 1
+    edges = region.query_start, region.query_end, region.start, region.end
+    true_edges = query_start, query_end, start, end
+    assert all(abs(edge - true) < 300 for edge, true in zip(edges, true_edges, strict=True))
+    assert region.query_line == region.line == 1
+
+
+def test_a_copied_stretch_is_verbatim_with_exact_borders_although_words_were_inserted():
+    rng = random.Random(1)
+    source = prose(rng, 12)
+    text, start, end = placed(rng, 20, source, 30)
+    copied = [*source[:6], "Something else.", *source[6:]]
+    query, query_start, query_end = placed(rng, 15, copied, 5)
+    (region,) = [one for one in found(query, text) if one.kind == "verbatim"]
+    assert (region.query_start, region.start) == (query_start, start)
+    assert 0 <= region.query_end - query_end + 1 < 8
+    assert 0 <= region.end - end + 1 < 8
+    assert 0.9 < region.score < 1
+
+
+def test_a_summary_takes_sentences_from_a_longer_stretch():
+    rng = random.Random(2)
+    source = prose(rng, 60)
+    summary = [reworded(rng, sentence) for sentence in source[5:55:8]]
+    query, query_start, query_end = placed(rng, 10, summary, 10)
+    region = max(found(query, " ".join(source)), key=lambda one: one.sentences)
+    assert region.sentences >= 5
+    assert region.end - region.start > 3 * (region.query_end - region.query_start)
+    assert region.query_start >= query_start - 400
+    assert region.query_end <= query_end + 400
+
+
+@pytest.mark.parametrize(
+    "texts", [("", ""), ("One word.", ""), ("", "A few words here."), ("...", "!!!"), ("same", "same")]
+)
+def test_texts_without_sentences_in_common_have_no_regions(texts):
+    assert found(*texts) == []
+
+
+def test_regions_do_not_overlap_in_the_query():
+    rng = random.Random(3)
+    source = prose(rng, 10)
+    text = " ".join([*source, *prose(rng, 8), *(reworded(rng, sentence) for sentence in source)])
+    query = " ".join([*(reworded(rng, sentence) for sentence in source), *prose(rng, 4), *source])
+    edges = [(one.query_start, one.query_end) for one in found(query, text)]
+    assert len(edges) >= 2
+    assert all(end <= begin + 50 for (_, end), (begin, _) in itertools.pairwise(edges))
+
+
+def test_a_sentence_that_is_repeated_a_thousand_times_takes_no_time():
+    repeated = "The same sentence stands here again and again. " * 1000
+    assert all(isinstance(one, Region) for one in found(repeated, repeated))
+
+
+def test_lines_of_source_code_make_regions():
+    lines = [f"total_{n} = compute(alpha_{n}, beta_{n % 7}) + offset_{n}" for n in range(30)]
+    changed = [line.replace("compute", "calculate").replace("+", "-") for line in lines]
+    other = [f"unrelated_{n}(value)" for n in range(20)]
+    (region,) = found("\n".join(other + changed), "\n".join(lines), CODE)
+    assert region.query_line == 21
+    assert region.line == 1
