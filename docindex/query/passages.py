@@ -1,8 +1,9 @@
 """Find the passages that two texts have in common, as half-open ranges of both original texts.
 
-Some characters, such as ideographs and the ligature "ﬁ", become several symbols. So a common run of symbols
-may begin or end inside a character. Such a run is shortened until it has whole characters in both texts, so
-that both ranges, read alone, have the same symbols. Must never separate an accent from its letter.
+A common run of symbols may begin or end inside a word, because other words share its letters. Such a run is
+shortened to whole words in both texts. Some characters, such as ideographs and the ligature "ﬁ", become
+several symbols. So a run without whole words is shortened to whole characters: both ranges, read alone, have
+the same symbols. Must never separate an accent from its letter.
 """
 
 import dataclasses
@@ -13,9 +14,10 @@ import numpy as np
 from docindex.checkpoints import checkpoint
 from docindex.frontends.extracted import Places
 from docindex.kernels.alignment import maximal_runs, merged_ranges
-from docindex.kernels.arrays import I64, U8, U64, Bool
+from docindex.kernels.arrays import I64, U8, U64, Bool, are_first
+from docindex.kernels.run_chains import run_chains
 from docindex.query.template_runs import TemplateRuns, template_runs
-from docindex.reading.protocol import SymbolReader
+from docindex.reading.protocol import SymbolReader, joined_readings
 from docindex.reading.registry import symbol_reader
 from docindex.reading.slicing import lines_and_columns
 from docindex.recipe import Recipe
@@ -25,26 +27,29 @@ _NOTHING = np.empty(0, np.uint64)
 # This many runs are handled between two checkpoints, in 10 to 40 ms.
 _AT_ONCE = 1 << 14
 
-SHORTEST_PASSAGE = 30
+SHORTEST_PASSAGE = 36
 """By default, shorter runs are no passages, except where the guarantee of the recipe is shorter.
 
 On PAN 2013, with the default recipe: the share of pairs that have a passage although nothing was taken
 (false); the share of the taken characters in passages / of the characters in passages that were taken. Chosen
-on one half; on the other half .097 of the pairs are false at 1, and .015 at 30.
+on one half; on the other half .015 of the pairs are false at 30, and .007 at 36.
 
     min_length  false     verbatim    reworded  translated  summarised
-             1   .101   .998/.945   .218/.927   .272/.765   .299/.665
-            20   .074   .998/.960   .206/.950   .263/.820   .291/.693
-            25   .037   .998/.971   .180/.971   .247/.871   .274/.737
-            30   .015   .998/.979   .153/.975   .226/.892   .253/.788
-            40   .002   .998/.985   .093/.979   .178/.952   .203/.873
-            50   .000   .998/.990   .051/.981   .132/.984   .167/.938
+            20   .069   .998/.965   .200/.952   .254/.835   .284/.695
+            30   .015   .998/.982   .149/.977   .218/.891   .247/.787
+            34   .005   .998/.984   .125/.983   .199/.893   .228/.819
+            36   .005   .998/.985   .114/.983   .190/.940   .218/.838
+            40   .002   .998/.986   .091/.979   .171/.951   .200/.880
+            50   .000   .998/.991   .051/.981   .130/.984   .166/.938
 """
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch with the same symbols in two texts. Case, accents and other characters may differ."""
+    """A stretch with the same symbols in two texts. Case, accents and other characters may differ.
+
+    With `join`, a passage may consist of several such stretches, and of what lies between them.
+    """
 
     query_start: int
     """Where it begins in the query, in characters."""
@@ -55,7 +60,7 @@ class Passage:
     end: int
     """Where it ends in the other text."""
     length: int
-    """The number of its symbols."""
+    """The number of its symbols that are the same in both texts."""
     query_line: int
     """The line of the query in which it begins, counted from 1."""
     line: int
@@ -63,6 +68,8 @@ class Passage:
     boilerplate: bool
     """Whether it is boilerplate: apart from what templates contain, no stretch of it is long enough for a
     passage. So a few letters that happen to agree beside a template do not count."""
+    identical: float = 1.0
+    """`length` as a share of its symbols, in the text in which it has more; below 1 only with `join`."""
     query_place: str = ""
     """Where it lies in the source of the query, such as "page 3"; "" for a text without places."""
     place: str = ""
@@ -102,30 +109,42 @@ def default_min_length(recipe: Recipe) -> int:
     """The symbols that a passage has at least, if nobody says otherwise.
 
     >>> default_min_length(Recipe()), default_min_length(Recipe(k=5, window=4))
-    (30, 8)
+    (36, 8)
     """
     return min(SHORTEST_PASSAGE, recipe.guarantee)
 
 
-def passages(query: str, text: str, recipe: Recipe, min_length: int | None = None) -> list[Passage]:
+def passages(
+    query: str, text: str, recipe: Recipe, min_length: int | None = None, join: int = 0
+) -> list[Passage]:
     r"""The passages that two texts have in common, of at least `min_length` symbols.
 
     Every common run of at least `recipe.guarantee` symbols is in a passage. Shorter runs may be found too, if
     they have at least `recipe.k` symbols; of these, runs that are shorter than `min_length` are left out. (By
     default, that is `default_min_length`.) If one text is nothing but the run, the run is never too short
-    for `min_length`. A run that is shortened to whole characters may become shorter than the guarantee, or be
-    left out.
+    for `min_length`.
+
+    A run is shortened to whole words in both texts. If `min_length` symbols are not left, it is left out, or
+    only shortened to whole characters if it is as long as the guarantee, or all of a text.
+
+    Passages that follow each other in both texts, with at most `join` symbols between them, become one.
 
     >>> query, text = "Hamlet: To be, or not to be.", "and\r\nTO BE\r\nor not to be!"
     >>> [found] = passages(query, text, Recipe(k=5, window=4))
     >>> query[found.query_start : found.query_end], text[found.start : found.end], found.length, found.line
     ('To be, or not to be', 'TO BE\r\nor not to be', 13, 2)
     """
-    return align(query, text, recipe, min_length).passages
+    return align(query, text, recipe, min_length, join=join).passages
 
 
 def align(
-    query: str, text: str, recipe: Recipe, min_length: int | None = None, ignored: U64 = _NOTHING
+    query: str,
+    text: str,
+    recipe: Recipe,
+    min_length: int | None = None,
+    ignored: U64 = _NOTHING,
+    *,
+    join: int = 0,
 ) -> Alignment:
     """The passages of two texts, as `passages` gives them, and how much of each text they cover.
 
@@ -142,30 +161,36 @@ def align(
     (1, 0.69, 1.0)
     """
     reader = symbol_reader(recipe.reading)
-    of_query, of_text = _symbols(query, reader), _symbols(text, reader)
-    query_size, size = len(of_query), len(of_text)
-    i, j, length = maximal_runs(of_query, of_text, recipe.k, recipe.window, checkpoint)
-    if not len(length):
+    (of_query, query_words), (of_text, words) = (_symbols_and_words(each, reader) for each in (query, text))
+    runs = maximal_runs(of_query, of_text, recipe.k, recipe.window, checkpoint)
+    if not len(runs[0]):
         return Alignment([], 0.0, 0.0)
     in_query, in_text = (template_runs(symbols, recipe.k, ignored) for symbols in (of_query, of_text))
-    del of_query, of_text  # frees a byte for each symbol, which the borders may need
-    i, j, length = _whole(_borders(query, query_size, reader), _borders(text, size, reader), i, j, length)
+    borders = _borders(query, len(of_query), reader), _borders(text, len(of_text), reader)
+    del of_query, of_text  # a byte for each symbol
+    runs = _shortened(*borders, *runs)
     floor = default_min_length(recipe) if min_length is None else min_length
     least = max(recipe.k, min(floor, in_query.own, in_text.own))
-    kept = length >= least
-    i, j, length = i[kept], j[kept], length[kept]
+    always = max(least, min(recipe.guarantee, in_query.own, in_text.own))
+    i, j, length = _whole_words((query_words & borders[0], words & borders[1]), runs, least, always)
+    # A run may have become shorter than the others.
     boilerplate = in_query.fill(i, length, least)
     counted = ~boilerplate
+    found = _joined(i, j, length, boilerplate, join)
     return Alignment(
-        passages=_passages(query, text, (i, j, length), boilerplate, reader) if len(length) else [],
+        passages=_passages(query, text, found, reader) if len(length) else [],
         query_coverage=_share(i[counted], length[counted], in_query),
         coverage=_share(j[counted], length[counted], in_text),
     )
 
 
-def _symbols(text: str, reader: SymbolReader) -> U8:
-    """The symbols of a text of any length."""
-    return np.concatenate([reading.symbols for reading in reader.readings(text)])
+def _symbols_and_words(text: str, reader: SymbolReader) -> tuple[U8, Bool]:
+    """The symbols of a text, and whether each place before, between or after them is a border of words."""
+    reading = joined_readings(list(reader.readings(text)))
+    borders = np.zeros(len(reading.symbols) + 1, np.bool_)
+    borders[reading.words] = True
+    borders[-1] = True
+    return reading.symbols, borders
 
 
 def _borders(text: str, size: int, reader: SymbolReader) -> Bool:
@@ -176,10 +201,27 @@ def _borders(text: str, size: int, reader: SymbolReader) -> Bool:
     return np.broadcast_to(np.True_, size + 1) if text.isascii() else reader.borders(text)
 
 
-def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[I64, I64, I64]:
-    """The runs, shortened to whole characters in both texts, given the borders of characters."""
+def _whole_words(
+    borders: tuple[Bool, Bool], runs: tuple[I64, I64, I64], least: int, always: int
+) -> tuple[I64, I64, I64]:
+    """The runs of `least` symbols, shortened to whole words if that leaves `least` symbols.
+
+    Others stay as they are if they have `always` symbols, and are left out if not.
+    """
+    shortened = _shortened(*borders, *(of.copy() for of in runs))
+    enough = shortened[2] >= least
+    kept = enough | (runs[2] >= always)
+    i, j, length = (np.where(enough, short, run)[kept] for run, short in zip(runs, shortened, strict=True))
+    return i, j, length
+
+
+def _shortened(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[I64, I64, I64]:
+    """The runs, shortened to places that are borders in both texts; the length is 0 if there are none.
+
+    The arrays of runs are changed.
+    """
     cut = ~(of_query[i] & of_text[j] & of_query[i + length] & of_text[j + length])
-    # This shortens a few percent of the runs of ideographs and half of the runs of Hangul, in 2 us each.
+    # This takes 2 us a run: nearly all runs are shortened to words, half of the runs of Hangul to characters.
     for number, run in enumerate(np.flatnonzero(cut).tolist()):
         if not number % _AT_ONCE:
             checkpoint()
@@ -192,31 +234,70 @@ def _whole(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[
     return i, j, length
 
 
-def _passages(
-    query: str, text: str, common: tuple[I64, I64, I64], boilerplate: Bool, reader: SymbolReader
-) -> list[Passage]:
-    """The passages that belong to common runs; the runs are given as positions of symbols."""
-    i, j, length = common
-    query_starts, starts = _in_any_order(reader.offsets, query, i), _in_any_order(reader.offsets, text, j)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Stretches:
+    """Stretches of symbols in both texts."""
+
+    query_first: I64
+    query_last: I64
+    first: I64
+    last: I64
+    common: I64
+    """How many of the symbols are the same in both texts."""
+    boilerplate: Bool
+
+
+def _joined(i: I64, j: I64, length: I64, boilerplate: Bool, gap: int) -> _Stretches:
+    """The runs, with those joined that follow each other; runs that are boilerplate stay alone."""
+    if not gap:
+        return _Stretches(i, i + length - 1, j, j + length - 1, length, boilerplate)
+    order = np.lexsort((j, i))
+    i, j, length, boilerplate = i[order], j[order], length[order], boilerplate[order]
+    chains = np.arange(len(i))
+    chains[~boilerplate] = len(i) + run_chains(i[~boilerplate], j[~boilerplate], length[~boilerplate], gap)
+    order = np.argsort(chains, kind="stable")
+    i, j, length, chains = i[order], j[order], length[order], chains[order]
+    begins = np.flatnonzero(are_first(chains))
+    ends_i, ends_j = i + length, j + length
+    overlap = np.zeros_like(length)
+    overlap[1:] = np.maximum(ends_i[:-1] - i[1:], ends_j[:-1] - j[1:])
+    overlap[begins] = 0
+    common = np.maximum(length - np.maximum(overlap, 0), 0)
+    return _Stretches(
+        i[begins],
+        np.maximum.reduceat(ends_i, begins) - 1,
+        j[begins],
+        np.maximum.reduceat(ends_j, begins) - 1,
+        np.add.reduceat(common, begins),
+        boilerplate[order][begins],
+    )
+
+
+def _passages(query: str, text: str, found: _Stretches, reader: SymbolReader) -> list[Passage]:
+    """The passages that belong to stretches of symbols."""
+    query_starts = _in_any_order(reader.offsets, query, found.query_first)
+    starts = _in_any_order(reader.offsets, text, found.first)
+    sizes = np.maximum(found.query_last - found.query_first, found.last - found.first) + 1
+    identical = np.minimum(found.common / sizes, 1.0)
     columns = np.array(
         [
             query_starts,
-            _in_any_order(reader.ends, query, i + length - 1),
+            _in_any_order(reader.ends, query, found.query_last),
             starts,
-            _in_any_order(reader.ends, text, j + length - 1),
-            length,
+            _in_any_order(reader.ends, text, found.last),
+            found.common,
             lines_and_columns(query, query_starts)[0],
             lines_and_columns(text, starts)[0],
         ]
     )
     order = np.lexsort((starts, query_starts))
-    found: list[Passage] = []
+    made: list[Passage] = []
     for begin in range(0, len(order), _AT_ONCE):
         checkpoint()
         some = order[begin : begin + _AT_ONCE]
-        fields = [*columns[:, some].tolist(), boilerplate[some].tolist()]
-        found += [Passage(*values) for values in zip(*fields, strict=True)]
-    return found
+        fields = [*columns[:, some].tolist(), found.boilerplate[some].tolist(), identical[some].tolist()]
+        made += [Passage(*values) for values in zip(*fields, strict=True)]
+    return made
 
 
 def _in_any_order(where: Callable[[str, I64], I64], text: str, positions: I64) -> I64:

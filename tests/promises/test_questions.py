@@ -31,8 +31,8 @@ def test_the_source_of_an_excerpt_is_among_the_first_ten_and_its_passage_is_exac
     with docindex.open(":memory:") as index:
         index.add_many(texts.items(), workers=1)
         for key in rng.sample(sorted(texts), 20):
-            begin = rng.randrange(len(texts[key]) - 500)
-            excerpt = texts[key][begin : begin + 500]
+            begin = texts[key].index(" ", rng.randrange(len(texts[key]) - 550)) + 1
+            excerpt = texts[key][begin : texts[key].index(" ", begin + 450)]
             host = prose(rng, 1500)
             query = f"{host[:4000]}. {excerpt} .{host[4000:]}"
             source = next(match for match in index.search(query, limit=10) if match.key == key)

@@ -86,7 +86,10 @@ def ignored_hashes(templates, recipe):
 
 
 def expected(query, text, recipe, min_length, templates=()):
-    """The definition: the common runs of symbols, shortened to whole characters, as ranges of characters."""
+    """The definition: the common runs of symbols, shortened to whole words, as ranges of characters.
+
+    If too little is left, a run as long as the guarantee, or all of a text, has whole characters instead.
+    """
     (a, of_query), (b, of_text) = (
         zip(*plain.symbols(source), strict=True) if plain.symbols(source) else ((), ())
         for source in (query, text)
@@ -95,11 +98,17 @@ def expected(query, text, recipe, min_length, templates=()):
     def whole(places, place):
         return place in (0, len(places)) or places[place - 1] != places[place]
 
+    words = [{*read([source]).words.tolist(), len(plain.symbols(source))} for source in (query, text)]
     found, grams = [], grams_of(templates, recipe.k)
-    own = (in_templates(bytes(symbols), recipe.k, grams).count(False) for symbols in (a, b))
+    own = [in_templates(bytes(symbols), recipe.k, grams).count(False) for symbols in (a, b)]
     shortest = max(recipe.k, min(min_length, *own))
     for i, j, length in definition(bytes(a), bytes(b), recipe.k, recipe.window):
         cuts = [n for n in range(length + 1) if whole(of_query, i + n) and whole(of_text, j + n)]
+        at_words = [n for n in cuts if i + n in words[0] and j + n in words[1]]
+        if at_words and at_words[-1] - at_words[0] >= shortest:
+            cuts = at_words
+        elif cuts and cuts[-1] - cuts[0] < min(recipe.guarantee, *own):
+            cuts = []
         if cuts and cuts[-1] - cuts[0] >= shortest:
             first, last = cuts[0], cuts[-1] - 1
             starts = of_query[i + first], of_text[j + first]
@@ -247,16 +256,16 @@ LETTERS = "thequickbrownfoxjumpsoverthelazydogandranawayfromeverybodyelse"
 @pytest.mark.parametrize(
     ("length", "recipe", "default"),
     [
-        (29, Recipe(), 30),
-        (30, Recipe(), 30),
+        (35, Recipe(), 36),
+        (36, Recipe(), 36),
         (8, Recipe(k=5, window=4), 8),
         (7, Recipe(k=5, window=4), 8),
-        (30, Recipe(k=5, window=60), 30),
+        (36, Recipe(k=5, window=60), 36),
     ],
 )
-def test_by_default_a_passage_has_thirty_symbols_or_the_guarantee_if_that_is_less(length, recipe, default):
+def test_by_default_a_passage_has_36_symbols_or_the_guarantee_if_that_is_less(length, recipe, default):
     # The run has a fingerprint: with a window of all its k-grams, winnowing selects one of them.
-    query, text = f"0{LETTERS[:length]}1", f"2{LETTERS[:length]}3"
+    query, text = f"0 {LETTERS[:length]} 1", f"2 {LETTERS[:length]} 3"
     assert default_min_length(recipe) == default
     assert [found.length for found in passages(query, text, recipe)] == [length] * (length >= default)
     assert [found.length for found in passages(query, text, recipe, 1)] == [length]
@@ -312,3 +321,46 @@ def test_an_end_is_given_only_for_a_symbol_that_exists():
         with pytest.raises(IndexError, match="has 2 symbols"):
             ends(text, np.array([0, 2]))
         assert offsets(text, np.array([0, 1])).tolist() == [0, 1]
+
+
+def test_a_passage_begins_and_ends_at_words_of_both_texts():
+    query = "Our diversity, equal employment opportunity and so on."
+    text = "A university: equal employment opportunity anders"
+    (found,) = passages(query, text, Recipe(), 20)
+    assert query[found.query_start : found.query_end] == "equal employment opportunity"
+    assert text[found.start : found.end] == "equal employment opportunity"
+
+
+def test_a_run_of_the_guarantee_inside_one_word_is_a_passage():
+    word = LETTERS[: Recipe().guarantee]
+    (found,) = passages(f"a0{word}0b", f"c1{word}1d", Recipe())
+    assert (found.query_start, found.length) == (2, Recipe().guarantee)
+
+
+SENTENCE = "it was the best of times it was the worst of times it was the age of wisdom"
+
+
+def test_passages_that_follow_each_other_closely_are_joined():
+    query = f"{SENTENCE}, I think; {LETTERS} is next."
+    text = f"(1) {SENTENCE} {LETTERS} and more"
+    first, second = passages(query, text, Recipe())
+    (joined,) = passages(query, text, Recipe(), join=10)
+    assert (joined.query_start, joined.query_end) == (first.query_start, second.query_end)
+    assert (joined.start, joined.end) == (first.start, second.end)
+    assert joined.length == first.length + second.length
+    assert joined.identical == joined.length / (joined.length + len("ithink"))
+    assert passages(query, text, Recipe(), join=5) == [first, second]
+
+
+@given(texts(), recipes, st.integers(0, 20))
+def test_joining_neither_loses_nor_adds_a_stretch_and_leaves_coverage_as_it_is(pair, recipe, join):
+    alone, joined = align(*pair, recipe, 1), align(*pair, recipe, 1, join=join)
+    assert (joined.query_coverage, joined.coverage) == (alone.query_coverage, alone.coverage)
+    assert len(joined.passages) <= len(alone.passages)
+    for passage in alone.passages:
+        assert any(
+            other.query_start <= passage.query_start <= passage.query_end <= other.query_end
+            and other.start <= passage.start <= passage.end <= other.end
+            for other in joined.passages
+        )
+    assert all(0 < passage.identical <= 1 for passage in joined.passages)
