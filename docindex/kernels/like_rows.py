@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U64, are_first, ranges, starts_of
+from docindex.kernels.arrays import F64, I64, U64, Bool, are_first, ranges, starts_of
 
 _PRODUCTS = 1 << 20  # how many common words are counted at a time
 _CELLS = 1 << 22  # a table with more cells takes longer than sorting
@@ -17,15 +17,15 @@ _CELLS = 1 << 22  # a table with more cells takes longer than sorting
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class _Entries:
-    """The different words of each row, ordered by row, with their weights."""
+    """The different words of each row that are not common, ordered by row, with their weights."""
 
     row: I64
     word: I64
     weight: F64
     norms: F64
-    """The length of the vector of each row."""
+    """The length of the vector of each row, with its common words."""
     counts: I64
-    """The number of different words of each row."""
+    """The number of different words of each row, with its common words."""
 
 
 def like_rows(
@@ -43,7 +43,8 @@ def like_rows(
     are those of both lists. A pair is alike if the cosine of its weights and Dice's coefficient of its
     different words are both at least `least`.
 
-    Words in more than `common` rows are left out, so that each row has a bounded number of partners.
+    A word in more than `common` rows counts as if no two rows shared it. So each row has a bounded number of
+    partners, and in long texts rows are not alike only because a few rarer words are left of them.
 
     >>> a = np.array([1, 2, 3, 7, 8, 9], np.uint64), np.array([0, 3, 6])
     >>> b = np.array([8, 9, 7, 4, 5], np.uint64), np.array([0, 3, 5])
@@ -57,8 +58,9 @@ def like_rows(
     )
     rows_with = np.bincount(first[1], minlength=len(words)) + np.bincount(second[1], minlength=len(words))
     rows = len(a[1]) + len(b[1]) - 2
-    weights = np.where(rows_with <= common, np.log1p(rows / np.maximum(rows_with, 1)), 0.0)
-    of_a, of_b = _weighted(first, weights, len(a[1]) - 1), _weighted(second, weights, len(b[1]) - 1)
+    weights, rare = np.log1p(rows / np.maximum(rows_with, 1)), rows_with <= common
+    of_a = _weighted(first, weights, rare, len(a[1]) - 1)
+    of_b = _weighted(second, weights, rare, len(b[1]) - 1)
     by_word = np.argsort(of_b.word, kind="stable")
     begins = starts_of(np.bincount(of_b.word, minlength=len(words)).astype(np.int64))
     meeting = begins[of_a.word + 1] - begins[of_a.word]
@@ -88,14 +90,14 @@ def _counted(words: I64, starts: I64, vocabulary: int) -> tuple[I64, I64, I64]:
     return keys // max(vocabulary, 1), keys % max(vocabulary, 1), times
 
 
-def _weighted(counted: tuple[I64, I64, I64], weights: F64, rows: int) -> _Entries:
-    """The entries of the words that have a weight."""
+def _weighted(counted: tuple[I64, I64, I64], weights: F64, rare: Bool, rows: int) -> _Entries:
+    """The entries of the rare words, and the norms and counts of all words."""
     row, word, times = counted
-    kept = weights[word] > 0
-    row, word = row[kept], word[kept]
-    weight = times[kept] * weights[word]
+    weight = times * weights[word]
     norms = np.sqrt(np.bincount(row, weight * weight, rows))
-    return _Entries(row, word, weight, norms, np.bincount(row, minlength=rows))
+    counts = np.bincount(row, minlength=rows)
+    kept = rare[word]
+    return _Entries(row[kept], word[kept], weight[kept], norms, counts)
 
 
 def _blocks(rows: I64, meeting: I64) -> list[tuple[int, int]]:

@@ -19,14 +19,12 @@ def laid_out(rows):
 def defined(a, b, least, common):
     """The cosine of each pair that is alike."""
     rows_with = Counter(word for row in a + b for word in set(row))
-    weight = {word: math.log(1 + len(a + b) / count) for word, count in rows_with.items() if count <= common}
+    weight = {word: math.log(1 + len(a + b) / count) for word, count in rows_with.items()}
     found = {}
     for i, one in enumerate(a):
         for j, other in enumerate(b):
-            x, y = (
-                {w: n * weight[w] for w, n in Counter(row).items() if w in weight} for row in (one, other)
-            )
-            shared = x.keys() & y.keys()
+            x, y = ({w: n * weight[w] for w, n in Counter(row).items()} for row in (one, other))
+            shared = {w for w in x.keys() & y.keys() if rows_with[w] <= common}
             if shared:
                 cosine = sum(x[w] * y[w] for w in shared) / (
                     math.hypot(*x.values()) * math.hypot(*y.values())
