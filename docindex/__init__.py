@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from docindex.query.near import Neighbour
     from docindex.query.pairs import Pair, Pairs
     from docindex.query.passages import Passage
+    from docindex.query.regions import Region
     from docindex.query.resolve import Id, Key, Text
     from docindex.query.search import Match
     from docindex.recipe import Recipe
@@ -81,6 +82,7 @@ _HOMES = {
     "docindex.query.near": ("Neighbour",),
     "docindex.query.pairs": ("Pair", "Pairs"),
     "docindex.query.passages": ("Passage",),
+    "docindex.query.regions": ("Region",),
     "docindex.query.resolve": ("Id", "Key", "Text"),
     "docindex.query.search": ("Match",),
     "docindex.recipe": ("Recipe",),
@@ -131,6 +133,7 @@ __all__ = [
     "RecipeError",
     "RecipeMismatch",
     "Refused",
+    "Region",
     "Rows",
     "SchemaTooNew",
     "SchemaTooOld",

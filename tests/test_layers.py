@@ -168,6 +168,7 @@ INSIDE = {
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
+        {"evidence"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search"},

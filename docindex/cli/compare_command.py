@@ -1,6 +1,7 @@
-"""``docindex compare A B``: how much text two files share, and the shared passages side by side."""
+"""``docindex compare A B``: how much text two files share, and their passages and regions side by side."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from docindex.index.texts import distance, simhash
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.query.passages import SHORTEST_PASSAGE, Passage
+from docindex.query.regions import Region
 from docindex.query.resolve import Query, Text
 
 _SHOWN_PASSAGES = 10
@@ -35,13 +37,21 @@ _SHOWN_PASSAGES = 10
     help="Minimum number of symbols (letters, digits and pictures) in a passage.",
 )
 @click.option(
+    "--join",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Show passages that follow each other as one if at most N symbols are between them.",
+)
+@click.option(
     "--index",
     "index_path",
     metavar="FILE",
     help="Compare as this index does: with its recipe, and ignoring its boilerplate.",
 )
 @verbose_option(
-    f"Show all passages, not only the {_SHOWN_PASSAGES} longest. List guessed encodings, "
+    f"Show all passages and regions, not only the {_SHOWN_PASSAGES} longest of each. List guessed encodings, "
     "and what could not be read."
 )
 @form_options
@@ -49,6 +59,7 @@ def compare_command(
     a: str,
     b: str,
     min_length: int,
+    join: int,
     encoding: str | None,
     index_path: str | None,
     verbose: bool,
@@ -59,8 +70,10 @@ def compare_command(
     Prints the measures first. They count different shingles (groups of five words): resemblance is the
     shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a
     share of those of one text. Then prints the passages that A and B have in common: in colour if the
-    terminal supports it, otherwise between [[ and ]]. With --index, text that an index ignores (see
-    `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
+    terminal supports it, otherwise between [[ and ]]. Then prints the regions that seem to be reworded,
+    because their sentences share many of their rarer words: judge for yourself. With --index, text that an
+    index ignores (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not
+    shown.
 
     \b
     Examples:
@@ -71,7 +84,8 @@ def compare_command(
     text_a, text_b = (read_text(name, encoding, verbose=verbose) for name in (a, b))
     opened = open_index(":memory:") if index_path is None else open_existing(index_path)
     with opened as index, progress("comparing"):
-        found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
+        found = index.compare(Text(text_a), Text(text_b), min_length=min_length, join=join)
+        regions = found.regions
         numbers = _numbers_of_both(index, text_a, text_b)
     passages = [passage for passage in found.passages if not passage.boilerplate]
     record = {
@@ -84,10 +98,15 @@ def compare_command(
         **numbers,
         "boilerplate_passages": len(found.passages) - len(passages),
         "passages": [dataclasses.asdict(passage) for passage in passages],
+        "regions": [dataclasses.asdict(region) for region in regions],
     }
     show([record], form, lambda: _measures_text(record), record)
-    if form is None and passages:
-        _show_passages((text_a, text_b), passages, len(passages) if verbose else _SHOWN_PASSAGES)
+    if form is None:
+        count = None if verbose else _SHOWN_PASSAGES
+        _show_longest((text_a, text_b), passages, count, "passage")
+        # Passages show verbatim regions.
+        reworded = [region for region in regions if region.kind == "reworded"]
+        _show_longest((text_a, text_b), reworded, count, "reworded region")
     return 0
 
 
@@ -123,11 +142,15 @@ def _measures_text(record: dict[str, Any]) -> str:
     )
 
 
-def _show_passages(texts: tuple[str, str], passages: list[Passage], count: int) -> None:
-    """Print the longest passages, in the order of the first text."""
+def _show_longest(
+    texts: tuple[str, str], found: Sequence[Passage | Region], count: int | None, name: str
+) -> None:
+    """Print the longest of some passages or regions, in the order of the first text."""
+    if not found:
+        return
     from docindex.cli.side_by_side import side_by_side  # imports rich, which --json does not need
 
-    longest = sorted(passages, key=lambda passage: -passage.length)[:count]
-    emit(f"\n{side_by_side(*texts, sorted(longest, key=lambda passage: passage.query_start))}")
-    if len(longest) < len(passages):
-        emit(f"\n{len(passages) - len(longest):,} shorter passages; --verbose shows all")
+    longest = sorted(found, key=lambda each: each.query_start - each.query_end)[:count]
+    emit(f"\n{side_by_side(*texts, sorted(longest, key=lambda each: each.query_start))}")
+    if len(longest) < len(found):
+        emit(f"\n{several(len(found) - len(longest), f'shorter {name}')}; --verbose shows all")

@@ -1,7 +1,7 @@
-"""Lay out the passages that two texts share in two columns for a terminal.
+"""Lay out the passages or regions of two texts in two columns for a terminal.
 
-Takes both texts and their passages, and returns lines of text. Passages are in colour, or between [[ and ]]
-if there is no colour. Must never let a text move the cursor.
+Takes both texts and their passages or regions, and returns lines of text. These are in colour, or between
+[[ and ]] if there is no colour. Must never let a text move the cursor.
 """
 
 import io
@@ -16,6 +16,7 @@ from rich.text import Text
 
 from docindex.cli.wording import CONTROLS
 from docindex.query.passages import Passage
+from docindex.query.regions import Region
 
 _COLOURS = ("cyan", "green", "yellow", "magenta", "blue")
 _CONTEXT = 60
@@ -32,24 +33,31 @@ _WIDTH = 100
 """Columns, if the width of the terminal is not known."""
 
 
-def side_by_side(a: str, b: str, passages: Sequence[Passage]) -> str:
-    """The passages from top to bottom, with text `a` on the left and text `b` on the right."""
+def side_by_side(a: str, b: str, found: Sequence[Passage | Region]) -> str:
+    """The passages or regions from top to bottom, with text `a` on the left and text `b` on the right."""
     to_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if to_terminal else _WIDTH
     console = Console(file=io.StringIO(), width=width, force_terminal=to_terminal, highlight=False)
     coloured = console.color_system is not None and not console.no_color
-    for number, passage in enumerate(passages):
+    for number, each in enumerate(found):
         style = f"bold {_COLOURS[number % len(_COLOURS)]}" if coloured else ""
-        of_a = (a, passage.query_start, passage.query_end)
-        of_b = (b, passage.start, passage.end)
+        of_a = (a, each.query_start, each.query_end)
+        of_b = (b, each.start, each.end)
         table = Table(box=box.MINIMAL, expand=True, show_edge=False, header_style="")
         table.add_column(f"A, {_lines(*of_a)}", ratio=1, overflow="fold")
-        table.add_column(f"B, {_lines(*of_b)}   ({passage.length:,} symbols)", ratio=1, overflow="fold")
+        table.add_column(f"B, {_lines(*of_b)}   ({_kind(each)})", ratio=1, overflow="fold")
         table.add_row(_passage_in_context(*of_a, style), _passage_in_context(*of_b, style))
         console.print(table)
         console.print()
     printed = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
     return "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))
+
+
+def _kind(found: Passage | Region) -> str:
+    if isinstance(found, Region):
+        return f"{found.kind}, {found.shared_words:,} shared words"
+    joined = f", {found.identical:.0%} identical" if found.identical < 1 else ""
+    return f"{found.length:,} symbols{joined}"
 
 
 def _lines(text: str, start: int, end: int) -> str:

@@ -97,9 +97,12 @@ Which documents a question finds
   `pairs` and `report` always ignore these, unless ``ignore_above=None`` or ``--ignore-common`` changes that.
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
-  share a fingerprint, down to `min_length` symbols (by default 30). Passages begin and end at whole
-  characters. If two texts repeat the same runs very often, each place is shown with at least one place in the
-  other text, not with all of them.
+  share a fingerprint, down to `min_length` symbols (by default 36). Passages begin and end at whole words,
+  unless that leaves less than `min_length` of a run that is found always. If two texts repeat the same runs
+  very often, each place is shown with at least one place in the other text, not with all of them. With
+  `join`, neighbours become one passage.
+- `Match.regions` and `Comparison.regions` also find reworded text: stretches whose sentences share many of
+  their rarer words, in any order. A region that is "reworded" is evidence, and no proof.
 
 Boilerplate
 ===========

@@ -4,6 +4,7 @@ Checks the arguments of a question, and passes them with a scope to `docindex.qu
 or arithmetic, and must never write.
 """
 
+import functools
 from collections.abc import Iterable
 from typing import Unpack, get_args
 
@@ -14,13 +15,13 @@ from docindex.index.pairs_reader import PairsReader
 from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
 from docindex.query.defaults import MATCHES, SAME_WORK
+from docindex.query.evidence import Evidence, checked_lengths
 from docindex.query.measures import Measures
 from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
-from docindex.query.passages import Passage, align, with_places
 from docindex.query.rarity import weigh_words
-from docindex.query.resolve import Id, Query, kept_text, places_of, resolve
+from docindex.query.resolve import Id, Query, resolve
 from docindex.query.scope import Scope
-from docindex.query.search import Match, PassageFinder, find_matches
+from docindex.query.search import EvidenceOf, Match, find_matches
 from docindex.query.search_options import Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
 from docindex.sketching.word_weights import WordWeights
@@ -142,7 +143,7 @@ class IndexReader(PairsReader):
     ) -> list[Match]:
         """The matches of one query of a search."""
         asked = resolve(scope.db, query)
-        found = find_matches(scope, asked, options, self._passage_finder(asked, boilerplate))
+        found = find_matches(scope, asked, options, self._evidence_of(asked, boilerplate))
         if not found and asked.content is None and self._hints is not None:
             self._hints.nothing_found(scope, query)
         return found
@@ -181,8 +182,8 @@ class IndexReader(PairsReader):
         limit = argument_checks.limit(limit)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             asked = resolve(scope.db, query)
-            passages_with = self._passage_finder(asked, boilerplate)
-            found = find_similar(scope, asked, min_resemblance, passages_with, method)
+            evidence_of = self._evidence_of(asked, boilerplate)
+            found = find_similar(scope, asked, min_resemblance, evidence_of, method)
             if not found and asked.content is None and self._hints is not None:
                 self._hints.nothing_shared(scope, query)
             return found[:limit]
@@ -238,17 +239,22 @@ class IndexReader(PairsReader):
         *,
         min_length: int | None = None,
         boilerplate: BoilerplateChoice = True,
+        join: int = 0,
     ) -> Comparison:
         """Compare two texts or documents: how much they have in common, and their common passages.
 
         Common runs of less than `min_length` symbols are no passages, and coverage does not count them. By
-        default, that is 30 symbols, or `recipe.guarantee` if that is less: shorter runs are often phrases
+        default, that is 36 symbols, or `recipe.guarantee` if that is less: shorter runs are often phrases
         that anybody writes. ``min_length=1`` gives all runs that were found. A run is found if it leaves a
         common fingerprint: always with `recipe.guarantee` symbols, often with `recipe.k` or more, never with
         fewer. If one text is nothing but the run, it is a passage, whatever `min_length` is.
 
         A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
         templates. Coverage leaves boilerplate out: it counts neither as covered nor as part of the text.
+
+        With `join`, passages that follow each other in both texts, with at most so many symbols between them,
+        become one; `Passage.identical` is then the share of its symbols that are the same. Coverage does not
+        change. `Comparison.regions` finds reworded text too.
 
         If a text is not kept, there are no passages, and coverage is 0, which says nothing. (It is 1 if both
         texts have the same words.) The measures are then estimates; see `Comparison.basis`.
@@ -259,10 +265,11 @@ class IndexReader(PairsReader):
         >>> found.containment, round(found.reverse_containment, 2), found.exact
         (1.0, 0.33, True)
         """
-        if min_length is not None:
-            min_length = argument_checks.whole_number("min_length", min_length)
-        with open_scope(self, boilerplate=boilerplate) as scope:
-            found = compare_texts(scope, resolve(scope.db, a), resolve(scope.db, b), min_length)
+        min_length, join = checked_lengths(min_length, join)
+        opened = functools.partial(open_scope, self, boilerplate=boilerplate)
+        with opened() as scope:
+            evidence = Evidence(opened, resolve(scope.db, a), resolve(scope.db, b))
+            found = compare_texts(scope, evidence, min_length, join)
             self._hint_at_keys(scope, found, a, b)
             return found
 
@@ -286,16 +293,7 @@ class IndexReader(PairsReader):
                 if resolve(scope.db, query).content is None:
                     self._hints.nothing_shared(scope, query)
 
-    def _passage_finder(self, query: Query, boilerplate: BoilerplateChoice) -> PassageFinder:
-        """A function that finds the passages that a query and a document have in common."""
-
-        def passages_with(content: int, document: int, min_length: int | None) -> list[Passage]:
-            if min_length is not None:
-                min_length = argument_checks.whole_number("min_length", min_length)
-            with open_scope(self, boilerplate=boilerplate) as scope:
-                other = Query(None, content, document)
-                texts = kept_text(scope.db, query), kept_text(scope.db, other)
-                found = align(*texts, scope.recipe, min_length, scope.ignored.hashes).passages
-                return with_places(found, places_of(scope.db, query), places_of(scope.db, other))
-
-        return passages_with
+    def _evidence_of(self, query: Query, boilerplate: BoilerplateChoice) -> EvidenceOf:
+        """A function that gives the evidence that a query and a document share text."""
+        opened = functools.partial(open_scope, self, boilerplate=boilerplate)
+        return lambda content, document: Evidence(opened, query, Query(None, content, document))

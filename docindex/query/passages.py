@@ -7,12 +7,11 @@ the same symbols. Must never separate an accent from its letter.
 """
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from docindex.checkpoints import checkpoint
-from docindex.frontends.extracted import Places
 from docindex.kernels.alignment import maximal_runs, merged_ranges
 from docindex.kernels.arrays import I64, U8, U64, Bool, are_first
 from docindex.kernels.run_chains import run_chains
@@ -89,20 +88,6 @@ class Alignment:
     """The share of the query's symbols that lie in a passage that is not boilerplate; 0 to 1."""
     coverage: float
     """The share of the other text's symbols that lie in a passage that is not boilerplate; 0 to 1."""
-
-
-def with_places(found: Sequence[Passage], of_query: Places, of_text: Places) -> list[Passage]:
-    """Some passages with the places where they lie in the sources of the two texts."""
-    if not (of_query.starts or of_text.starts):
-        return list(found)
-    return [
-        dataclasses.replace(
-            passage,
-            query_place=of_query.between(passage.query_start, passage.query_end),
-            place=of_text.between(passage.start, passage.end),
-        )
-        for passage in found
-    ]
 
 
 def default_min_length(recipe: Recipe) -> int:

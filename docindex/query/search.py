@@ -8,38 +8,39 @@ nearby more often.
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from docindex.kernels.arrays import I64
+from docindex.query.evidence import Evidence
 from docindex.query.hash_lookup import candidates_for, query_hashes
 from docindex.query.measured_contents import measure_contents
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
+from docindex.query.regions import Region
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.query.scoring import Scored, Scorer
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents
 
-PassageFinder = Callable[[int, int, int | None], list[Passage]]
-"""Gives the passages that a document has in common with the query.
+EvidenceOf = Callable[[int, int], Evidence]
+"""Gives the evidence that the query and a document share text.
 
-Takes the content and the id of the document, and the `min_length` of passages.
+Takes the content and the id of the document.
 """
 
 
-class _KnowsPassages(Measures):
-    """Measures with a function that is no field, so that neither pickle nor `asdict` meets it."""
+class _KnowsEvidence(Measures):
+    """Measures with a value that is no field, so that neither pickle nor `asdict` meets it."""
 
-    __slots__ = ("_find_passages",)
-    _find_passages: Callable[[int | None], list[Passage]]
+    __slots__ = ("_evidence",)
+    _evidence: Evidence
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class Match(_KnowsPassages):
+class Match(_KnowsEvidence):
     """A document that shares text with a query. `containment` is the share of the query in the document.
 
     The fields of `Measures`, and:
@@ -49,7 +50,7 @@ class Match(_KnowsPassages):
       search only, and is not a share of text
 
     A match is plain data: it can be pickled, and `dataclasses.asdict` gives its fields. Only the match that
-    an index returned knows its passages; a copy does not.
+    an index returned knows its passages and regions; a copy does not.
     """
 
     key: str
@@ -60,30 +61,35 @@ class Match(_KnowsPassages):
     def __repr__(self) -> str:
         return f"Match({self.key!r}{self._shown()})"
 
-    def passages(self, *, min_length: int | None = None) -> list[Passage]:
+    def passages(self, *, min_length: int | None = None, join: int = 0) -> list[Passage]:
         """The passages that the query and the document have in common, as half-open ranges of both texts.
 
-        Runs shorter than `min_length` symbols are left out, as in `docindex.Index.compare`. Passages in the
-        boilerplate that the question ignores are marked as `boilerplate`. Reads the texts from the index,
-        which must be open. `TextNotKept` if one of the two texts was not kept, or was removed from the index;
-        `KeyError` if the question named a template that was removed; `ValueError` for a copy of a match.
+        Runs shorter than `min_length` symbols are left out, and neighbours are joined, as in
+        `docindex.Index.compare`. Passages in the boilerplate that the question ignores are marked as
+        `boilerplate`. Reads the texts from the index, which must be open. `TextNotKept` if one of the two
+        texts was not kept, or was removed from the index; `KeyError` if the question named a template that
+        was removed; `ValueError` for a copy of a match.
         """
+        return self._known("passages").passages(min_length, join)
+
+    def regions(self) -> list[Region]:
+        """The stretches of the query that were made from stretches of the document, copied or reworded.
+
+        They are those of `docindex.Comparison`. Reads the texts, and raises errors, as `passages` does.
+        """
+        return self._known("regions").regions()
+
+    def _known(self, wanted: str) -> Evidence:
         try:
-            find = self._find_passages
+            return self._evidence
         except AttributeError:
             raise ValueError(
                 "this match is a copy (pickled, or made by dataclasses.replace), which does not know its "
-                "index; use index.compare(query, docindex.Id(match.id)).passages"
+                f"index; use index.compare(query, docindex.Id(match.id)).{wanted}"
             ) from None
-        return find(min_length)
 
 
-def match_of(
-    measures: Measures,
-    document: tuple[str, int],
-    score: float,
-    passages: Callable[[int | None], list[Passage]],
-) -> Match:
+def match_of(measures: Measures, document: tuple[str, int], score: float, evidence: Evidence) -> Match:
     """A match with these measures; `document` is its key and id."""
     key, number = document
     match = Match(
@@ -99,17 +105,15 @@ def match_of(
         id=number,
         score=score,
     )
-    object.__setattr__(match, "_find_passages", passages)
+    object.__setattr__(match, "_evidence", evidence)
     return match
 
 
-def find_matches(
-    scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
-) -> list[Match]:
+def find_matches(scope: Scope, query: Query, options: SearchOptions, evidence_of: EvidenceOf) -> list[Match]:
     """The documents that share fingerprints with a query, ordered by score, then by key."""
     hashes = query_hashes(scope, query, options)
     if not len(hashes.counting):
-        return _same_words(scope, query, options, passages_with)
+        return _same_words(scope, query, options, evidence_of)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
     best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, query, contents)))
@@ -123,18 +127,16 @@ def find_matches(
             scored = scorer.scored(contents)
             scored = scored.only(scored.scores >= max(best.lowest(), _LEAST))
             best.add(scope.documents_of(scored.contents) if found is None else found, scored)
-    return best.matches(passages_with)
+    return best.matches(evidence_of)
 
 
-def _same_words(
-    scope: Scope, query: Query, options: SearchOptions, passages_with: PassageFinder
-) -> list[Match]:
+def _same_words(scope: Scope, query: Query, options: SearchOptions, evidence_of: EvidenceOf) -> list[Match]:
     """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
     found = scope.documents_of(np.array(contents, np.int64))
     numbers = dict(measure_contents(scope, query, np.unique(np.array([row[0] for row in found], np.int64))))
     matches = [
-        match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content, number))
+        match_of(numbers[content], (key, number), 1.0, evidence_of(content, number))
         for content, key, number in found
     ]
     return sorted(matches, key=lambda match: match.key)[: options.limit]
@@ -180,7 +182,7 @@ class _Best:
         self._scored.append(scored)
         self._found = sorted(self._found + likely[: options.limit])[: options.limit]
 
-    def matches(self, passages_with: PassageFinder) -> list[Match]:
+    def matches(self, evidence_of: EvidenceOf) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
         if not self._found:
             return []
@@ -190,9 +192,7 @@ class _Best:
         elif not self._options.has_minimums:
             numbers = self._measured(_contents(self._found))
         return [
-            match_of(
-                numbers[content], (key, number), -minus, functools.partial(passages_with, content, number)
-            )
+            match_of(numbers[content], (key, number), -minus, evidence_of(content, number))
             for minus, key, number, content in self._found
         ]
 

@@ -8,7 +8,6 @@ features, which takes the same time in an index of any size, but misses document
 .976, 12% at .95, and 97% at .8. Must never report a candidate that is not measured.
 """
 
-import functools
 from typing import Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from docindex.query.measured_contents import measure_contents
 from docindex.query.pair_needs import rounded_up
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.query.search import Match, PassageFinder, match_of
+from docindex.query.search import EvidenceOf, Match, match_of
 from docindex.query.search_options import SearchOptions
 from docindex.query.slot_index import fewest_shared
 from docindex.sketching.incremental import COUNT_ERROR
@@ -35,7 +34,7 @@ def find_similar(
     scope: Scope,
     query: Query,
     min_resemblance: float,
-    passages_with: PassageFinder,
+    evidence_of: EvidenceOf,
     method: SimilarMethod = "shingles",
 ) -> list[Match]:
     """The documents whose resemblance to the query is at least `min_resemblance`, the most similar first.
@@ -55,7 +54,7 @@ def find_similar(
                     measures,
                     (key, number),
                     measures.resemblance,
-                    functools.partial(passages_with, content, number),
+                    evidence_of(content, number),
                 )
                 for key, number in documents_of[content]
             ]

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U8, U64
 from docindex.kernels.shingling import token_hashes, token_spans
 from docindex.reading.protocol import SymbolReader, joined_readings
 
@@ -39,8 +39,15 @@ class Sentences:
 
     words: U64
     """The hash of each word of the text."""
+    word_starts: I64
+    """Where each word begins in the text."""
+    word_ends: I64
     first_words: I64
     """The number of the first word of each sentence, and the number of all words."""
+    symbols: U8
+    """The symbols of the text."""
+    first_symbols: I64
+    """The number of the first symbol of each sentence, and the number of all symbols."""
     starts: I64
     """Where each sentence begins in the text: the offset of its first word."""
     ends: I64
@@ -48,6 +55,14 @@ class Sentences:
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def words_within(self, start: int, end: int) -> U64:
+        """The words that lie in a range of characters."""
+        first, behind = (
+            np.searchsorted(self.word_starts, start),
+            np.searchsorted(self.word_ends, end, "right"),
+        )
+        return self.words[first:behind]
 
 
 def sentences_of(text: str, reader: SymbolReader) -> Sentences:
@@ -70,7 +85,16 @@ def sentences_of(text: str, reader: SymbolReader) -> Sentences:
     marks = np.fromiter((found.end() for found in pattern.finditer(text)), np.int64)
     borders = np.flatnonzero(np.diff(np.searchsorted(marks, starts, "right"))) + 1
     first_words = _lengths_evened(borders, len(words))
-    return Sentences(words, first_words, starts[first_words[:-1]], stops[first_words[1:] - 1])
+    return Sentences(
+        words=words,
+        word_starts=starts,
+        word_ends=stops,
+        first_words=first_words,
+        symbols=reading.symbols,
+        first_symbols=np.append(begins, len(reading.symbols))[first_words],
+        starts=starts[first_words[:-1]],
+        ends=stops[first_words[1:] - 1],
+    )
 
 
 def _lengths_evened(borders: I64, words: int) -> I64:

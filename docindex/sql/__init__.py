@@ -128,8 +128,8 @@ doc_flush() [schema]
     >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
     [('ou est le cafe', 1)]
     >>> index.execute("select key, doc_snippet(id, ?, '<b>', '</b>') from doc_search(?1) limit 1",
-    ...               ["So it is a truth universally acknowledged!"])
-    [('a.txt', '<b>It is a truth universally acknowledged</b>, that a single man in possession of a')]
+    ...               ["So it is a truth universally acknowledged, that!"])
+    [('a.txt', '<b>It is a truth universally acknowledged, that</b> a single man in possession of a')]
     >>> index.execute("select round(doc_resemblance(doc_key('a.txt'), doc_key('b.txt')), 2)")
     [(0.53,)]
     >>> index.execute("select doc_resemblance('a.txt', 'b.txt')")    # doctest: +ELLIPSIS
@@ -213,17 +213,30 @@ doc_near(query*, max_distance=5, where=NULL)
     The documents whose simhash differs from that of the query in at most `max_distance` bits (0 to
     63), nearest first. See `Index.near`.
 
-doc_passages(a*, b*, min_length=NULL, boilerplate=1)
-    query_start, query_end, start, end, length, query_line, line, query_place, place, is_boilerplate, text
+doc_passages(a*, b*, min_length=NULL, boilerplate=1, join=0)
+    query_start, query_end, start, end, length, identical, query_line, line, query_place, place,
+    is_boilerplate, text
 
     The passages that two texts share. `query_start` and `query_end` are offsets in a, and `start`
-    and `end` are offsets in b, in characters. `length` is the number of symbols. `query_line` and
-    `line` are the lines of a and b where the passage begins, counted from 1. `query_place` and
-    `place` are the places in the sources of a and b, such as "page 3"; '' for plain text. `text` is
-    the passage in a. Runs shorter than `min_length` symbols are left out; by default that is 30, or the
-    guarantee of the recipe if that is less. But if one text is nothing but the run, it is a
-    passage, however short. `is_boilerplate` is 1 if the passage would be too short without the text
-    of templates, otherwise 0. The texts of documents must be stored. See `Index.compare`.
+    and `end` are offsets in b, in characters. `length` is the number of symbols that are the same.
+    Passages that follow each other in both texts, with at most `join` symbols between them, become
+    one; then `identical` is the share of the symbols that are the same. `query_line` and `line` are
+    the lines of a and b where the passage begins, counted from 1. `query_place` and `place` are the
+    places in the sources of a and b, such as "page 3"; '' for plain text. `text` is the passage in
+    a. Runs shorter than `min_length` symbols are left out; by default that is 36, or the guarantee
+    of the recipe if that is less. But if one text is nothing but the run, it is a passage, however
+    short. `is_boilerplate` is 1 if the passage would be too short without the text of templates,
+    otherwise 0. The texts of documents must be stored. See `Index.compare`.
+
+doc_regions(a*, b*, boilerplate=1)
+    query_start, query_end, start, end, kind, score, sentences, shared_words, query_line, line,
+    query_place, place, text
+
+    The stretches of a that were made from stretches of b. `kind` is "verbatim" if passages fill the
+    stretch, otherwise "reworded": its sentences share many of their rarer words. `score` says how
+    alike the sentences are, 0 to 1. `sentences` is the number of sentences of a that have a
+    sentence like them in b, and `shared_words` the number of different words that both stretches
+    have. The other columns are those of doc_passages. See `Comparison.regions`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
           method='shingles', boilerplate=1)
@@ -481,7 +494,7 @@ and delete are like those above.
 JSON
 ====
 Each table function also exists as a function with the ending `_json`: `doc_search_json`,
-`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_pairs_json`,
+`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_regions_json`, `doc_pairs_json`,
 `doc_containments_json`, `doc_clusters_json`, `doc_fingerprints_json`. It takes the same parameters,
 then [schema]; or the required ones, then a JSON object with the others. It returns a JSON array
 with one object for each row; the names in the object are the columns. Without rows it returns

@@ -99,11 +99,17 @@ _NUMBERS = MEASURES[:4]
 _PAIR = ("a", "b", "a_id", "b_id", *MEASURES)
 _MEMBER = ("key", "id", "why", "like", "like_id", "resemblance")
 
+_REGION = (
+    *("query_start", "query_end", "start", "end", "kind", "score", "sentences", "shared_words"),
+    *("query_line", "line", "query_place", "place"),
+)
+
 _of_match = operator.attrgetter("key", "id", "score", *MEASURES)
 _of_similar = operator.attrgetter("key", "id", *MEASURES)
 _of_neighbour = operator.attrgetter("key", "id", "distance")
 _of_member = operator.attrgetter(*_MEMBER)
 _of_pair = operator.attrgetter(*_PAIR)
+_of_region = operator.attrgetter(*_REGION)
 
 
 def _search(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
@@ -127,10 +133,18 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
     full_text(reader, query_b)  # raises TextNotKept, where `compare` would give no passages
     for p in reader.compare(query_a, query_b, **options).passages:
         yield (
-            *(p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line),
+            *(p.query_start, p.query_end, p.start, p.end, p.length, p.identical, p.query_line, p.line),
             *(p.query_place, p.place, int(p.boilerplate)),
             writable(text[p.query_start : p.query_end]),
         )
+
+
+def _regions(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterable[Row]:
+    query_a, query_b = asked(reader, a, b)
+    text = full_text(reader, query_a)
+    full_text(reader, query_b)  # as for passages
+    for region in reader.compare(query_a, query_b, **options).regions:
+        yield *_of_region(region), writable(text[region.query_start : region.query_end])
 
 
 def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
@@ -163,8 +177,8 @@ def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
 
 
 # The unit of cost is a row that SQLite reads: 0.2 us. Measured on 17,209 files of 7 KB: doc_search takes
-# 1.6 ms, doc_similar 1 ms, doc_near 0.05 ms, doc_passages 2 ms for two texts of 7 KB, and doc_pairs 0.2 s,
-# which is 12 us for each document.
+# 1.6 ms, doc_similar 1 ms, doc_near 0.05 ms, doc_passages 2 ms and doc_regions 6 ms for two texts of 7 KB,
+# and doc_pairs 0.2 s, which is 12 us for each document.
 TABLES = (
     TableFunction(
         name="doc_search",
@@ -219,16 +233,27 @@ TABLES = (
         name="doc_passages",
         # The parameter is a hidden column. So the column cannot be called boilerplate, as it is in Python.
         columns=(
-            *("query_start", "query_end", "start", "end", "length", "query_line", "line"),
+            *("query_start", "query_end", "start", "end", "length", "identical", "query_line", "line"),
             *("query_place", "place", "is_boilerplate", "text"),
         ),
-        parameters=("a", "b", "min_length", "boilerplate"),
+        parameters=("a", "b", "min_length", "boilerplate", "join"),
         required=2,
         answer=_passages,
         asks=IndexReader.compare,
         order=(("query_start", False), ("start", False)),
         thresholds=Thresholds((Bound("length", "min_length", 1, 1 << 62),), ("length",)),
         cost=10_000,
+        rows=5,
+    ),
+    TableFunction(
+        name="doc_regions",
+        columns=(*_REGION, "text"),
+        parameters=("a", "b", "boilerplate"),
+        required=2,
+        answer=_regions,
+        asks=IndexReader.compare,
+        order=(("query_start", False), ("start", False)),
+        cost=30_000,
         rows=5,
     ),
     TableFunction(

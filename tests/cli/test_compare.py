@@ -1,5 +1,7 @@
 """Test ``docindex compare``: its numbers, its JSON, and how it refuses files."""
 
+import csv
+import dataclasses
 import json
 import os
 import re
@@ -10,6 +12,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from tests.query import reworded
 
 A = "The quick brown fox jumps over the lazy dog while the cat looks on and says nothing at all."
 B = (
@@ -57,6 +60,57 @@ def test_passages_below_the_minimum_length_are_not_shown(tmp_path, capsys):
         assert main(["compare", "--json", *arguments, *map(str, paths)]) == 0
         assert len(json.loads(capsys.readouterr().out)["passages"]) == count
     assert main(["compare", "--min-length", "0", *map(str, paths)]) == 2
+
+
+@pytest.fixture
+def reworded_files(tmp_path):
+    paths = tmp_path / "reworded.txt", tmp_path / "original.txt"
+    for path, text in zip(paths, (reworded.A, reworded.B), strict=True):
+        path.write_text(text, "utf-8")
+    return [str(path) for path in paths]
+
+
+def test_reworded_regions_are_shown_side_by_side_and_never_called_copied(reworded_files, capsys):
+    assert main(["compare", *reworded_files]) == 0
+    shown = capsys.readouterr().out
+    assert "A, line 3" in shown
+    assert "B, line 1   (reworded, 26 shared words)" in shown
+    assert re.search(r"\[\[Before a storm .*│ \[\[The librarian counted every", shown)
+    assert "copied" not in shown
+
+
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_json_and_csv_have_the_regions(form, reworded_files, capsys):
+    assert main(["compare", form, *reworded_files]) == 0
+    out = capsys.readouterr().out
+    if form == "--json":
+        record = json.loads(out)
+    else:
+        (record,) = csv.DictReader(out.splitlines())
+        record = {name: json.loads(record[name]) for name in ("passages", "regions")}
+    with docindex.open(":memory:") as index:
+        (region,) = index.compare(reworded.A, reworded.B).regions
+    assert record["passages"] == []
+    assert record["regions"] == [dataclasses.asdict(region)]
+
+
+def test_neighbouring_passages_are_joined(tmp_path, capsys):
+    parts = (
+        "the engine weaves algebraical patterns of numbers and of letters",
+        "just as the loom weaves flowers and leaves of silk and of cotton",
+    )
+    lengths = [len(part.replace(" ", "")) for part in parts]
+    paths = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for path, between in zip(paths, ("brightly", "dimly"), strict=True):
+        path.write_text(f"Now {parts[0]} {between} {parts[1]}.", "utf-8")
+    for join, expected in ((7, lengths), (8, [sum(lengths)])):
+        assert main(["compare", "--json", "--join", f"{join}", *map(str, paths)]) == 0
+        found = json.loads(capsys.readouterr().out)["passages"]
+        # "Now" is common too.
+        assert [passage["length"] for passage in found] == [expected[0] + 3, *expected[1:]]
+    assert found[0]["identical"] == found[0]["length"] / (found[0]["length"] + len("brightly"))
+    assert main(["compare", "--join", "8", *map(str, paths)]) == 0
+    assert re.search(r"\(\d+ symbols, 9\d% identical\)", capsys.readouterr().out)
 
 
 OTHER = "Some different words, which are nowhere in the first file"

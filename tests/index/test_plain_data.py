@@ -14,6 +14,7 @@ import pytest
 
 import docindex
 from tests.crash import program
+from tests.query import reworded
 
 LICENCE = "Permission is hereby granted, free of charge, to any person obtaining a copy of this software. "
 
@@ -79,6 +80,55 @@ def test_a_match_knows_its_passages_as_long_as_the_index_is_open(index):
 def test_a_copy_of_a_match_says_how_to_get_its_passages(index, made):
     with pytest.raises(ValueError, match=r"^this match is a copy .* use index.compare\(query, docindex.Id"):
         made(index.search("5")[0]).passages()
+
+
+def test_answers_know_their_regions_as_long_as_the_index_is_open(index):
+    index.add("original", reworded.B)
+    compared = index.compare(reworded.A, "original")
+    (region,) = compared.regions
+    assert region.kind == "reworded"
+    assert reworded.A[region.query_start : region.query_end] in reworded.REWORDED
+    assert region.shared_words == 26
+    (match, *_) = index.search(reworded.ORIGINAL)
+    assert match.regions() == list(index.compare(reworded.ORIGINAL, "original").regions) != []
+    unread = index.compare(reworded.A, "original", join=9, min_length=90)
+    assert compared.passages == () == unread.passages
+    assert unread.regions == (region,)
+    unread = index.compare(reworded.A, "original")
+    index.close()
+    assert compared.regions == (region,)
+    for ask in (match.regions, lambda: unread.regions):
+        with pytest.raises(ValueError, match="is closed"):
+            ask()
+
+
+def test_no_question_looks_for_regions_before_somebody_reads_them(index, monkeypatch):
+    monkeypatch.setattr("docindex.query.evidence.regions", None)
+    match, compared = index.search("5")[0], index.compare("4", "5")
+    assert match.passages()
+    assert compared.passages
+    with pytest.raises(TypeError):
+        compared.regions  # noqa: B018 - reading it looks for them
+
+
+def test_a_text_that_is_not_kept_has_no_regions(index):
+    index.add("sketch", reworded.B, store_text=False)
+    assert index.compare(reworded.A, "sketch").regions == ()
+    (match, *_) = index.search(reworded.B)
+    assert match.key == "sketch"
+    with pytest.raises(docindex.TextNotKept):
+        match.regions()
+
+
+@pytest.mark.parametrize("made", [copy.copy, lambda found: pickle.loads(pickle.dumps(found)),
+                                  lambda found: dataclasses.replace(found, shared=1)])  # fmt: skip
+def test_a_copy_of_an_answer_says_how_to_get_its_regions(index, made):
+    with pytest.raises(ValueError, match=r"^this match is a copy .* docindex.Id\(match.id\)\).regions$"):
+        made(index.search("5")[0]).regions()
+    compared = index.compare("4", "5")
+    assert compared.regions
+    with pytest.raises(ValueError, match=r"^this comparison is a copy .* use index.compare\(a, b\).regions$"):
+        made(compared).regions  # noqa: B018 - reading it raises
 
 
 def test_a_document_reads_its_text(index):

@@ -1,11 +1,18 @@
+import dataclasses
 import itertools
 import random
+import re
 
+import numpy as np
 import pytest
 
 from docindex.query.passages import passages
 from docindex.query.regions import Region, regions
+from docindex.reading.sentences import WORD_SYMBOLS
 from docindex.recipe import Recipe
+from docindex.sketching.single_text import text_fingerprints
+from docindex.sketching.sketches import HASH_SHIFT
+from tests.query import reworded
 
 RECIPE = Recipe()
 CODE = Recipe.code("raw")
@@ -18,7 +25,7 @@ def prose(rng, sentences):
     return [" ".join(rng.choices(WORDS, k=rng.randrange(8, 20))).capitalize() + "." for _ in range(sentences)]
 
 
-def reworded(rng, sentence):
+def in_other_words(rng, sentence):
     """A third of the words replaced, and the others in another order."""
     words = sentence.strip(".").lower().split()
     kept = [word if rng.random() < 0.66 else rng.choice(WORDS) for word in words]
@@ -26,8 +33,12 @@ def reworded(rng, sentence):
     return " ".join(kept) + "."
 
 
-def found(query, text, recipe=RECIPE):
-    return regions(query, text, recipe, passages(query, text, recipe))
+def found(query, text, recipe=RECIPE, boilerplate=()):
+    hashes = [
+        text_fingerprints(template, dataclasses.replace(recipe, window=1))[0] for template in boilerplate
+    ]
+    ignored = np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]) >> HASH_SHIFT << HASH_SHIFT)
+    return regions(query, text, recipe, passages(query, text, recipe), ignored)
 
 
 def placed(rng, before, stretch, after):
@@ -41,7 +52,7 @@ def test_a_reworded_stretch_is_a_region_of_both_texts(seed):
     rng = random.Random(seed)
     source = prose(rng, 12)
     text, start, end = placed(rng, 20, source, 30)
-    query, query_start, query_end = placed(rng, 15, [reworded(rng, sentence) for sentence in source], 5)
+    query, query_start, query_end = placed(rng, 15, [in_other_words(rng, sentence) for sentence in source], 5)
     (region,) = [one for one in found(query, text) if one.sentences > 3]
     assert region.kind == "reworded"
     assert 0.33 <= region.score < 1
@@ -67,7 +78,7 @@ def test_a_copied_stretch_is_verbatim_with_exact_borders_although_words_were_ins
 def test_a_summary_takes_sentences_from_a_longer_stretch():
     rng = random.Random(2)
     source = prose(rng, 60)
-    summary = [reworded(rng, sentence) for sentence in source[5:55:8]]
+    summary = [in_other_words(rng, sentence) for sentence in source[5:55:8]]
     query, query_start, query_end = placed(rng, 10, summary, 10)
     region = max(found(query, " ".join(source)), key=lambda one: one.sentences)
     assert region.sentences >= 5
@@ -83,11 +94,41 @@ def test_texts_without_sentences_in_common_have_no_regions(texts):
     assert found(*texts) == []
 
 
+def test_sentences_in_boilerplate_make_no_region():
+    assert len(found(reworded.A, reworded.B)) == 1
+    for template in (reworded.REWORDED, reworded.ORIGINAL):
+        assert found(reworded.A, reworded.B, boilerplate=[template]) == []
+    first = reworded.ORIGINAL.partition(". ")[0]
+    (region,) = found(reworded.A, reworded.B, boilerplate=[first])
+    assert region.sentences == 2
+    assert region.start > len(first)
+
+
+def test_shared_words_are_the_different_words_that_both_stretches_have():
+    (region,) = found(reworded.A, reworded.B)
+    a, b = (
+        {word[:WORD_SYMBOLS] for word in re.findall(r"\w+", stretch.lower())}
+        for stretch in (reworded.REWORDED, reworded.ORIGINAL)
+    )
+    assert region.shared_words == len(a & b)
+
+
+def test_long_texts_about_other_things_have_no_regions():
+    rng = random.Random(4)
+    common = rng.choices(WORDS, k=60)
+
+    def text():
+        chosen = (rng.choices(common, k=9) + rng.choices(WORDS, k=4) for _ in range(600))
+        return ". ".join(" ".join(rng.sample(words, k=len(words))) for words in chosen)
+
+    assert found(text(), text()) == []
+
+
 def test_regions_do_not_overlap_in_the_query():
     rng = random.Random(3)
     source = prose(rng, 10)
-    text = " ".join([*source, *prose(rng, 8), *(reworded(rng, sentence) for sentence in source)])
-    query = " ".join([*(reworded(rng, sentence) for sentence in source), *prose(rng, 4), *source])
+    text = " ".join([*source, *prose(rng, 8), *(in_other_words(rng, sentence) for sentence in source)])
+    query = " ".join([*(in_other_words(rng, sentence) for sentence in source), *prose(rng, 4), *source])
     edges = [(one.query_start, one.query_end) for one in found(query, text)]
     assert len(edges) >= 2
     assert all(end <= begin + 50 for (_, end), (begin, _) in itertools.pairwise(edges))

@@ -12,6 +12,7 @@ import docindex
 from docindex import Id
 from docindex.cli.command_list import docindex as program
 from docindex.sql.table_functions import TABLES
+from tests.query import reworded
 from tests.query.corpus import RECIPE
 
 COMMON = "all of these documents have these words in common, and each of them has one word of its own"
@@ -21,6 +22,8 @@ NEAR_MISS = "some of the words that all of these documents have in common stand 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     with docindex.open(tmp_path_factory.mktemp("defaults") / "index", recipe=RECIPE) as index:
+        index.add("reworded", f"{COMMON}. {reworded.A}")
+        index.add("original", f"{COMMON}. {reworded.B}")
         index.add_many(
             (f"{n:02}", f"{COMMON}: {'x' * (n + 1)} " + " ".join("ab"[n % 2] * 9)) for n in range(30)
         )
@@ -29,18 +32,31 @@ def index(tmp_path_factory):
         yield index
 
 
+def asked_about(table):
+    """The ids of documents that a question is about."""
+    return [1, 2] if table.name == "doc_regions" else [3, 4][: table.required]
+
+
 def answers_of_python(index, table):
     """The rows of a method that is called without any optional argument."""
-    found = table.asks(index, *[Id(1), Id(2)][: table.required])
+    found = table.asks(index, *map(Id, asked_about(table)))
     if table.name == "doc_clusters":
         return [member.key for cluster in found for member in cluster.members]
     if table.name == "doc_passages":
         return [(passage.start, passage.end) for passage in found.passages]
+    if table.name == "doc_regions":
+        return [(region.start, region.end) for region in found.regions]
     return [(row.a, row.b) if table.name in ("doc_pairs", "doc_containments") else row.key for row in found]
 
 
 def answers_of_sql(table, rows):
-    names = {"doc_passages": ("start", "end"), "doc_pairs": ("a", "b"), "doc_containments": ("a", "b")}
+    ranges = ("start", "end")
+    names = {
+        "doc_passages": ranges,
+        "doc_regions": ranges,
+        "doc_pairs": ("a", "b"),
+        "doc_containments": ("a", "b"),
+    }
     columns = names.get(table.name, ("key",))
     found = [tuple(row[name] for name in columns) for row in rows]
     return found if len(columns) > 1 else [key for (key,) in found]
@@ -49,7 +65,7 @@ def answers_of_sql(table, rows):
 @pytest.mark.parametrize("table", [t for t in TABLES if t.name != "doc_fingerprints"], ids=lambda t: t.name)
 def test_every_question_has_the_same_defaults_in_python_and_in_sql(index, table):
     expected = answers_of_python(index, table)
-    arguments = ", ".join(["1", "2"][: table.required])
+    arguments = ", ".join(map(str, asked_about(table)))
     for library in (apsw, sqlite3):
         connection = library.Connection(index.path)
         docindex.register(connection)

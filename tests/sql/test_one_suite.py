@@ -1,5 +1,6 @@
 """Python, SQL on apsw and SQL on sqlite3 give the same answer to every question."""
 
+import dataclasses
 import itertools
 import json
 import sqlite3
@@ -12,6 +13,7 @@ import docindex
 from docindex import Id, Text
 from docindex.index.scopes import open_scope
 from docindex.sql.table_functions import MEASURES, TABLES
+from tests.query import reworded
 from tests.query.corpus import RECIPE, corpus
 
 TEXTS = corpus(5)
@@ -232,7 +234,7 @@ def test_passages(ways):
             ).passages
             found = ways.rows("doc_passages", *arguments, min_length, boilerplate)
             assert [tuple(row.values()) for row in found] == [
-                (p.query_start, p.query_end, p.start, p.end, p.length, p.query_line, p.line,
+                (p.query_start, p.query_end, p.start, p.end, p.length, p.identical, p.query_line, p.line,
                  p.query_place, p.place, p.boilerplate, TEXTS[a][p.query_start : p.query_end])
                 for p in expected
             ]  # fmt: skip
@@ -244,6 +246,24 @@ def test_passages(ways):
         assert (row["is_boilerplate"], type(row["is_boilerplate"])) == (1, int)
         (row,) = ways.rows("doc_passages", template.text, ways.id("003"), None, "[]")
         assert row["is_boilerplate"] == 0
+
+
+def test_regions(ways):
+    if not kept(ways):
+        with pytest.raises(docindex.TextNotKept, match=r"^doc_regions: the text of document \d+ \('00"):
+            ways.rows("doc_regions", ways.id("000"), ways.id("007"))
+        return
+    for a, b, arguments in [
+        (reworded.A, reworded.B, (reworded.A, reworded.B)),
+        ("003", "007", (ways.id("003"), ways.id("007"))),
+        ("000", "000", (ways.id("000"), TEXTS["000"], 0)),
+    ]:
+        expected = ways.index.compare(a, b, boilerplate=len(arguments) == 2).regions
+        assert ways.rows("doc_regions", *arguments) == [
+            {**dataclasses.asdict(region), "text": TEXTS.get(a, a)[region.query_start : region.query_end]}
+            for region in expected
+        ]
+        assert expected or a != reworded.A
 
 
 def test_pairs_and_clusters(ways):

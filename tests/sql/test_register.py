@@ -196,8 +196,8 @@ def test_a_schema_that_is_not_an_index_is_named(kind, path):
             "min_reverse_containment, min_resemblance, min_shared, limit, where, rank, ignore_above, exact, "
             "boilerplate)",
         ),
-        ("doc_passages", "doc_passages needs a and b: doc_passages(a, b, min_length, boilerplate)"),
-        ("doc_passages(1)", "doc_passages needs b: doc_passages(a, b, min_length, boilerplate)"),
+        ("doc_passages", "doc_passages needs a and b: doc_passages(a, b, min_length, boilerplate, join)"),
+        ("doc_passages(1)", "doc_passages needs b: doc_passages(a, b, min_length, boilerplate, join)"),
     ],
 )
 def test_a_table_function_says_what_it_needs(path, call, message):

@@ -198,7 +198,7 @@ def test_clusters_are_those_of_the_argument_the_limit_or_the_default(db):
 def test_the_limit_of_a_length_is_the_minimum_length_of_passages(arguments, condition, lengths):
     runs = "abcdefghijkl", "mnopqrstuvwxy", "thequickbrownfoxjumpsoverthelazydogsback"
     texts = [
-        "".join(f"{mark}{run}" for run, mark in zip(runs, marks, strict=True)) for marks in ("123", "456")
+        " ".join(f"{mark} {run}" for run, mark in zip(runs, marks, strict=True)) for marks in ("123", "456")
     ]
     with docindex.open(":memory:", recipe=RECIPE) as index:
         sql = f"select length from doc_passages({arguments}) where {condition} order by length"
