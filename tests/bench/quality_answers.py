@@ -25,6 +25,7 @@ def run():
         ("manpages", manual_pages),
         ("pyrev", revisions),
         ("pyrev", excerpts),
+        ("books", parts_of_books),
     ):
         if corpora.present(corpus):
             for name, shares, target in measure():
@@ -53,6 +54,14 @@ def pan13_sources():
             chosen = random.Random(2).sample(of_kind, min(len(of_kind), SAMPLED))
             shares = [pair.source in found(index, Text(texts[pair.suspicious]), 50) for pair in chosen]
             yield f"pan13: source of a {kind} copy among the first 50", shares, target
+
+
+def parts_of_books():
+    """Whether a part of a book and the whole book, in any edition, are a pair of `containments`."""
+    texts, _, parts = corpora.books()
+    with indexed(texts) as index:
+        pairs = {(pair.a, pair.b) for pair in index.containments()}
+    yield "books: part and whole by containments", [pair in pairs for pair in parts], 1
 
 
 def licences():
