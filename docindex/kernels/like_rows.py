@@ -52,10 +52,11 @@ def like_rows(
     [[1], [0], [1.0]]
     """
     words, number = np.unique(np.concatenate([a[0], b[0]]), return_inverse=True)
-    first, second = (
-        _counted(number[: len(a[0])], a[1], len(words)),
-        _counted(number[len(a[0]) :], b[1], len(words)),
-    )
+    checkpoint()
+    first = _counted(number[: len(a[0])], a[1], len(words))
+    checkpoint()
+    second = _counted(number[len(a[0]) :], b[1], len(words))
+    checkpoint()
     rows_with = np.bincount(first[1], minlength=len(words)) + np.bincount(second[1], minlength=len(words))
     rows = len(a[1]) + len(b[1]) - 2
     weights, rare = np.log1p(rows / np.maximum(rows_with, 1)), rows_with <= common

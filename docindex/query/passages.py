@@ -239,7 +239,9 @@ def _joined(i: I64, j: I64, length: I64, boilerplate: Bool, gap: int) -> _Stretc
     order = np.lexsort((j, i))
     i, j, length, boilerplate = i[order], j[order], length[order], boilerplate[order]
     chains = np.arange(len(i))
-    chains[~boilerplate] = len(i) + run_chains(i[~boilerplate], j[~boilerplate], length[~boilerplate], gap)
+    chains[~boilerplate] = len(i) + run_chains(
+        i[~boilerplate], j[~boilerplate], length[~boilerplate], gap, checkpoint
+    )
     order = np.argsort(chains, kind="stable")
     i, j, length, chains = i[order], j[order], length[order], chains[order]
     begins = np.flatnonzero(are_first(chains))

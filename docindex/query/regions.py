@@ -168,7 +168,9 @@ def _like_stretches(
     )
     counted = ~(query_boilerplate[i] | boilerplate[j])
     i, j, cosine = i[counted], j[counted], cosine[counted]
-    near, far = (_stretches(query, text, (i, j, cosine), seed_clusters(i, j, gap)) for gap in (NEAR, FAR))
+    near, far = (
+        _stretches(query, text, (i, j, cosine), seed_clusters(i, j, gap, checkpoint)) for gap in (NEAR, FAR)
+    )
     length, other = (far.ranges[:, 1::2] - far.ranges[:, ::2]).T
     far = far.only(np.flatnonzero((other > SUMMARY * length) & (far.seeds >= FAR_SEEDS)))
     return _Stretches(
@@ -182,6 +184,7 @@ def _like_stretches(
 def _stretches(query: Sentences, text: Sentences, seeds: tuple[I64, I64, F64], groups: I64) -> _Stretches:
     """The stretch of each group of seeds that is large enough."""
     i, j, cosine = seeds
+    checkpoint()
     order = np.lexsort((-cosine, i, groups))
     i, j, cosine, groups = i[order], j[order], cosine[order], groups[order]
     begins = np.flatnonzero(are_first(groups))
@@ -227,7 +230,7 @@ def _verbatim(passages: Sequence[Passage]) -> _Stretches:
     own = [(p.query_start, p.query_end, p.start, p.end) for p in passages if not p.boilerplate]
     ranges = np.array(own, np.int64).reshape(-1, 4)
     lengths = ranges[:, 1] - ranges[:, 0]
-    chains = run_chains(ranges[:, 0], ranges[:, 2], lengths, JOINED)
+    chains = run_chains(ranges[:, 0], ranges[:, 2], lengths, JOINED, checkpoint)
     order = np.argsort(chains, kind="stable")
     ranges, lengths, begins = ranges[order], lengths[order], np.flatnonzero(are_first(chains[order]))
     if not len(begins):

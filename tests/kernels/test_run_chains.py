@@ -13,7 +13,7 @@ RUNS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.integers(1,
 def test_each_run_of_a_chain_follows_the_run_before_it_closely_in_both_texts(runs, gap):
     runs.sort()
     columns = np.array(runs, np.int64).reshape(-1, 3).T
-    chains = run_chains(*columns, gap).tolist()
+    chains = run_chains(*columns, gap, lambda: None).tolist()
     firsts = dict.fromkeys(chains)
     assert list(firsts) == list(range(len(firsts)))
     for number in firsts:
@@ -30,4 +30,4 @@ def test_runs_with_short_gaps_between_them_are_one_chain(pieces):
     for length, gap_i, gap_j in pieces:
         runs.append((i, j, length))
         i, j = i + length + gap_i, j + length + gap_j
-    assert set(run_chains(*np.array(runs, np.int64).T, 5).tolist()) == {0}
+    assert set(run_chains(*np.array(runs, np.int64).T, 5, lambda: None).tolist()) == {0}

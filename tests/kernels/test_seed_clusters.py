@@ -21,7 +21,7 @@ def defined(pairs, gap):
 def test_groups_are_split_until_no_neighbours_are_far_apart(pairs, gap):
     pairs = sorted(pairs)
     i, j = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    groups = seed_clusters(i, j, gap).tolist()
+    groups = seed_clusters(i, j, gap, lambda: None).tolist()
     found = {
         frozenset(pair for pair, group in zip(pairs, groups, strict=True) if group == number)
         for number in groups

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from docindex.checkpoints import stopped_by
 from docindex.query.passages import passages
 from docindex.query.regions import Region, regions
 from docindex.reading.sentences import WORD_SYMBOLS
@@ -146,3 +147,22 @@ def test_lines_of_source_code_make_regions():
     (region,) = found("\n".join(other + changed), "\n".join(lines), CODE)
     assert region.query_line == 21
     assert region.line == 1
+
+
+def test_each_step_for_long_texts_can_be_stopped():
+    rng = random.Random(5)
+    query, text = (" ".join(prose(rng, 40)) for _ in range(2))
+    common = passages(query, text, RECIPE)
+    times = []
+    with stopped_by(lambda: times.append(1)):
+        regions(query, text, RECIPE, common)
+    for last in range(len(times)):
+        left = iter(range(last))
+
+        def stop(left=left):
+            if next(left, None) is None:
+                raise TimeoutError
+
+        with pytest.raises(TimeoutError), stopped_by(stop):
+            regions(query, text, RECIPE, common)
+    assert len(times) > 8

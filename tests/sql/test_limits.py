@@ -72,6 +72,7 @@ def test_a_function_of_a_long_text_asks_the_clock_in_each_slice(question, long_t
     [
         *QUESTIONS,
         "doc_passages_json(?1, ?2)",
+        "doc_regions_json(?1, ?2)",
         "doc_fingerprints_json(?1)",
         "doc_search_json(?1)",
         "doc_near_json(?1)",
