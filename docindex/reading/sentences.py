@@ -53,6 +53,9 @@ class Sentences:
     ends: I64
     """The offset behind the last word of each sentence."""
 
+    are_lines: bool
+    """Whether the text is source code, whose sentences are its lines."""
+
     def __len__(self) -> int:
         return len(self.starts)
 
@@ -94,6 +97,7 @@ def sentences_of(text: str, reader: SymbolReader) -> Sentences:
         first_symbols=np.append(begins, len(reading.symbols))[first_words],
         starts=starts[first_words[:-1]],
         ends=stops[first_words[1:] - 1],
+        are_lines=is_code,
     )
 
 

@@ -166,3 +166,38 @@ def test_each_step_for_long_texts_can_be_stopped():
         with pytest.raises(TimeoutError), stopped_by(stop):
             regions(query, text, RECIPE, common)
     assert len(times) > 8
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        (
+            "图书馆员在暴风雨到达北方书架之前数了每一盏灯笼。访客借了厚毛毯，在铜炉旁等到早晨。没有人记得谁打开了存放最古老地图的地窖。",
+            "在暴风雨到达北边书架以前，每一盏灯笼都被图书馆员数过了。直到早晨，访客们在铜炉旁边等着，借了厚厚的毛毯。谁打开了放着最古老地图的地窖，没有人记得。",
+        ),
+        (
+            "أحصى أمين المكتبة كل فانوس قبل أن تصل العاصفة إلى الرفوف الشمالية. استعار الزوار بطانيات ثقيلة "
+            "وانتظروا بجانب الموقد النحاسي حتى الصباح.",
+            "قبل أن تصل العاصفة إلى الرفوف الشمالية أحصى أمين المكتبة جميعا كل فانوس. وانتظروا حتى الصباح "
+            "بجانب الموقد النحاسي بعد أن استعار الزوار بطانيات ثقيلة.",
+        ),
+        (
+            "Библиотекарь пересчитал все фонари до того, как буря достигла северных полок. Посетители взяли "
+            "тяжёлые одеяла и ждали у медной печи до утра.",
+            "До того, как буря достигла северных полок, фонари пересчитал все до одного библиотекарь. "
+            "У медной печи до утра ждали посетители, взяв тяжёлых одеял.",
+        ),
+    ],
+    ids=["Chinese", "Arabic", "Russian"],
+)
+def test_short_regions_are_found_in_any_script(query, text):
+    (region,) = found(query, text)
+    assert (region.kind, region.sentences) == ("reworded", len(re.findall("[.。]", query)))
+
+
+def test_lines_of_source_code_must_be_more_alike():
+    one, other = (
+        "\n".join(f"{name}_{n} = {name}_list[{n}] if {name}_list else None" for n in range(30))
+        for name in ("alpha", "omega")
+    )
+    assert found(one, other, CODE) == []
