@@ -149,7 +149,7 @@ INSIDE = {
     "folders": [
         {"path_keys", "system"},
         {"file_reader", "journal_steps", "read_ahead"},
-        {"file_presence", "gitignore", "journal", "trash"},
+        {"file_presence", "gitignore", "journal", "program_trees", "trash"},
         {"file_content", "restore", "walk", "watch"},
         {"copy_groups", "exact_copies", "file_changes", "file_readers", "submissions"},
         {"kept_files", "plan", "root_scan"},

@@ -58,6 +58,13 @@ def selection_options(command: F) -> F:
             "--no-ignore", is_flag=True, help="Include files and folders that a .gitignore excludes."
         ),
         click.option(
+            "--all",
+            "everything",
+            is_flag=True,
+            help="Include all files: hidden ones, those that a .gitignore excludes, and those in program "
+            "folders (installed packages, version control, build and cache folders, applications).",
+        ),
+        click.option(
             "--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."
         ),
     ):
@@ -68,8 +75,9 @@ def selection_options(command: F) -> F:
 def walk_options(values: dict[str, Any]) -> WalkOptions:
     """The values of these options as `WalkOptions`."""
     return WalkOptions(
-        hidden=values["hidden"],
-        ignore=not values["no_ignore"],
+        hidden=values["hidden"] or values["everything"],
+        ignore=not (values["no_ignore"] or values["everything"]),
+        programs=values["everything"],
         exclude=values["exclude"],
         follow_symlinks=values["follow_symlinks"],
         one_file_system=values["one_file_system"],

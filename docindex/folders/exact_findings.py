@@ -72,7 +72,7 @@ def find_exact(
     isolated = [key_of(root) for root in own] if isolate else ()
     planned = plan_groups(copies, KeepPolicy(keep, [key_of(root) for root in references], isolated))
     failed = tuple(dict.fromkeys(search.skipped.failures()))
-    walked = Walked(len(search.seen), search.size, dict(search.skipped.counts))
+    walked = Walked(len(search.seen), search.size, dict(search.skipped.counts), search.skipped.program_keys())
     return Findings(tuple(planned), (), failed, walked=walked)
 
 

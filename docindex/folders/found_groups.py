@@ -59,6 +59,8 @@ class Walked(NamedTuple):
     """The size of all these files."""
     skipped: Mapping[str, int]
     """How many entries were left out, by reason."""
+    programs: tuple[str, ...] = ()
+    """The program folders that were left out, by their keys."""
 
 
 class Findings(NamedTuple):

@@ -37,6 +37,8 @@ class Scan:
     """The size of the files that were read to their end, because they were new or changed."""
     skipped: Mapping[str, int]
     """How many entries were left out, by reason."""
+    programs: tuple[str, ...]
+    """The program folders that were left out, by their keys."""
     failed: tuple[FailedFile, ...]
     """The files and folders that could not be read; the next scan tries them again."""
     guessed: Mapping[str, str]
@@ -130,6 +132,7 @@ def _result(tally: ScanTally) -> Scan:
         bytes=tally.bytes,
         bytes_read=tally.bytes_read,
         skipped=dict(tally.skipped.counts),
+        programs=tally.skipped.program_keys(),
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),

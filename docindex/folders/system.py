@@ -49,19 +49,45 @@ def open_file(path: bytes, flags: int) -> int:
     flags |= _CLOSE_ON_EXEC
     if not is_opened_by_folders(path):
         return os.open(path, flags)
-    *folders, name = path.split(b"/")
-    at = os.open(b"/", FOLDER)
+    at, rest = os.open(b"/", FOLDER), path.lstrip(b"/")
     try:
-        while folders:
-            step = [folders.pop(0)]
-            while folders and sum(map(len, step)) < LONGEST_PATH // 2:
-                step.append(folders.pop(0))
-            below = os.open(b"/".join(filter(None, step)) or b".", FOLDER, dir_fd=at)
+        while len(rest) > LONGEST_PATH:
+            end = rest.rindex(b"/", 0, LONGEST_PATH)
+            below = os.open(rest[:end], FOLDER, dir_fd=at)
             os.close(at)
-            at = below
-        return os.open(name, flags, dir_fd=at)
+            at, rest = below, rest[end:].lstrip(b"/")
+        return os.open(rest, flags, dir_fd=at)
     finally:
         os.close(at)
+
+
+class LastFolder:
+    """Opens one long path after another, and keeps the last folder open.
+
+    If the next folder lies in it, the system need not walk the whole path again: otherwise the time of a walk
+    would grow with the square of the depth.
+    """
+
+    def __init__(self) -> None:
+        self._path = b""
+        self._descriptor: int | None = None
+
+    def open(self, folder: bytes) -> int:
+        """The descriptor of a folder, which is closed by the next call or by `close`."""
+        above, name = os.path.split(folder)
+        if self._descriptor is not None and above == self._path:
+            descriptor = os.open(name, FOLDER, dir_fd=self._descriptor)
+        else:
+            descriptor = open_file(folder, FOLDER)
+        self.close()
+        self._path, self._descriptor = folder, descriptor
+        return descriptor
+
+    def close(self) -> None:
+        """Close the last folder."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 def opened_descriptor(path: bytes, flags: int) -> int:

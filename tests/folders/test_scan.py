@@ -100,10 +100,10 @@ def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeyp
 
     entries = walk._entries
 
-    def failing(path, *, follow):
+    def failing(path, last, *, follow):
         if path.endswith(b"sub"):
             raise PermissionError(13, "Permission denied")
-        return entries(path, follow=follow)
+        return entries(path, last, follow=follow)
 
     monkeypatch.setattr(walk, "_entries", failing)
     report = scan(index, [root_of(folder)])
