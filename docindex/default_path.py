@@ -1,4 +1,4 @@
-"""Say where your own index is, if no other file is named. Must never make anything there."""
+"""Say where your own index and your settings are. Must never make anything there."""
 
 import os
 import sys
@@ -33,3 +33,19 @@ def default_name() -> str:
         if home.startswith("/") and folder.startswith("/"):
             return f"{folder}/docindex/index.docindex"
     return str(default_path())
+
+
+def settings_name() -> str:
+    """The path of your settings file, which is in your configuration folder; on Linux without platformdirs.
+
+    >>> settings_name().endswith("config.toml")
+    True
+    """
+    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
+        home = os.environ.get("HOME", "")
+        folder = os.environ.get("XDG_CONFIG_HOME") or f"{home.rstrip('/')}/.config"
+        if home.startswith("/") and folder.startswith("/"):
+            return f"{folder}/docindex/config.toml"
+    import platformdirs
+
+    return str(platformdirs.user_config_path("docindex") / "config.toml")

@@ -39,6 +39,7 @@ COMMANDS = {
     "boilerplate": CommandEntry("add_command", "Manage boilerplate: text that comparisons ignore."),
     "sql": CommandEntry("sql_command", "Run an SQL statement with docindex's functions and tables."),
     "shell": CommandEntry("sql_command", "Open an SQL shell with docindex's functions and tables."),
+    "config": CommandEntry("config_command", "Show or edit your settings.", logs=False),
     "info": CommandEntry("info_command", "Show how much an index contains, and its size."),
     "check": CommandEntry("info_command", "Check an index for damage."),
     "optimize": CommandEntry("info_command", "Make an index as small and as fast as possible."),

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from docindex.cli.options import F
+from docindex.cli.settings import read_settings
 from docindex.folders import WalkOptions
 
 _SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?"
@@ -73,12 +74,12 @@ def selection_options(command: F) -> F:
 
 
 def walk_options(values: dict[str, Any]) -> WalkOptions:
-    """The values of these options as `WalkOptions`."""
+    """The values of these options as `WalkOptions`. The patterns of the settings are excluded, too."""
     return WalkOptions(
         hidden=values["hidden"] or values["everything"],
         ignore=not (values["no_ignore"] or values["everything"]),
         programs=values["everything"],
-        exclude=values["exclude"],
+        exclude=(*values["exclude"], *read_settings().exclude),
         follow_symlinks=values["follow_symlinks"],
         one_file_system=values["one_file_system"],
         min_size=values["min_size"],

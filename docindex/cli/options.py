@@ -9,6 +9,8 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from docindex.cli.settings import read_settings
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMS = {
@@ -98,10 +100,12 @@ form_options = one_of("form", FORMS)
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = (
-        "The index file. Default: the file that the environment variable DOCINDEX names, or your default "
-        "index, which is in your data folder."
+        "The index file. Default: the file that the environment variable DOCINDEX names, that of your "
+        "settings, or your default index, which is in your data folder."
     )
-    option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
+    option = click.option(
+        "--index", "index_path", metavar="FILE", envvar="DOCINDEX", callback=_index_of_settings, help=text
+    )
     return option(command)
 
 
@@ -143,6 +147,10 @@ def encoding_option(command: F) -> F:
 def verbose_option(text: str) -> Callable[[F], F]:
     """The option that asks for more details; `text` says which."""
     return click.option("-v", "--verbose", is_flag=True, help=text)
+
+
+def _index_of_settings(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    return value or read_settings().index_path
 
 
 def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

@@ -112,9 +112,12 @@ def report_command(
     return show([record], form, lambda: line, record)
 
 
-def _report_group(group: folders.CopyGroup | folders.LikenessGroup) -> ReportGroup:
+def _report_group(group: folders.FolderGroup | folders.CopyGroup | folders.LikenessGroup) -> ReportGroup:
     """A group as the page lists it."""
-    if isinstance(group, folders.CopyGroup):
+    if isinstance(group, folders.FolderGroup):
+        count = f"{several(len(group.copies), 'file')} are in the first folder, too"
+        files = [ReportFile(group.kept, group.size, ""), ReportFile(group.folder, group.size, count)]
+    elif isinstance(group, folders.CopyGroup):
         files = [ReportFile(file.key, file.size, "") for file in group.files]
     else:
         what = "of it is in the first" if group.kind == "contained" else "alike"

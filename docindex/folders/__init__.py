@@ -32,11 +32,15 @@ import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is no
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelFlag
     from docindex.folders.actions import Outcome, UndoOutcome, act, undo
-    from docindex.folders.copy_groups import CopyGroup, PlannedFile
+    from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
     from docindex.folders.exact_findings import find_exact
+    from docindex.folders.file_kinds import MediaKind
+    from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
     from docindex.folders.findings import find
     from docindex.folders.found_groups import (
+        EXACT_KINDS,
         KINDS,
+        ExactKind,
         FindingKind,
         Findings,
         LikeFile,
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
         LikenessKind,
         Walked,
     )
-    from docindex.folders.kept_files import KEEP, KeepRule
+    from docindex.folders.keep_rules import KEEP, KeepRule
     from docindex.folders.path_keys import Root, key_of, path_of
     from docindex.folders.plan import Plan
     from docindex.folders.removal import HOW, FileOutcome, How
@@ -56,13 +60,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "docindex.cancel_tokens": ("CancelFlag",),
     "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "undo"),
-    "docindex.folders.copy_groups": ("CopyGroup", "PlannedFile"),
+    "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
     "docindex.folders.exact_findings": ("find_exact",),
+    "docindex.folders.file_kinds": ("MediaKind",),
+    "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
     "docindex.folders.findings": ("find",),
     "docindex.folders.found_groups": (
-        *("KINDS", "FindingKind", "Findings", "LikeFile", "LikenessGroup", "LikenessKind", "Walked"),
+        *("EXACT_KINDS", "KINDS", "ExactKind", "FindingKind", "Findings", "LikeFile", "LikenessGroup"),
+        *("LikenessKind", "Walked"),
     ),
-    "docindex.folders.kept_files": ("KEEP", "KeepRule"),
+    "docindex.folders.keep_rules": ("KEEP", "KeepRule"),
     "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
     "docindex.folders.plan": ("Plan",),
     "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
@@ -72,21 +79,29 @@ _HOMES = {
 }
 
 __all__ = [
+    "EXACT_KINDS",
     "HOW",
     "KEEP",
     "KINDS",
+    "LIST_KINDS",
     "CancelFlag",
     "CopyGroup",
+    "ExactKind",
     "FailedFile",
+    "FileList",
     "FileOutcome",
     "FindingKind",
     "Findings",
+    "FolderGroup",
     "FolderProgress",
     "How",
     "KeepRule",
     "LikeFile",
     "LikenessGroup",
     "LikenessKind",
+    "ListKind",
+    "ListedFile",
+    "MediaKind",
     "Outcome",
     "Plan",
     "PlannedFile",
@@ -100,6 +115,7 @@ __all__ = [
     "find",
     "find_exact",
     "key_of",
+    "list_files",
     "path_of",
     "scan",
     "undo",

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from docindex.cancel_tokens import CancelFlag
 from docindex.errors import UnreadableFile
+from docindex.folders.emptied_folders import FolderRemover
 from docindex.folders.journal import Journal, open_steps, own_journal
 from docindex.folders.plan import Plan
 from docindex.folders.removal import FileOutcome, How, check_how, remove_copies
@@ -35,6 +36,8 @@ class Outcome:
     cancelled: bool
     """Whether `cancel` stopped the work before its end."""
     dry_run: bool
+    emptied: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    """The keys of the empty folders that were removed from copied folders. `undo` makes them again."""
 
     @property
     def bytes(self) -> int:
@@ -68,7 +71,8 @@ def act(
 
     Just before a file is removed, it is compared byte by byte with a kept file. A file that has changed since
     the plan was made is left as it is, and its `reason` says why. With `dry_run` all checks are made, but no
-    file is changed.
+    file is changed. The files of copied folders come first; the folders among them that are empty then are
+    removed, if files are moved to the trash or deleted.
 
     Each step is written to `journal` first; by default that is the journal of the person who runs this. To
     undo each call separately, give each call its own journal. If an earlier `act` with the same journal was
@@ -98,11 +102,16 @@ def act(
             raise UnreadableFile(
                 f"there is no folder {path.parent}; create it, or name another journal", str(path)
             )
-    observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.groups))
+    observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.steps))
+    remover = FolderRemover(() if dry_run else plan.going)
     with Journal(path) as written:
-        steps = remove_copies(plan.groups, how, dry_run=dry_run, journal=written)
+        steps = remove_copies(plan.steps, how, dry_run=dry_run, journal=written)
         files, cancelled = observer.run(steps, on_file, lambda file: file.outcome != "restored")
-    return Outcome(files, path, cancelled, dry_run)
+        emptied: tuple[str, ...] = ()
+        if how in ("trash", "delete") and not (dry_run or cancelled):
+            done = frozenset(file.key for file in files if file.outcome == "done")
+            emptied = remover.remove_emptied(done, written)
+    return Outcome(files, path, cancelled, dry_run, emptied)
 
 
 def undo(

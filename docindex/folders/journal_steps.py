@@ -77,7 +77,7 @@ def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
             steps[number] = dataclasses.replace(
                 steps[number], is_done=True, trashed=None if trashed is None else _checked(trashed, str)
             )
-    else:
+    elif "emptied" not in entry:  # a folder, which `emptied_folders` reads
         steps.pop(entry["undone"], None)
 
 

@@ -90,6 +90,9 @@ class _Files:
     def __init__(self, known: dict[str, Tracked]) -> None:
         self._known = known
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._known
+
     def file_of(self, key: str) -> str:
         """The key of the file that a document is, or lies in."""
         place = len(key)
@@ -117,6 +120,8 @@ def _near_group(
     found = [member for member in cluster.members if among is None or files.file_of(member.key) in among]
     members, digests = [], set()
     for member in found:
+        if member.key in files and not files.size(member.key):
+            continue  # all empty files have the same words
         # One text may have several forms, for example UTF-8 and UTF-16.
         digest = files.digest(member.key)
         if member.why != "exact copy" or (digest is not None and digest not in digests):

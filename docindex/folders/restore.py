@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, Self
 
 import xxhash
 
+from docindex.folders.emptied_folders import FolderRestorer
 from docindex.folders.file_reader import NotReadable, digest_of
 from docindex.folders.journal import Journal, act_lock, open_steps
 from docindex.folders.journal_steps import JournalStep
@@ -44,9 +45,12 @@ def undo_steps(
     Records each undone step in `journal`. With `dry_run` no file is touched. `Busy` if another process runs
     `act` or `undo`.
     """
-    with contextlib.nullcontext() if dry_run else act_lock():
+    folders = FolderRestorer(journal.path)
+    with contextlib.nullcontext() if dry_run else act_lock(), contextlib.ExitStack() as last:
+        last.callback(folders.finish)
         for step in reversed(open_steps(path)):
             try:
+                folders.make_above(step.key)
                 _restore(step, dry_run=dry_run)
             except (OSError, NotReadable) as error:
                 reason = getattr(error, "strerror", None) or str(error)

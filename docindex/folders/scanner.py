@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
+from docindex.folders.file_kinds import MediaKind, media_counts
 from docindex.folders.path_keys import Root, roots_of
 from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally, UnreadFormat
 from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
@@ -39,6 +40,8 @@ class Scan:
     """How many entries were left out, by reason."""
     programs: tuple[str, ...]
     """The program folders that were left out, by their keys."""
+    media: Mapping[MediaKind, int]
+    """How many files are photos, songs and videos, by their extensions."""
     failed: tuple[FailedFile, ...]
     """The files and folders that could not be read; the next scan tries them again."""
     guessed: Mapping[str, str]
@@ -133,6 +136,7 @@ def _result(tally: ScanTally) -> Scan:
         bytes_read=tally.bytes_read,
         skipped=dict(tally.skipped.counts),
         programs=tally.skipped.program_keys(),
+        media=media_counts(tally.seen),
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),

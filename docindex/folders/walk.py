@@ -84,6 +84,10 @@ class Skipped:
         """The path and the reason of each entry that could not be read."""
         self.programs: list[bytes] = []
         """The program folders. Their files are counted as "in program folders"."""
+        self.links: list[bytes] = []
+        """The symbolic links that were not followed."""
+        self.empty_folders: list[bytes] = []
+        """The folders without an entry."""
 
     def leave_program(self, folder: bytes) -> None:
         """Count a program folder and the files in it."""
@@ -196,6 +200,8 @@ class _Walk:
             self._skipped.leave_program(path)
         else:
             self._skipped.counts[reason] += 1
+            if reason == "symlink":
+                self._skipped.links.append(path)
 
     def _entries_of(self, folder: bytes, last: LastFolder) -> list[_Entry]:
         """Read the rules of a folder, and return its entries; empty if it cannot be read."""
@@ -204,6 +210,8 @@ class _Walk:
         except OSError as error:
             self._skipped.fail(folder, error.strerror or str(error))
             return []
+        if not entries and folder != self._root:
+            self._skipped.empty_folders.append(folder)
         if self._options.ignore and any(entry[0] == IGNORE_FILE for entry in entries):
             self._rules.read(folder)
         return entries

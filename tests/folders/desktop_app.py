@@ -39,7 +39,10 @@ class Application:
         )
         for group in findings.groups:
             kind: folders.FindingKind = group.kind
-            self.shown.append(f"{kind}: {', '.join(file.key for file in group.files)}")
+            if isinstance(group, folders.FolderGroup):
+                self.shown.append(f"{kind}: {group.kept}, {group.folder}")
+            else:
+                self.shown.append(f"{kind}: {', '.join(file.key for file in group.files)}")
         return seen, findings
 
     def remove(self, findings: folders.Findings) -> folders.Outcome:

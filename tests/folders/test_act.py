@@ -12,7 +12,7 @@ import pytest
 from docindex.folders import journal as journals
 from docindex.folders import system
 from docindex.folders.journal import Journal
-from docindex.folders.kept_files import KEEP
+from docindex.folders.keep_rules import KEEP
 from docindex.folders.path_keys import key_of, path_of, root_of
 from docindex.folders.removal import HOW, remove_copies
 from docindex.folders.trash import from_trash

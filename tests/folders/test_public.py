@@ -319,9 +319,12 @@ def test_text_that_many_files_share_is_ignored(index, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kinds": ["similar"]}, "kinds must be some of exact, same words, near, contained, not similar"),
+        (
+            {"kinds": ["similar"]},
+            "kinds must be some of folder, exact, same words, near, contained, not similar",
+        ),
         ({"kinds": []}, "kinds is empty"),
-        ({"keep": "best"}, "keep must be one of newest, oldest, shortest-path, first, not 'best'"),
+        ({"keep": "best"}, "keep must be one of original, newest, oldest, shortest-path, first, not 'best'"),
         ({"min_resemblance": 0.0}, "min_resemblance"),
         ({"min_containment": 1.5}, "min_containment"),
     ],
@@ -579,6 +582,7 @@ def documented_assignments(module):
 
 def test_each_public_name_is_documented_and_each_call_has_an_example():
     assert len(folders.__all__) == len(set(folders.__all__))
+    assert all(hasattr(folders, name) for name in folders.__all__)  # which imports the modules
     explained = {
         name
         for module in [*sys.modules.values()]

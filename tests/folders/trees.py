@@ -6,7 +6,8 @@ from pathlib import Path
 import docindex
 from docindex.folders.exact_copies import find_copies
 from docindex.folders.journal import Journal
-from docindex.folders.kept_files import KeepPolicy, plan_groups
+from docindex.folders.keep_rules import KeepPolicy
+from docindex.folders.kept_files import plan_groups
 from docindex.folders.path_keys import key_of
 from docindex.folders.plan import Plan
 from docindex.folders.restore import undo_steps
