@@ -9,8 +9,6 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from docindex.cli.settings import read_settings
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 FORMS = {
@@ -150,7 +148,11 @@ def verbose_option(text: str) -> Callable[[F], F]:
 
 
 def _index_of_settings(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    return value or read_settings().index_path
+    if value:
+        return value
+    from docindex.cli.settings import read_settings  # the help needs no settings
+
+    return read_settings().index_path
 
 
 def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

@@ -82,7 +82,10 @@ def scan_text(result: "folders.Scan", *, verbose: bool, compared: bool = False) 
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
     if compared and result.binaries:
-        media = f" ({', '.join(f'{kind}s' for kind in result.media)}, ...)" if result.media else ""
+        kinds = [f"{kind}s" for kind in result.media]
+        if sum(result.media.values()) < result.binaries:
+            kinds.append("...")
+        media = f" ({', '.join(kinds)})" if result.media else ""
         lines.append(f"{texts} compared by content; {result.binaries:,} others{media} as exact copies only")
     lines += _skipped_lines(result.skipped, result.programs)
     if compared:
@@ -132,7 +135,9 @@ def _skipped_lines(skipped: Mapping[str, int], programs: Sequence[str]) -> Itera
     if asked:
         counted = ", ".join(noun(skipped[reason]) for reason, (noun, _) in asked.items())
         options = ", ".join(option for _, option in asked.values())
-        yield f"not looked at: {counted} ({options} {'include' if len(asked) > 1 else 'includes'} them)"
+        include = "include" if len(asked) > 1 else "includes"
+        them = "it" if sum(skipped[reason] for reason in asked) == 1 else "them"
+        yield f"not looked at: {counted} ({options} {include} {them})"
     if programs:
         names = list(dict.fromkeys(one_line(key.rpartition("/")[2]) for key in programs))
         shown = ", ".join([*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])])

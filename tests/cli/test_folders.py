@@ -38,7 +38,8 @@ def test_a_scan_reports_counts(home, capsys):
     assert out == (
         "9 files, 3.1 kB: 6 texts, 3 other files\n"
         "9 new, 0 changed, 0 moved, 0 gone, 0 unchanged\n"
-        "left out: 1 hidden, 1 symlink\n"
+        "not looked at: 1 hidden file or folder (--hidden includes it)\n"
+        "left out: 1 symbolic link\n"
     )
     code, out, _ = run(capsys, "scan", "--json", home)
     assert json.loads(out) == {
@@ -64,7 +65,12 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert code == 0
     assert "9 files, 3.1 kB" in err
     assert "  keep  home/reading room.txt\n        home/old/reading room (1).txt\n" in out
-    assert out.endswith("2 groups of exact copies, 707 B reclaimable; 2 groups of similar texts\n")
+    assert out.endswith(
+        "2 groups of exact copies: removing the copies frees 707 B; 2 groups of similar texts\n"
+    )
+    assert '  kept: no "(1)" in its name\n' in out
+    assert "6 texts compared by content; 3 others (photos) as exact copies only\n" in err
+    assert "not compared: 3 photos for what they show (a program such as czkawka does)\n" in err
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)
@@ -212,7 +218,7 @@ def test_a_folder_that_was_never_scanned_is_named(home, capsys):
     run(capsys, "scan", home)
     remark = "docindex: nothing under nope is in the index; docindex scan adds its files\n"
     code, out, err = run(capsys, "dups", "--no-scan", "nope", home)
-    assert (code, "707 B reclaimable" in out, err) == (0, True, remark)
+    assert (code, "frees 707 B" in out, err) == (0, True, remark)
     assert run(capsys, "dups", "--no-scan", "nope") == (1, "no copies and no similar texts\n", remark)
     assert run(capsys, "pairs", "--under", "nope") == (1, "no pairs\n", remark)
     assert run(capsys, "pairs", "--under", "home/letters")[2] == ""
@@ -242,7 +248,9 @@ def test_dups_finds_one_text_in_several_encodings(tmp_path, capsys):
 def test_a_size_limit_hides_files_from_dups_and_keeps_them_indexed(home, capsys):
     run(capsys, "scan", home)
     _, out, _ = run(capsys, "dups", "--max-size", "100", home)
-    assert out.endswith("1 group of exact copies, 80 B reclaimable; 0 groups of similar texts\n")
+    assert out.endswith(
+        "1 group of exact copies: removing the copies frees 80 B; 0 groups of similar texts\n"
+    )
     assert "documents     6" in run(capsys, "info")[1]
 
 
