@@ -9,10 +9,17 @@ their targets:
 """
 
 import dataclasses
+import json
 import os
 import random
 import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
+
+from docindex import folders
+from docindex.folders.path_keys import path_of
 
 DAY = 86_400
 YEAR_2018 = 1_514_764_800
@@ -255,3 +262,105 @@ class _Home:
         self.truth.broken_links.append("Desktop/link to a disk")
         (self.folder / "Desktop/link to a song").symlink_to("../Music/Album 0/01 Song.mp3")
         os.link(self.folder / "Music/Album 0/02 Song.mp3", self.folder / "Music/the same song.mp3")
+
+
+def exact_groups(folder):
+    """The groups of exact copies among all files of a home, as sets of paths."""
+    options = folders.WalkOptions(hidden=True, ignore=False, programs=True)
+    groups = {}
+    for group in folders.find_exact([folder], options=options).plan().steps:
+        if group.files[0].size:
+            groups.setdefault(group.digest, set()).update(path_of(file.key) for file in group.files)
+    return {frozenset(members) for members in groups.values()}
+
+
+def peer_groups(command, folder):
+    """The groups of exact copies that jdupes or rdfind finds; hard links count as copies, as they do here."""
+    if command == "jdupes":
+        shown = subprocess.run(
+            ["jdupes", "-r", "-H", "-q", "-0", os.fspath(folder)], capture_output=True, check=False
+        ).stdout
+        found = [[path for path in group.split(b"\0") if path] for group in shown.split(b"\0\0")]
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            results = Path(scratch, "results")
+            subprocess.run(
+                ["rdfind", "-removeidentinode", "false", "-outputname", results, folder],
+                capture_output=True, check=True,
+            )  # fmt: skip
+            by_id = {}
+            for line in results.read_bytes().splitlines():
+                if not line.startswith(b"#"):
+                    _, number, _, _, _, _, _, path = line.split(b" ", 7)
+                    by_id.setdefault(abs(int(number)), []).append(path)
+            found = by_id.values()
+    real = (frozenset(group) for group in found)
+    # Both also list files that are only hard links to each other.
+    return {group for group in real if len({Path(os.fsdecode(path)).stat().st_ino for path in group}) > 1}
+
+
+def judged(folder, truth):
+    """The share of the planned groups in which the file is kept that a person would keep, and the others."""
+    found = folders.find_exact([folder])
+    kept, right = {}, 0
+    for group in found.plan().steps:
+        paths = frozenset(str(Path(file.key).relative_to(folder)) for file in group.files)
+        kept[paths] = [str(Path(file.key).relative_to(folder)) for file in group.kept]
+    wrong = []
+    for paths, best in truth.kept.items():
+        right += kept.get(paths) == [best]
+        if kept.get(paths) != [best]:
+            wrong.append((best, kept.get(paths)))
+    return right / len(truth.kept), wrong
+
+
+def _command(folder, index):
+    """Run `docindex dups` once; return its groups and the seconds of processor time."""
+    began = os.times()
+    done = subprocess.run(
+        [sys.executable, "-m", "docindex", "dups", "-q", "--index", index, "--json", folder],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    ended = os.times()
+    seconds = ended.children_user + ended.children_system - began.children_user - began.children_system
+    return json.loads(done.stdout), seconds
+
+
+def main(folder):
+    """Write the large home and print each figure beside its target."""
+    truth = made_home(folder, LARGE)
+    files = sum(path.is_file() and not path.is_symlink() for path in Path(folder).rglob("*"))
+    print(f"files                                {files:,}")
+    with tempfile.TemporaryDirectory() as scratch:
+        index = f"{scratch}/home.docindex"
+        _, first = _command(folder, index)
+        plan, second = _command(folder, index)
+    found = {
+        tuple(os.path.relpath(group[name], folder) for name in ("folder", "kept"))
+        for group in plan["folders"]
+    }
+    others = len(plan["groups"]) + len(plan["alike"])
+    offered = [
+        file["key"]
+        for group in [*plan["groups"], *(each for one in plan["folders"] for each in one["copies"])]
+        for file in group["files"]
+        if truth.is_in_program(os.path.relpath(file["key"], folder))
+    ]
+    share, wrong = judged(folder, truth)
+    print(f"copied folders found                 {len(found & set(truth.copied_folders))} of 2, others: "
+          f"{sorted(found - set(truth.copied_folders))}")  # fmt: skip
+    print(f"other groups                         {others} (target: fewer than 200)")
+    print(f"kept as a person would               {share:.1%} of {len(truth.kept)} (target: 95%)")
+    for best, kept in wrong:
+        print(f"    {kept} instead of {best}")
+    print(f"offered inside program folders       {len(offered)} (target: 0)")
+    for command in ("jdupes", "rdfind"):
+        if shutil.which(command):
+            same = exact_groups(folder) == peer_groups(command, folder)
+            print(f"exact groups equal those of {command:8} {same} (target: True)")
+    print(f"dups, first time                     {first:.2f} s of processor time")
+    print(f"dups, nothing changed                {second:.2f} s of processor time (target: 1.5)")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

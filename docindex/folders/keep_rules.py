@@ -38,15 +38,18 @@ class _Criterion(NamedTuple):
 
 
 def _because_of_mark(kept: Candidate, other: Candidate) -> str:
-    own = copy_signs(kept.key).marks
-    mark = next((mark for mark in reversed(copy_signs(other.key).marks) if mark not in own), "")
+    mark = _more(copy_signs(other.key).marks, copy_signs(kept.key).marks)
     return f'no "{mark}" in its name' if mark else "fewer marks of a copy in its name"
 
 
 def _because_of_place(kept: Candidate, other: Candidate) -> str:
-    own = copy_signs(kept.key).places
-    place = next((place for place in copy_signs(other.key).places if place not in own), "")
+    place = _more(copy_signs(other.key).places, copy_signs(kept.key).places)
     return f"not in {place}" if place else "in a folder that looks less like a backup"
+
+
+def _more(signs: Sequence[str], own: Sequence[str]) -> str:
+    """The last sign that is there more often than in `own`; empty if there is none."""
+    return next((sign for sign in reversed(signs) if signs.count(sign) > own.count(sign)), "")
 
 
 def _said(reason: str) -> Callable[[Candidate, Candidate], str]:
