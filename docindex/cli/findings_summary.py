@@ -35,15 +35,14 @@ def summary_lines(found: Findings, roots: Sequence[str], shown: int) -> Iterable
 
 
 def _by_kind(found: Findings) -> Iterable[str]:
-    groups, files, freed = Counter[str](), Counter[str](), Counter[str]()
+    groups, freed = Counter[str](), Counter[str]()
     for group in found.groups:
         groups[group.kind] += 1
-        files[group.kind] += len(group.copies) if group.kind == "folder" else len(group.files) - 1
         freed[group.kind] += group.reclaimable
-    yield "by kind                  groups   copies      frees"
+    yield "   frees  groups  by kind"
     for kind, heading in KIND_HEADINGS.items():
         if kind in groups:
-            yield f"  {heading:21} {groups[kind]:7,} {files[kind]:8,} {size(freed[kind]):>10}"
+            yield f"{size(freed[kind]):>8} {groups[kind]:7,}  {heading}"
     yield ""
 
 
@@ -60,14 +59,14 @@ def _by_folder(found: Findings, roots: Sequence[str]) -> Iterable[str]:
             freed[folder] -= group.reclaimable * number // len(going)
     if len(files) < 2:
         return
-    yield "by folder, exact copies           copies      frees"
+    yield "   frees  copies  by folder (exact copies)"
     for folder, count in freed.most_common(_FOLDERS):
-        yield f"  {display_path(folder):29} {files[folder]:8,} {size(count):>10}"
+        yield f"{size(count):>8} {files[folder]:7,}  {display_path(folder)}"
     if len(files) > _FOLDERS:
         rest = list(freed.most_common())[_FOLDERS:]
         count = sum(files[folder] for folder, _ in rest)
         others = several(len(rest), "other folder")
-        yield f"  {others:29} {count:8,} {size(sum(each for _, each in rest)):>10}"
+        yield f"{size(sum(each for _, each in rest)):>8} {count:7,}  {others}"
     yield ""
 
 

@@ -74,19 +74,14 @@ def scan_text(result: "folders.Scan", *, verbose: bool, compared: bool = False) 
 
     With `compared`, it says how the files were compared, and what such a comparison does not find.
     """
-    texts = several(result.texts, "text")
+    texts, others = several(result.texts, "text"), several(result.binaries, "other file")
     lines = [
-        f"{several(result.files, 'file')}, {size(result.bytes)}: {texts}, "
-        f"{several(result.binaries, 'other file')}",
+        f"{several(result.files, 'file')}, {size(result.bytes)}{'' if compared else f': {texts}, {others}'}",
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
-    if compared and result.binaries:
-        kinds = [f"{kind}s" for kind in result.media]
-        if sum(result.media.values()) < result.binaries:
-            kinds.append("...")
-        media = f" ({', '.join(kinds)})" if result.media else ""
-        lines.append(f"{texts} compared by content; {result.binaries:,} others{media} as exact copies only")
+    if compared:
+        lines.append(f"{texts} compared by content{_as_bytes(result)}")
     lines += _skipped_lines(result.skipped, result.programs)
     if compared:
         lines += _unfound_lines(result.media)
@@ -98,6 +93,17 @@ def scan_text(result: "folders.Scan", *, verbose: bool, compared: bool = False) 
     lines += _unread_lines(result, verbose=verbose)
     lines += _failed_lines(result.failed, "the next scan tries the unreadable files again", verbose=verbose)
     return "\n".join(lines)
+
+
+def _as_bytes(result: "folders.Scan") -> str:
+    """The files that are no texts, and the kinds of some of them."""
+    if not result.binaries:
+        return ""
+    kinds = [f"{kind}s" for kind in result.media]
+    if sum(result.media.values()) < result.binaries:
+        kinds.append("...")
+    media = f" ({', '.join(kinds)})" if result.media else ""
+    return f"; {result.binaries:,} others{media} as exact copies only"
 
 
 _UNREAD = {

@@ -22,5 +22,5 @@ def media_counts(keys: Iterable[str]) -> dict[MediaKind, int]:
     >>> media_counts(["/a/IMG_1.JPG", "/a/song.mp3", "/a/letter.txt", "/a/2.jpeg"])
     {'photo': 2, 'song': 1}
     """
-    kinds = (_KINDS.get(key.rpartition(".")[2].lower()) for key in keys)
-    return dict(Counter(kind for kind in kinds if kind is not None))
+    counts = Counter(_KINDS.get(key.rpartition(".")[2].lower()) for key in keys)
+    return {kind: counts[kind] for kind in _EXTENSIONS if counts[kind]}

@@ -22,9 +22,13 @@ _MOST, _SOME = 0.8, 0.5
 and some files or bytes of the other one. Otherwise a folder with three loose copies would be called a copy of
 a large folder."""
 
+_SLACK = 0.75
+"""The part of these shares that the files at the same places below two folders must have."""
+
 _PAIRED = 8
-"""Folders with one content that are all paired with each other. Of more, each is paired with its neighbour
-and with the first: a licence that is in a thousand folders would give half a million pairs."""
+"""Folders with one content that are all paired with each other. Of more, only folders with the same name are;
+and of more of those, each is paired with its neighbour and with the first. A licence that is in a thousand
+folders would give half a million pairs."""
 
 
 class FolderFile(NamedTuple):
@@ -122,6 +126,7 @@ class FolderTree:
             self._files += below[number] if number < len(below) else []
             waiting.append(~number)
             waiting += children[number]
+        self._sums = [0, *itertools.accumulate(file.size for file in self._files)]
 
     def parent(self, number: int) -> int:
         """The folder above a folder; -1 above a root."""
@@ -146,6 +151,10 @@ class FolderTree:
     def count_below(self, number: int) -> int:
         """How many files are below a folder."""
         return self._ends[number] - self._begins[number]
+
+    def bytes_below(self, number: int) -> int:
+        """The size of all files below a folder."""
+        return self._sums[self._ends[number]] - self._sums[self._begins[number]]
 
     def content(self, file: FolderFile) -> Hashable:
         """A value that files with the same bytes share. Empty files must also have the same name."""
@@ -192,13 +201,35 @@ class _Evidence:
     def __init__(self, tree: FolderTree) -> None:
         self._tree = tree
         self._shared: Counter[tuple[int, int]] = Counter()
+        self._bytes: Counter[tuple[int, int]] = Counter()
 
     def add(self, group: ExactCopies) -> None:
         """Count the files with the same bytes for the folders that they are in."""
         found = (self._tree.number_of(file.key) for file in group.files)
         counts = Counter(number for number in found if number is not None)
-        for a, b in _paired(sorted(counts)):
-            self._shared[a, b] += min(counts[a], counts[b])
+        numbers = sorted(counts)
+        for a, b in self._paired(numbers):
+            shared = min(counts[a], counts[b])
+            self._shared[a, b] += shared
+            self._bytes[a, b] += shared * group.size
+
+    def _paired(self, numbers: list[int]) -> Iterator[tuple[int, int]]:
+        """Pairs of different folders, the smaller number first.
+
+        Of many folders only those with the same name, as folders inside copied folders have it.
+        """
+        if len(numbers) <= _PAIRED:
+            yield from itertools.combinations(numbers, 2)
+            return
+        by_name: dict[str, list[int]] = {}
+        for number in numbers:
+            by_name.setdefault(self._tree.name(number), []).append(number)
+        for same in by_name.values():
+            if len(same) <= _PAIRED:
+                yield from itertools.combinations(same, 2)
+            else:
+                yield from itertools.pairwise(same)
+                yield from ((same[0], number) for number in same[2:])
 
     def chosen(self, choose: Callable[[int, int], T | None]) -> Iterator[T]:
         """What `choose` returns for the outermost pairs."""
@@ -233,6 +264,7 @@ class _Evidence:
             outer = above[pair]
             if outer is not None:
                 self._shared[outer] += self._shared[pair]
+                self._bytes[outer] += self._bytes[pair]
         return above
 
     def _outer(self, a: int, b: int) -> tuple[int, int] | None:
@@ -245,17 +277,15 @@ class _Evidence:
         return min(outer_a, outer_b), max(outer_a, outer_b)
 
     def _may_share_enough(self, a: int, b: int) -> bool:
+        """Whether the two folders may share enough. To compare all their files takes longer.
+
+        The counts are lower bounds, because files of one content may lie anywhere below: so ask for less.
+        """
         tree, shared = self._tree, self._shared[a, b]
         if tree.is_below(a, b) or tree.is_below(b, a) or shared < LEAST_FILES:
             return False
-        # The count is a lower bound: files of one content may lie anywhere below. So ask for less.
-        return shared >= _SOME / 2 * min(tree.count_below(a), tree.count_below(b))
-
-
-def _paired(numbers: list[int]) -> Iterator[tuple[int, int]]:
-    """Pairs of different folders, the smaller number first."""
-    if len(numbers) <= _PAIRED:
-        yield from itertools.combinations(numbers, 2)
-    else:
-        yield from itertools.pairwise(numbers)
-        yield from ((numbers[0], number) for number in numbers[2:])
+        less, more = sorted(
+            max(shared / tree.count_below(each), self._bytes[a, b] / max(1, tree.bytes_below(each)))
+            for each in (a, b)
+        )
+        return more >= _MOST * _SLACK and less >= _SOME * _SLACK

@@ -50,6 +50,7 @@ class CopySigns(NamedTuple):
     """How much the places tell; 0 without a place."""
 
 
+@functools.lru_cache(maxsize=512)  # the rules ask several times about the files of a group
 def copy_signs(key: str) -> CopySigns:
     """The signs in the key of a file or a folder that it is a copy.
 
