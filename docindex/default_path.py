@@ -27,12 +27,8 @@ def default_name() -> str:
     >>> default_name() == str(default_path())
     True
     """
-    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        home = os.environ.get("HOME", "")
-        folder = os.environ.get("XDG_DATA_HOME") or f"{home.rstrip('/')}/.local/share"
-        if home.startswith("/") and folder.startswith("/"):
-            return f"{folder}/docindex/index.docindex"
-    return str(default_path())
+    folder = _linux_folder("XDG_DATA_HOME", ".local/share")
+    return f"{folder}/docindex/index.docindex" if folder else str(default_path())
 
 
 def settings_name() -> str:
@@ -41,11 +37,17 @@ def settings_name() -> str:
     >>> settings_name().endswith("config.toml")
     True
     """
-    if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
-        home = os.environ.get("HOME", "")
-        folder = os.environ.get("XDG_CONFIG_HOME") or f"{home.rstrip('/')}/.config"
-        if home.startswith("/") and folder.startswith("/"):
-            return f"{folder}/docindex/config.toml"
+    if folder := _linux_folder("XDG_CONFIG_HOME", ".config"):
+        return f"{folder}/docindex/config.toml"
     import platformdirs
 
     return str(platformdirs.user_config_path("docindex") / "config.toml")
+
+
+def _linux_folder(variable: str, default: str) -> str:
+    """The folder that an environment variable names, or the default below the home folder; "" elsewhere."""
+    if sys.platform != "linux" or "ANDROID_ROOT" in os.environ:
+        return ""
+    home = os.environ.get("HOME", "")
+    folder = os.environ.get(variable) or f"{home.rstrip('/')}/{default}"
+    return folder if home.startswith("/") and folder.startswith("/") else ""

@@ -135,7 +135,8 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     import json
 
     lines = io.StringIO()
-    writer = csv.DictWriter(lines, list(records[0]), lineterminator="\n")
+    columns = dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(lines, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(
         {

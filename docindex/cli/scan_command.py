@@ -50,8 +50,8 @@ def scan_command(
     file, such as a message of a mailbox, gets the key of the file, ! and its name. Files that have not
     changed since the last scan are not read again: their documents stay, even with --plain or without
     --archives. But they are read again if docindex can now read their format, and with --encoding all plain
-    text is. Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are
-    left out unless an option includes them.
+    text is. Files on unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and
+    program folders such as node_modules are left out unless an option includes them.
 
     \b
     Examples:

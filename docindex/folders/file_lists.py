@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from docindex.errors import UnreadableFile
 from docindex.folders.path_keys import Root, key_of, roots_of
+from docindex.folders.system import allocated_bytes
 from docindex.folders.walk import Skipped, WalkOptions, walk_files
 
 ListKind = Literal["empty", "broken link", "big"]
@@ -23,8 +24,6 @@ LIST_KINDS: tuple[ListKind, ...] = ("empty", "broken link", "big")
 # Programs need these files, although they are empty.
 _MEANT = frozenset((b"__init__.py", b"py.typed", b".gitkeep", b".keep", b".nojekyll", b".nomedia"))
 _ALL_DEFAULTS = WalkOptions()
-# The unit of `st_blocks` on every system that has it.
-_BLOCK = 512
 
 
 class ListedFile(NamedTuple):
@@ -90,12 +89,7 @@ def _empty_files(seen: dict[bytes, os.stat_result]) -> list[ListedFile]:
 
 def _sizes(seen: dict[bytes, os.stat_result]) -> Iterable[ListedFile]:
     for path, status in seen.items():
-        yield ListedFile(key_of(path), min(status.st_size, _allocated(status)))
-
-
-def _allocated(status: os.stat_result) -> int:
-    blocks = getattr(status, "st_blocks", None)  # Windows has none
-    return status.st_size if blocks is None else int(blocks) * _BLOCK
+        yield ListedFile(key_of(path), allocated_bytes(status))
 
 
 def _empty_folders(found: Iterable[bytes]) -> list[ListedFile]:

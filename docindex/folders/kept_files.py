@@ -12,10 +12,9 @@ from docindex.folders.copy_groups import CopyGroup, PlannedFile
 from docindex.folders.exact_copies import ExactCopies
 from docindex.folders.keep_rules import Candidate, KeepPolicy, check_keep
 from docindex.folders.path_keys import is_under, path_of
+from docindex.folders.system import allocated_bytes
 from docindex.storage.tracked_files import Tracked
 
-# The unit of `st_blocks` on every system that has it.
-_BLOCK = 512
 _NO_KEYS: AbstractSet[str] = frozenset()
 
 
@@ -57,7 +56,7 @@ class KeepChoice:
             return None
         ordered = sorted(files, key=lambda file: (file.key not in kept, file.key))
         members = tuple(PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in ordered)
-        return CopyGroup(members, found.digest.hex(), sum(map(freed_by, going.values())), reason)
+        return CopyGroup(members, found.digest.hex(), sum(map(_freed_by, going.values())), reason)
 
 
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
@@ -74,16 +73,12 @@ def largest_first(groups: Iterable[CopyGroup]) -> list[CopyGroup]:
     return sorted(groups, key=lambda group: (-group.reclaimable, group.files[0].key))
 
 
-def freed_by(file: Tracked) -> int:
-    """The bytes that a file gives back if it is removed: its size, or less if it has holes or is compressed.
-
-    Not the blocks of a small file: they depend on the file system, and so would the order of the groups.
-    """
+def _freed_by(file: Tracked) -> int:
+    """The bytes that a file gives back if it is removed."""
     try:
-        status = os.lstat(path_of(file.key))
+        return allocated_bytes(os.lstat(path_of(file.key)))
     except (OSError, ValueError):
         return file.size
-    return min(file.size, getattr(status, "st_blocks", file.size) * _BLOCK)
 
 
 def _with_isolated(files: Iterable[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:

@@ -132,6 +132,15 @@ def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool
     return entry.stat(follow_symlinks=follow)
 
 
+def allocated_bytes(status: os.stat_result) -> int:
+    """The bytes that a file takes, at most its size: a file with holes takes less, and so may a compressed one.
+
+    Not the whole blocks of a small file: they depend on the file system, and so would the order of groups.
+    """
+    blocks = getattr(status, "st_blocks", None)  # Windows has none
+    return status.st_size if blocks is None else min(status.st_size, int(blocks) * 512)
+
+
 _RENAME_NOREPLACE = 1
 _AT_FDCWD = -100
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)

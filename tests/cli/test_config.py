@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
+from docindex.cli import settings as settings_module
 from docindex.cli.settings import TEMPLATE, settings_in
 from docindex.folders import KEEP
 
@@ -42,6 +43,7 @@ def test_the_template_is_valid_with_and_without_its_comments():
     settings = settings_in("\n".join(lines).encode(), "config.toml")
     assert all(settings)
     assert settings.keep in KEEP
+    assert settings_module._RULES == KEEP
     assert settings.folders[0] == str(Path("~/Documents").expanduser())
 
 
