@@ -133,7 +133,7 @@ def entry_status(entry: "os.DirEntry[bytes] | os.DirEntry[str]", *, follow: bool
 
 
 def allocated_bytes(status: os.stat_result) -> int:
-    """The bytes that a file takes, at most its size: a file with holes takes less, and so may a compressed one.
+    """The bytes that a file takes, at most its size. A file with holes takes less, as a compressed one may.
 
     Not the whole blocks of a small file: they depend on the file system, and so would the order of groups.
     """
