@@ -176,7 +176,9 @@ def _plain(count: int, reason: str) -> str:
 
 _OTHERS: dict[str, Callable[[int, str], str]] = {
     "symlink": lambda count, _: several(count, "symbolic link"),
-    "special": lambda count, _: several(count, "pipe or device"),
+    "special": lambda count, _: (
+        f"{count:,} {'special file' if count == 1 else 'special files (pipes, devices)'}"
+    ),
 }
 
 

@@ -11,9 +11,9 @@
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
     folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
 
-`Findings.folders` are copied folders (`FolderGroup`), whose files are in no other group. A `Plan` has them too;
-`Plan.steps` are all its files in the order in which `act` takes them. Program folders such as node_modules are
-left out unless `WalkOptions.programs` is true.
+`Findings.folders` are copied folders (`FolderGroup`), whose files are in no other group. A `Plan` has them,
+too; `Plan.steps` are all its groups in the order in which `act` takes them. Program folders such as
+node_modules are left out unless `WalkOptions.programs` is true.
 
 `act` and `undo` do their work unless you pass ``dry_run=True``; the commands of the same names only show what
 they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act` a journal of its own.

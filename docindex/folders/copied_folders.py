@@ -57,13 +57,12 @@ def grouped_copies(
                 inside[leaving[file.key]].append(_alone(group, file, found))
         if not all(file.keep for file in staying):
             single.append(_without(group, staying, found))
-    return GroupedCopies(
-        sorted(
-            (_folder_group(pairs.tree, pair, groups) for pair, groups in zip(chosen, inside, strict=True)),
-            key=lambda group: (-group.reclaimable, group.folder),
-        ),
-        largest_first(single),
-    )
+    # Without a group, all files are hard links to files that stay.
+    folders = [
+        _folder_group(pairs.tree, pair, groups) for pair, groups in zip(chosen, inside, strict=True) if groups
+    ]
+    folders.sort(key=lambda group: (-group.reclaimable, group.folder))
+    return GroupedCopies(folders, largest_first(single))
 
 
 class _Chosen(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docindex import folders
-from tests.folders.trees import copied, tree
+from tests.folders.trees import contents_of, copied, tree
 
 
 def write(folder, **files):
@@ -130,18 +130,23 @@ def test_without_the_kind_the_files_are_listed_one_by_one(home):
         found_in(home, kinds=["near"])
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_every_copy_is_in_one_group_and_one_copy_of_each_content_stays(seed, root):
-    rng = random.Random(seed)
+ALL = folders.WalkOptions(hidden=True, ignore=False, programs=True)
+
+
+def tree_with_copied_folders(rng, root):
     tree(rng, root)
     there = [name for name in (b"one", b"two", b"two/deep") if os.path.isdir(os.path.join(root, name))]
     for name in (b"copy", b"backup"):
         if there and rng.random() < 0.8:
             source = os.path.join(root, rng.choice(there))
             shutil.copytree(source, os.path.join(root, name, b"x"), symlinks=True)
-    options = folders.WalkOptions(hidden=True, ignore=False, programs=True)
-    found = folders.find_exact([root], options=options)
-    flat = folders.find_exact([root], options=options, kinds=["exact"])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_copy_is_in_one_group_and_one_copy_of_each_content_stays(seed, root):
+    tree_with_copied_folders(random.Random(seed), root)
+    found = folders.find_exact([root], options=ALL)
+    flat = folders.find_exact([root], options=ALL, kinds=["exact"])
     members = {}
     for group in found.plan().steps:
         members.setdefault(group.digest, []).append(group)
@@ -219,3 +224,14 @@ def test_a_folder_pair_is_looked_at_once_however_many_files_it_shares(tmp_path, 
     (group,) = found_in(tmp_path).folders
     assert len(group.copies) == 120
     assert len(compared) < 12
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_acting_on_any_plan_loses_no_content_and_undo_restores_every_file(seed, root, tmp_path):
+    tree_with_copied_folders(random.Random(seed), root)
+    before, plan = contents_of(root), folders.find_exact([root], options=ALL).plan()
+    outcome = folders.act(plan, "delete", journal=tmp_path / "journal")
+    assert set(contents_of(root).values()) == set(before.values())
+    if outcome.journal.exists():
+        assert {file.outcome for file in folders.undo(outcome.journal).files} <= {"undone"}
+    assert contents_of(root) == before
