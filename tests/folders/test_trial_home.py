@@ -30,7 +30,10 @@ def test_copied_folders_are_found_and_nothing_is_offered_inside_program_folders(
     }
     assert differing == {"backup/Documents": (3, 2), "Desktop/Holiday 2019": (0, 0)}
     keys = [file.key for group in found.plan().steps for file in group.files]
-    keys += [file.key for group in found.likenesses for file in group.files]
+    alike = [file.key for group in found.likenesses for file in group.files]
+    assert alike
+    assert not [key for key in alike if key.removeprefix(f"{folder}/") in truth.empty]
+    keys += alike
     assert not [key for key in keys if truth.is_in_program(key.removeprefix(f"{folder}/"))]
 
 
