@@ -32,19 +32,8 @@ class ExactCopies(NamedTuple):
         return self.size * (len({(file.device, file.inode) for file in self.files}) - 1)
 
 
-def find_copies(
-    index: "Index",
-    roots: Sequence[str],
-    skipped: Skipped,
-    progress: FolderProgress = no_progress,
-    *,
-    among: AbstractSet[str] | None = None,
-) -> list[ExactCopies]:
-    """The groups of files under some roots that have the same bytes, the largest reclaimable size first.
-
-    Takes the files that the last scans found. Otherwise as `copies_among`. With `among`, only files with
-    these keys are compared. `Cancelled` after `Index.cancel`.
-    """
+def known_files(index: "Index", roots: Sequence[str], among: AbstractSet[str] | None = None) -> list[Tracked]:
+    """The files under some roots, as the last scans found them. With `among`, only files with these keys."""
     known = {
         file.key: file
         for root in roots
@@ -52,10 +41,21 @@ def find_copies(
         # A file without an inode was announced by a scan that ended before it could read the file.
         if file.inode and (among is None or file.key in among)
     }
+    return list(known.values())
+
+
+def find_copies(
+    index: "Index", known: Sequence[Tracked], skipped: Skipped, progress: FolderProgress = no_progress
+) -> list[ExactCopies]:
+    """The groups of known files that have the same bytes, the largest reclaimable size first.
+
+    As `copies_among`, but the index keeps the digests of the files that are read. `Cancelled` after
+    `Index.cancel`.
+    """
     digested: list[Tracked] = []
     try:
         with stopped_by(index.files.cancel_check()):
-            return copies_among(known.values(), skipped, progress, digested)
+            return copies_among(known, skipped, progress, digested)
     finally:
         index.files.put(digested)
 

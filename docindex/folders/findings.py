@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from docindex.argument_checks import share
 from docindex.folders.copied_folders import GroupedCopies, grouped_copies
-from docindex.folders.exact_copies import find_copies
+from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.folder_pairs import FolderFile
-from docindex.folders.found_groups import KINDS, FindingKind, Findings, LikenessGroup
+from docindex.folders.found_groups import EXACT_KINDS, KINDS, FindingKind, Findings, LikenessGroup
 from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
 from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
@@ -69,19 +69,19 @@ def find(
     among = None if scan is None else scan.seen
     skipped, copies, ignored = Skipped(), GroupedCopies([], []), 0
     likenesses: list[LikenessGroup] = []
-    if wanted & {"exact", "folder"}:
-        found = find_copies(index, everywhere, skipped, progress, among=among)
+    if wanted.intersection(EXACT_KINDS):
+        known = known_files(index, everywhere, among)
         policy = KeepPolicy(
             keep, references, own if isolate else (), [key_of(root) for root in roots_of(prefer)]
         )
-        files = {
-            file.key: FolderFile(file.key, file.size)
-            for root in everywhere
-            for file in index.files.under(root)
-            if among is None or file.key in among
-        }
-        copies = grouped_copies(found, files.values(), everywhere, policy, with_folders="folder" in wanted)
-    if wanted - {"exact", "folder"}:
+        copies = grouped_copies(
+            find_copies(index, known, skipped, progress),
+            (FolderFile(file.key, file.size) for file in known),
+            everywhere,
+            policy,
+            with_folders="folder" in wanted,
+        )
+    if wanted.difference(EXACT_KINDS):
         limits = LikenessLimits(
             min_resemblance, min_containment if "contained" in wanted else None, ignore_above, among
         )

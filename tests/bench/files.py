@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import docindex
-from docindex.folders.exact_copies import find_copies
+from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.file_content import read_file
 from docindex.folders.path_keys import key_of, root_of
 from docindex.folders.scanner import scan
@@ -125,7 +125,7 @@ def binaries(folder, rounds):
 def found(folder):
     with docindex.open(":memory:") as index:
         scan(index, [root_of(folder)])
-        groups = find_copies(index, [key_of(root_of(folder))], Skipped())
+        groups = find_copies(index, known_files(index, [key_of(root_of(folder))]), Skipped())
         return len(groups), sum(group.reclaimable for group in groups)
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import docindex
-from docindex.folders.exact_copies import find_copies
+from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.journal import Journal
 from docindex.folders.keep_rules import KeepPolicy
 from docindex.folders.kept_files import plan_groups
@@ -60,7 +60,9 @@ def contents_of(root):
 def planned(root, **options):
     with docindex.open(":memory:") as index:
         scan(index, [root], options=WalkOptions(hidden=True, ignore=False), workers=1)
-        return plan_groups(find_copies(index, [key_of(root)], Skipped()), KeepPolicy(**options))
+        return plan_groups(
+            find_copies(index, known_files(index, [key_of(root)]), Skipped()), KeepPolicy(**options)
+        )
 
 
 def to_json(groups):
