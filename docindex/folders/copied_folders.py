@@ -4,6 +4,7 @@ In: the groups of files with the same bytes, and all files below the roots. Out:
 keep. Must never plan to remove a file unless another file with the same bytes stays.
 """
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -29,7 +30,7 @@ class GroupedCopies(NamedTuple):
 
 def grouped_copies(
     copies: Sequence[ExactCopies],
-    files: Iterable[FolderFile],
+    files: Iterable[tuple[str, int]],
     roots: Sequence[str],
     policy: KeepPolicy,
     *,
@@ -37,12 +38,13 @@ def grouped_copies(
 ) -> GroupedCopies:
     """The copied folders below some roots, and the groups of the other files, with the files to keep.
 
-    A file in a copied folder is in no other group, unless it is not copied with the folder.
+    `files` are the keys and sizes of all files below the roots. A file in a copied folder is in no other
+    group, unless it is not copied with the folder.
     """
     choice = KeepChoice(policy)
     if not (with_folders and copies):
         return GroupedCopies([], largest_first(filter(None, map(choice.group, copies))))
-    pairs = _Pairs(FolderTree(roots, files, copies), copies, choice)
+    pairs = _Pairs(FolderTree(roots, itertools.starmap(FolderFile, files), copies), copies, choice)
     chosen = pairs.chosen()
     leaving = {key: number for number, pair in enumerate(chosen) for key in pair.shared.shared}
     inside: list[list[CopyGroup]] = [[] for _ in chosen]

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from docindex.checkpoints import checkpoint
 from docindex.errors import UnreadableFile
-from docindex.folders.copied_folders import grouped_copies
+from docindex.folders.copy_groups import FolderGroup
 from docindex.folders.exact_copies import ExactCopies, copies_among
 from docindex.folders.file_kinds import media_counts
 from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once, trusted_time
-from docindex.folders.folder_pairs import FolderFile
 from docindex.folders.found_groups import EXACT_KINDS, ExactKind, Findings, Walked
 from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
+from docindex.folders.kept_files import plan_groups
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
 from docindex.folders.read_ahead import AT_A_TIME, ReadAhead
 from docindex.folders.walk import (
@@ -84,7 +84,15 @@ def find_exact(
         [key_of(root) for root in own] if isolate else (),
         [key_of(root) for root in roots_of(prefer)],
     )
-    found = grouped_copies(search.copies(), search.files(), keys, policy, with_folders="folder" in wanted)
+    copies = search.copies()
+    copied_folders: list[FolderGroup] = []
+    if "folder" in wanted:
+        # Imported here: that takes longer than to find the copies in a small folder.
+        from docindex.folders.copied_folders import grouped_copies
+
+        copied_folders, groups = grouped_copies(copies, search.files(), keys, policy)
+    else:
+        groups = plan_groups(copies, policy)
     failed = tuple(dict.fromkeys(search.skipped.failures()))
     walked = Walked(
         files=len(search.seen),
@@ -93,8 +101,8 @@ def find_exact(
         programs=search.skipped.program_keys(),
         media=media_counts(map(os.fsdecode, search.seen)),
     )
-    groups = tuple(found.groups) if "exact" in wanted else ()
-    return Findings(groups, (), failed, walked=walked, folders=tuple(found.folders))
+    listed = tuple(groups) if "exact" in wanted else ()
+    return Findings(listed, (), failed, walked=walked, folders=tuple(copied_folders))
 
 
 class _Search:
@@ -136,11 +144,11 @@ class _Search:
         """The size of all files."""
         return sum(size * len(same_size) for size, same_size in self._by_size.items())
 
-    def files(self) -> Iterator[FolderFile]:
-        """All files."""
+    def files(self) -> Iterator[tuple[str, int]]:
+        """The keys and sizes of all files."""
         for size, same_size in self._by_size.items():
             for found in same_size:
-                yield FolderFile(key_of(found.path), size)
+                yield key_of(found.path), size
 
     def copies(self) -> list[ExactCopies]:
         """The groups of files with the same bytes."""

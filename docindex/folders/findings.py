@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from docindex.argument_checks import share
 from docindex.folders.copied_folders import GroupedCopies, grouped_copies
 from docindex.folders.exact_copies import find_copies, known_files
-from docindex.folders.folder_pairs import FolderFile
 from docindex.folders.found_groups import EXACT_KINDS, KINDS, FindingKind, Findings, LikenessGroup
 from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
 from docindex.folders.likeness import LikenessLimits, find_likenesses
@@ -76,7 +75,7 @@ def find(
         )
         copies = grouped_copies(
             find_copies(index, known, skipped, progress),
-            (FolderFile(file.key, file.size) for file in known),
+            ((file.key, file.size) for file in known),
             everywhere,
             policy,
             with_folders="folder" in wanted,
