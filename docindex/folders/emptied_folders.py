@@ -82,23 +82,23 @@ class FolderRestorer:
     """Makes the folders again in which files come back. Without a journal, it does nothing."""
 
     def __init__(self, journal: str | os.PathLike[str] | None) -> None:
-        self._removed = {} if journal is None else _removed_folders(journal)
+        self._removed: dict[str, list[EmptiedFolder]] = {}
+        """The folders by the copied folder that they are in; each list is taken out when they are made."""
+        for folder in [] if journal is None else _removed_folders(journal).values():
+            self._removed.setdefault(folder.group, []).append(folder)
         self._made: list[EmptiedFolder] = []
 
-    def make_above(self, file: str) -> None:
-        """Make the folders above a file, and the other folders that were removed with them.
+    def make_around(self, file: str) -> None:
+        """Make all folders again that were removed from the copied folder that a file is in.
 
         `OSError` if a folder cannot be made.
         """
-        above = file.rpartition("/")[0]
-        if above not in self._removed or os.path.lexists(path_of(above)):
-            return
-        group = self._removed[above].group
-        for folder in sorted(key for key, found in self._removed.items() if found.group == group):
-            path = path_of(folder)
-            if not os.path.lexists(path):
-                os.makedirs(path, mode=0o700)
-                self._made.append(self._removed[folder])
+        for group in [group for group in self._removed if is_under(file, group)]:
+            for folder in sorted(self._removed.pop(group)):  # the outer folders first
+                path = path_of(folder.key)
+                if not os.path.lexists(path):
+                    os.makedirs(path, mode=0o700)
+                    self._made.append(folder)
 
     def finish(self) -> None:
         """Give the folders their former owner, mode and time. Files that came back have changed the time."""

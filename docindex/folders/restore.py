@@ -50,7 +50,7 @@ def undo_steps(
         last.callback(folders.finish)
         for step in reversed(open_steps(path)):
             try:
-                folders.make_above(step.key)
+                folders.make_around(step.key)
                 _restore(step, dry_run=dry_run)
             except (OSError, NotReadable) as error:
                 reason = getattr(error, "strerror", None) or str(error)

@@ -195,10 +195,14 @@ def test_act_removes_a_copied_folder_and_undo_brings_back_the_same(home, how, tm
 
 def test_files_that_differ_and_their_folders_stay(home, tmp_path):
     write(home / "backup" / "Documents", a_0_0="changed")
+    (home / "backup" / "Documents" / "nothing").mkdir()
     outcome = folders.act(found_in(home).plan(), "trash", journal=tmp_path / "journal")
     left = [path for path in (home / "backup").rglob("*") if path.is_file()]
     assert left == [home / "backup" / "Documents" / "a" / "0" / "0"]
-    assert [Path(key).name for key in outcome.emptied] == ["1"]
+    assert sorted(Path(key).name for key in outcome.emptied) == ["1", "nothing"]
+    folders.undo(outcome.journal)
+    assert (home / "backup" / "Documents" / "nothing").is_dir()
+    assert len(list((home / "backup" / "Documents" / "a" / "1").iterdir())) == 4
 
 
 def test_a_file_that_changed_after_the_plan_stays(home, tmp_path):
