@@ -108,10 +108,10 @@ def dups_command(
     """Find copies and similar texts among files.
 
     Scans PATH first; without a PATH, the folders of your settings (`docindex config`), or the current folder.
-    Finds exact copies of any kind of file, and copied folders, in which a few files may differ; the files in
-    a copied folder are not listed again. Shows copied folders first, then the groups that free the most, in
-    a terminal and in a pipe alike, so that both have the same beginning. Program folders such as node_modules
-    are left out without --all.
+    Finds exact copies of any kind of file, and copied folders, in which a few files may differ. The files in
+    a copied folder are not listed again, unless --kind exact is given without --kind folder. Copied folders
+    come first, then the groups that free the most; the order is the same in a terminal and in a pipe. Program
+    folders such as node_modules are left out without --all.
 
     Among texts, in all formats that `docindex scan` reads, it also finds the same words (such as another
     format or encoding), near copies, and texts that are contained in others. Resemblance and containment
