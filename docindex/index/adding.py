@@ -181,7 +181,9 @@ class DocumentAdder(FollowedTables):
                 waiting.append(batch)
                 out += batch.characters
                 # Give the workers enough text in advance, so that they never wait during a commit.
-                while waiting and (sketchers.alone or out > _AHEAD or (is_often and waiting[0].is_made())):
+                while waiting and (
+                    not sketchers.wants_more or out > _AHEAD or (is_often and waiting[0].is_made())
+                ):
                     arrive()
             while waiting:
                 arrive()
