@@ -56,8 +56,9 @@ _VERY_LONG = 16_000_000
 _AT_A_TIME = 2
 
 
-# This process waits for this long before it sketches a batch that a helper seems to work on: twice as long as
-# a batch takes. Without this, a helper that gets no processor would make the work slower than none.
+# This process waits for this long before it sketches a batch that a helper seems to work on, and for a long
+# text twice as long as sketching it takes here. Without this, a helper that gets no processor would make the
+# work slower than no helper does.
 _PATIENCE_S = 0.1
 
 # How many of the newest jobs of helpers this process remembers: it does some of them itself at the end.
@@ -175,7 +176,7 @@ class SketchWorkers:
             own = self._claimed(job) or self._next() or self._last_given(job)
             if own is None:
                 with contextlib.suppress(TimeoutError):
-                    job.future.result(timeout=_PATIENCE_S)
+                    job.future.result(timeout=max(_PATIENCE_S, 2 * self._seconds_for(job.characters)))
                 own = job
             if not own.done():
                 self._sketch(own)
@@ -217,9 +218,12 @@ class SketchWorkers:
         """Start the helpers if there is enough work for them."""
         if self._most > 0 and self._sketched_s > 0:
             waiting = sum(job.characters for job in self._unclaimed if job.characters < _VERY_LONG)
-            waiting_s = waiting * self._sketched_s / max(1, self._sketched_characters)
-            if waiting_s >= _WORTHWHILE_S or self._sketched_s >= _LONG_S:
+            if self._seconds_for(waiting) >= _WORTHWHILE_S or self._sketched_s >= _LONG_S:
                 self.start()
+
+    def _seconds_for(self, characters: int) -> float:
+        """How long this process takes to sketch so many characters, judged by what it has sketched."""
+        return characters * self._sketched_s / max(1, self._sketched_characters)
 
     def start(self) -> None:
         """Start all helpers, without waiting for them. If one cannot start, no helper stays."""

@@ -94,6 +94,12 @@ def test_this_process_frees_the_texts_and_sketches_of_a_batch_whose_result_nobod
         assert freed() is None
 
 
+def test_this_process_waits_longer_for_a_long_text_that_a_helper_sketches():
+    with SketchWorkers(RECIPE, 2) as sketchers:
+        sketchers.submit(["word " * 2000], keep=False).result()
+        assert sketchers._seconds_for(20_000) == 2 * sketchers._sketched_s > 0
+
+
 def test_helpers_start_when_enough_text_waits(started, monkeypatch):
     monkeypatch.setattr(workers, "_WORTHWHILE_S", 1e-6)
     with SketchWorkers(RECIPE, 2) as sketchers:
