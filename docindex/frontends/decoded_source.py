@@ -5,6 +5,8 @@ end of each line. Encodings are taken from a list: some codecs of Python are no 
 quadratic time.
 """
 
+import io
+
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.text import UndetectedEncoding, decode
 
@@ -75,7 +77,7 @@ def decode_source(data: bytes, declared: str | None = None) -> str:
     text = _by_declaration(data, codec) if codec else None
     if text is None:
         text = _by_letters(data)
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return io.IncrementalNewlineDecoder(None, translate=True).decode(text, True) if "\r" in text else text
 
 
 def _by_declaration(data: bytes, codec: str) -> str | None:
