@@ -5,7 +5,6 @@ sheet. A formula is given by its last value, a number as the file stores it, a d
 workbooks (.xlsb) are not read.
 """
 
-import re
 from typing import NamedTuple
 
 from docindex.frontends.cells import (
@@ -24,7 +23,7 @@ from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.nested_paragraphs import Paragraph
 from docindex.frontends.ooxml import (
     SIGNATURES,
-    core_title,
+    TITLE_PART,
     has_member,
     main_part,
     refuse_encrypted,
@@ -33,7 +32,7 @@ from docindex.frontends.ooxml import (
 )
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, warn_of_damage, write_paragraph
+from docindex.frontends.written_text import read_title, text_of_zip, warn_of_damage, write_paragraph
 
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The numbers of Excel's own formats that show a date or a time."""
@@ -42,6 +41,8 @@ _DURATION = "46"
 """Excel's own format of hours beyond 24."""
 
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
+_VALUES = ("v", "t")
+"""The elements that hold the value of a cell, or its text."""
 _DIGITS = "0123456789"
 
 
@@ -62,8 +63,8 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
             warn_of_damage(builder, f"The end of the sheet {name!r}", error)
         builder.end_paragraph()
         for paragraph in _beside(source, name, part, builder):
-            write_paragraph(builder, paragraph)
-    return text_of_zip(builder, source, core_title(source))
+            write_paragraph(builder, *paragraph)
+    return text_of_zip(builder, source, read_title(source, TITLE_PART))
 
 
 def _beside(source: ZipSource, name: str, part: str, builder: TextBuilder) -> list[Paragraph]:
@@ -97,13 +98,14 @@ class _Workbook:
                 self.dates = _date_styles(source.read(relation.target))
 
     def _read_list(self, part: bytes, targets: dict[str, str]) -> None:
-        def start(name: str, attributes: Attributes) -> None:
-            if name == "sheet" and (target := targets.pop(attributes.get("id", ""), None)):
+        def start_sheet(attributes: Attributes) -> None:
+            if target := targets.pop(attributes.get("id", ""), None):
                 self.sheets.append(_SheetPart(attributes.get("name", ""), target))
-            elif name == "workbookPr":
-                self.is_1904 = attributes.get("date1904") in ("1", "true")
 
-        read_xml(part, start, _ignore, _ignore)
+        def start_properties(attributes: Attributes) -> None:
+            self.is_1904 = attributes.get("date1904") in ("1", "true")
+
+        read_xml(part, {"sheet": start_sheet, "workbookPr": start_properties})
 
 
 class _SheetPart(NamedTuple):
@@ -117,24 +119,32 @@ def _texts(part: bytes) -> list[str]:
     pieces: list[str] = []
     is_text = is_spoken = False
 
-    def start(name: str, _: Attributes) -> None:
-        nonlocal is_text, is_spoken
-        if name == "t":
-            is_text = not is_spoken
-        elif name == "rPh":
-            is_spoken = True
+    def start_text(_: Attributes) -> None:
+        nonlocal is_text
+        is_text = not is_spoken
 
-    def end(name: str) -> None:
-        nonlocal is_text, is_spoken
-        if name == "si":
-            found.append("".join(pieces))
-            pieces.clear()
-        elif name == "t":
-            is_text = False
-        elif name == "rPh":
-            is_spoken = False
+    def end_text() -> None:
+        nonlocal is_text
+        is_text = False
 
-    read_xml(part, start, end, lambda text: pieces.append(text) if is_text else None)
+    def text(text: str) -> None:
+        if is_text:
+            pieces.append(text)
+
+    def start_spoken(_: Attributes) -> None:
+        nonlocal is_spoken
+        is_spoken = True
+
+    def end_spoken() -> None:
+        nonlocal is_spoken
+        is_spoken = False
+
+    def end() -> None:
+        found.append("".join(pieces))
+        pieces.clear()
+
+    starts = {"t": start_text, "rPh": start_spoken}
+    read_xml(part, starts, {"t": end_text, "rPh": end_spoken, "si": end}, text)
     return found
 
 
@@ -145,20 +155,22 @@ def _date_styles(part: bytes) -> dict[str, DateKind]:
     formats: list[str] = []
     is_inside = False
 
-    def start(name: str, attributes: Attributes) -> None:
+    def start_format(attributes: Attributes) -> None:
+        dates[attributes.get("numFmtId", "")] = date_kind(attributes.get("formatCode", ""))
+
+    def start_list(_: Attributes) -> None:
         nonlocal is_inside
-        if name == "numFmt":
-            dates[attributes.get("numFmtId", "")] = date_kind(attributes.get("formatCode", ""))
-        elif name == "cellXfs":
-            is_inside = True
-        elif name == "xf" and is_inside:
+        is_inside = True
+
+    def end_list() -> None:
+        nonlocal is_inside
+        is_inside = False
+
+    def start_style(attributes: Attributes) -> None:
+        if is_inside:
             formats.append(attributes.get("numFmtId", ""))
 
-    def end(name: str) -> None:
-        nonlocal is_inside
-        is_inside = is_inside and name != "cellXfs"
-
-    read_xml(part, start, end, _ignore)
+    read_xml(part, {"numFmt": start_format, "cellXfs": start_list, "xf": start_style}, {"cellXfs": end_list})
     kinds = (dates.get(number, "") for number in formats)
     return {str(style): kind for style, kind in enumerate(kinds) if kind}
 
@@ -178,34 +190,55 @@ class _Sheet:
         self._is_value = False
 
     def read(self, part: bytes) -> None:
-        read_xml(part, self._start, self._end, self._text)
-        self._end("row")
+        starts = {
+            **dict.fromkeys(_VALUES, self._start_value),
+            "c": self._start_cell,
+            "row": self._start_row,
+            "rPh": self._start_spoken,
+        }
+        ends = {
+            **dict.fromkeys(_VALUES, self._end_value),
+            "c": self._end_cell,
+            "row": self._end_row,
+            "rPh": self._end_spoken,
+        }
+        read_xml(part, starts, ends, self._text)
+        self._end_row()
 
-    def _start(self, name: str, attributes: Attributes) -> None:
-        if name == "c":
-            self._attributes = attributes
-        elif name in ("v", "t"):
-            self._is_value = True
-        elif name == "row":
-            number = attributes.get("r", "")
-            self._row = int(number) if _is_row_number(number) else self._row + 1
-        elif name == "rPh":  # how a Japanese word is pronounced
-            self._spoken_from = len(self._pieces)
+    def _start_row(self, attributes: Attributes) -> None:
+        number = attributes.get("r", "")
+        self._row = int(number) if _is_row_number(number) else self._row + 1
 
-    def _end(self, name: str) -> None:
-        if name in ("v", "t"):
-            self._is_value = False
-        elif name == "rPh":
-            del self._pieces[self._spoken_from :]
-        elif name == "c":
-            if self._pieces:
-                self._end_cell("".join(self._pieces))
-                self._pieces.clear()
-        elif name == "row" and self._cells:
+    def _end_row(self) -> None:
+        if self._cells:
             self._rows.write(self._name, self._row, self._cells)
             self._cells = []
 
-    def _end_cell(self, value: str) -> None:
+    def _start_cell(self, attributes: Attributes) -> None:
+        self._attributes = attributes
+
+    def _end_cell(self) -> None:
+        if self._pieces:
+            self._add("".join(self._pieces))
+            self._pieces.clear()
+
+    def _start_value(self, _: Attributes) -> None:
+        self._is_value = True
+
+    def _end_value(self) -> None:
+        self._is_value = False
+
+    def _text(self, text: str) -> None:
+        if self._is_value:
+            self._pieces.append(text)
+
+    def _start_spoken(self, _: Attributes) -> None:
+        self._spoken_from = len(self._pieces)
+
+    def _end_spoken(self) -> None:
+        del self._pieces[self._spoken_from :]
+
+    def _add(self, value: str) -> None:
         attributes = self._attributes
         kind = attributes.get("t")
         if kind == "s":
@@ -226,13 +259,9 @@ class _Sheet:
         except (ValueError, IndexError):
             return ""
 
-    def _text(self, text: str) -> None:
-        if self._is_value:
-            self._pieces.append(text)
-
 
 def _is_row_number(number: str) -> bool:
-    return re.fullmatch("[0-9]{1,7}", number) is not None
+    return len(number) <= 7 and number.isascii() and number.isdigit()
 
 
 def _comments(part: bytes, sheet: str) -> list[Paragraph]:
@@ -242,25 +271,28 @@ def _comments(part: bytes, sheet: str) -> list[Paragraph]:
     reference = ""
     is_text = False
 
-    def start(name: str, attributes: Attributes) -> None:
-        nonlocal reference, is_text
-        if name == "comment":
-            reference = attributes.get("ref", "")
-        is_text = name == "t"
+    def start(attributes: Attributes) -> None:
+        nonlocal reference
+        reference = attributes.get("ref", "")
 
-    def end(name: str) -> None:
+    def end() -> None:
+        found.append(Paragraph(f"comment on {sheet}!{reference}", "".join(pieces)))
+        pieces.clear()
+
+    def start_text(_: Attributes) -> None:
+        nonlocal is_text
+        is_text = True
+
+    def end_text() -> None:
         nonlocal is_text
         is_text = False
-        if name == "comment":
-            found.append(Paragraph(f"comment on {sheet}!{reference}", "".join(pieces)))
-            pieces.clear()
 
-    read_xml(part, start, end, lambda text: pieces.append(text) if is_text else None)
+    def text(text: str) -> None:
+        if is_text:
+            pieces.append(text)
+
+    read_xml(part, {"comment": start, "t": start_text}, {"comment": end, "t": end_text}, text)
     return found
-
-
-def _ignore(_: str) -> None:
-    pass
 
 
 FRONT_END = FrontEnd(
