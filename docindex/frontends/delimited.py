@@ -71,6 +71,8 @@ def _delimiter(source: str) -> str | None:
         share = _regularity(sample, delimiter)
         if share > most:
             best, most = delimiter, share
+        if most == 1:
+            break
     return best if most >= _REGULAR else None
 
 

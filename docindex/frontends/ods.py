@@ -94,17 +94,21 @@ class _Reader:
             return
         repeats = _repeats(self._cell, "number-columns-repeated")
         if text := _value(self._cell, self._lines):
-            for number in range(1 + self._granted(repeats - 1)):
-                self._cells.append((column_letters(self._column + number), text))
+            self._cells.append((column_letters(self._column), text))
+            if repeats > 1:
+                for number in range(1, 1 + self._granted(repeats - 1)):
+                    self._cells.append((column_letters(self._column + number), text))
         self._column += repeats - 1
         self._cell = None
         self._lines = []
 
     def _end_row(self) -> None:
         if self._cells:
-            granted = self._granted((self._row_repeats - 1) * len(self._cells)) // len(self._cells)
-            for number in range(1 + granted):
-                self._rows.write(self._sheet, self._row + number, self._cells)
+            self._rows.write(self._sheet, self._row, self._cells)
+            if self._row_repeats > 1:
+                granted = self._granted((self._row_repeats - 1) * len(self._cells)) // len(self._cells)
+                for number in range(1, 1 + granted):
+                    self._rows.write(self._sheet, self._row + number, self._cells)
             self._cells = []
         self._row += self._row_repeats - 1
 

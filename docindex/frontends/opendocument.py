@@ -74,6 +74,7 @@ class OpenDocumentText:
         self._open = self._innermost = OpenParagraphs(write)
         self._notes: list[tuple[str, OpenParagraphs]] = []
         self._counts: Counter[str] = Counter()
+        self._number = 0
         self._left_out = 0
         self._note_class = "footnote"
         self._kept: dict[str, list[Paragraph]] = {"footnote": [], "endnote": [], "comment": []}
@@ -142,11 +143,13 @@ class OpenDocumentText:
             return
         if self._notes:
             kind = self._notes[-1][0]
+            place = self._place(kind, self._counts[kind])
+        elif self._open.depth:
+            place = self._place("text box", self._number)
         else:
-            kind = "text box" if self._open.depth else "paragraph"
-            self._counts["paragraph"] += kind == "paragraph"
-        number = self._counts["paragraph" if kind == "text box" else kind]
-        self._innermost.start(self._place(kind, number))
+            self._number += 1
+            place = self._place("paragraph", self._number)
+        self._innermost.start(place)
 
     def _end_paragraph(self) -> None:
         if not self._left_out:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 OTHERS = "*"
 """Stands for the names of all other elements."""
 
+_MOST_SETS = 1000
+
 Attributes = dict[str, str]
 StartHandler = Callable[[Attributes], object]
 StartHandlers = Mapping[str, StartHandler]
@@ -58,10 +60,8 @@ def read_xml(
         if depth > DEEPEST:
             raise NotExtracted("damaged", f"its XML is nested more than {DEEPEST:,} levels deep")
         if handler := of_start[name]:
-            for key in attributes:
-                if " " in key:
-                    attributes = local.of(attributes)
-                    break
+            if attributes and (keys := local[tuple(attributes)]):
+                attributes = dict(zip(keys, attributes.values(), strict=True))
             handler(attributes)
 
     def ended(name: str) -> None:
@@ -98,15 +98,15 @@ class _ByName(dict[str, T | None]):
         return found
 
 
-class _LocalNames(dict[str, str]):
-    """The names of attributes without their namespaces, looked up for the same reason."""
+class _LocalNames(dict[tuple[str, ...], tuple[str, ...]]):
+    """For the names of the attributes of an element, the keys that they get; empty for the same ones."""
 
-    def __missing__(self, name: str) -> str:
-        local = self[name] = name.rpartition(" ")[2]
-        return local
-
-    def of(self, attributes: Attributes) -> Attributes:
-        found = {self[key]: value for key, value in attributes.items()}
-        if len(found) < len(attributes):
-            found.update({self[key]: attributes[key] for key in attributes if " " in key})
-        return found
+    def __missing__(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(self) > _MOST_SETS:
+            self.clear()
+        # Sorting keeps the order of names that all have a namespace: the last one is kept.
+        kept = {name.rpartition(" ")[2]: name for name in sorted(names, key=lambda name: " " in name)}
+        local = ((name.rpartition(" ")[2], name) for name in names)
+        keys = tuple(key if kept[key] == name else f" {name}" for key, name in local)
+        self[names] = keys = () if keys == names else keys
+        return keys

@@ -218,9 +218,23 @@ class _Sheet:
         self._attributes = attributes
 
     def _end_cell(self) -> None:
-        if self._pieces:
-            self._add("".join(self._pieces))
-            self._pieces.clear()
+        if not self._pieces:
+            return
+        value = "".join(self._pieces)
+        self._pieces.clear()
+        attributes = self._attributes
+        kind = attributes.get("t")
+        if kind == "s":
+            value = self._shared(value)
+        elif kind == "b":
+            value = _BOOLEANS.get(value, value)
+        elif kind is None or kind == "n":
+            shown = self._book.dates.get(attributes.get("s", ""))
+            value = date_of_serial(value, shown, is_1904=self._book.is_1904) if shown else plain_number(value)
+        if value:
+            reference = attributes.get("r")
+            column = reference.rstrip(_DIGITS) if reference else column_letters(len(self._cells) + 1)
+            self._cells.append((column, value))
 
     def _start_value(self, _: Attributes) -> None:
         self._is_value = True
@@ -237,21 +251,6 @@ class _Sheet:
 
     def _end_spoken(self) -> None:
         del self._pieces[self._spoken_from :]
-
-    def _add(self, value: str) -> None:
-        attributes = self._attributes
-        kind = attributes.get("t")
-        if kind == "s":
-            value = self._shared(value)
-        elif kind == "b":
-            value = _BOOLEANS.get(value, value)
-        elif kind is None or kind == "n":
-            shown = self._book.dates.get(attributes.get("s", ""))
-            value = date_of_serial(value, shown, is_1904=self._book.is_1904) if shown else plain_number(value)
-        if value:
-            reference = attributes.get("r")
-            column = reference.rstrip(_DIGITS) if reference else column_letters(len(self._cells) + 1)
-            self._cells.append((column, value))
 
     def _shared(self, number: str) -> str:
         try:
