@@ -70,9 +70,11 @@ def unescaped(text: str) -> str:
     """
     if "&" not in text:
         return text
-    pieces = _ENTITY.split(text)
-    pieces[1::2] = map(_signs.__getitem__, pieces[1::2])
-    return "".join(pieces)
+    return _ENTITY.sub(_sign, text)
+
+
+def _sign(entity: re.Match[str]) -> str:
+    return _signs[entity[1]]
 
 
 def unescaped_all(texts: list[str]) -> list[str]:
