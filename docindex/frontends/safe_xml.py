@@ -104,9 +104,42 @@ class _LocalNames(dict[tuple[str, ...], tuple[str, ...]]):
     def __missing__(self, names: tuple[str, ...]) -> tuple[str, ...]:
         if len(self) > _MOST_SETS:
             self.clear()
-        # Sorting keeps the order of names that all have a namespace: the last one is kept.
+        # Of names with one local name the last is kept, after a stable sort that puts namespaces last.
         kept = {name.rpartition(" ")[2]: name for name in sorted(names, key=lambda name: " " in name)}
         local = ((name.rpartition(" ")[2], name) for name in names)
         keys = tuple(key if kept[key] == name else f" {name}" for key, name in local)
         self[names] = keys = () if keys == names else keys
         return keys
+
+
+class TextInside:
+    """Collects the text inside some elements. `start`, `end` and `text` are its functions for `read_xml`.
+
+    >>> inside = TextInside()
+    >>> read_xml(b"<a>1<t>2</t>3</a>", {"t": inside.start}, {"t": inside.end}, inside.text)
+    >>> inside.take()
+    '2'
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._is_inside = False
+
+    def start(self, _: Attributes) -> None:
+        """An element begins whose text is wanted."""
+        self._is_inside = True
+
+    def end(self) -> None:
+        """Such an element ends."""
+        self._is_inside = False
+
+    def text(self, text: str) -> None:
+        """Text between two tags."""
+        if self._is_inside:
+            self._pieces.append(text)
+
+    def take(self) -> str:
+        """The text since the last call."""
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        return text

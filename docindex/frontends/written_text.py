@@ -2,7 +2,7 @@
 
 from docindex.frontends.extracted import Extracted, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_xml import TextInside, read_xml
 from docindex.frontends.safe_zip import ZipSource
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".emf", ".wmf", ".svg", ".webp")
@@ -33,28 +33,14 @@ def text_of_zip(
 
 def read_title(source: ZipSource, name: str) -> str | None:
     """The title in the member of a zip file that has the properties of a document, or None."""
-    pieces: list[str] = []
-    is_title = False
-
-    def start(_: Attributes) -> None:
-        nonlocal is_title
-        is_title = True
-
-    def end() -> None:
-        nonlocal is_title
-        is_title = False
-
-    def text(text: str) -> None:
-        if is_title:
-            pieces.append(text)
-
+    title = TextInside()
     try:
         properties = source.read_if_there(name)
         if properties is not None:
-            read_xml(properties, {"title": start}, {"title": end}, text)
+            read_xml(properties, {"title": title.start}, {"title": title.end}, title.text)
     except NotExtracted:
         return None  # a title is no reason to refuse the text
-    return "".join(pieces) or None
+    return title.take() or None
 
 
 def _is_picture(name: str) -> bool:

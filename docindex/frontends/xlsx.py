@@ -30,7 +30,7 @@ from docindex.frontends.ooxml import (
     related,
     relations,
 )
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_xml import Attributes, TextInside, read_xml
 from docindex.frontends.safe_zip import ZipSource
 from docindex.frontends.written_text import read_title, text_of_zip, warn_of_damage, write_paragraph
 
@@ -116,20 +116,12 @@ class _SheetPart(NamedTuple):
 def _texts(part: bytes) -> list[str]:
     """The texts that cells refer to by their number, without the pronunciation of Japanese words."""
     found: list[str] = []
-    pieces: list[str] = []
-    is_text = is_spoken = False
+    inside = TextInside()
+    is_spoken = False
 
-    def start_text(_: Attributes) -> None:
-        nonlocal is_text
-        is_text = not is_spoken
-
-    def end_text() -> None:
-        nonlocal is_text
-        is_text = False
-
-    def text(text: str) -> None:
-        if is_text:
-            pieces.append(text)
+    def start_text(attributes: Attributes) -> None:
+        if not is_spoken:
+            inside.start(attributes)
 
     def start_spoken(_: Attributes) -> None:
         nonlocal is_spoken
@@ -139,12 +131,9 @@ def _texts(part: bytes) -> list[str]:
         nonlocal is_spoken
         is_spoken = False
 
-    def end() -> None:
-        found.append("".join(pieces))
-        pieces.clear()
-
     starts = {"t": start_text, "rPh": start_spoken}
-    read_xml(part, starts, {"t": end_text, "rPh": end_spoken, "si": end}, text)
+    ends = {"t": inside.end, "rPh": end_spoken, "si": lambda: found.append(inside.take())}
+    read_xml(part, starts, ends, inside.text)
     return found
 
 
@@ -266,31 +255,17 @@ def _is_row_number(number: str) -> bool:
 def _comments(part: bytes, sheet: str) -> list[Paragraph]:
     """The comments on cells."""
     found: list[Paragraph] = []
-    pieces: list[str] = []
+    inside = TextInside()
     reference = ""
-    is_text = False
 
     def start(attributes: Attributes) -> None:
         nonlocal reference
         reference = attributes.get("ref", "")
 
     def end() -> None:
-        found.append(Paragraph(f"comment on {sheet}!{reference}", "".join(pieces)))
-        pieces.clear()
+        found.append(Paragraph(f"comment on {sheet}!{reference}", inside.take()))
 
-    def start_text(_: Attributes) -> None:
-        nonlocal is_text
-        is_text = True
-
-    def end_text() -> None:
-        nonlocal is_text
-        is_text = False
-
-    def text(text: str) -> None:
-        if is_text:
-            pieces.append(text)
-
-    read_xml(part, {"comment": start, "t": start_text}, {"comment": end, "t": end_text}, text)
+    read_xml(part, {"comment": start, "t": inside.start}, {"comment": end, "t": inside.end}, inside.text)
     return found
 
 
