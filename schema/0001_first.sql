@@ -197,7 +197,7 @@ create table main.docindex_file (
     reading text not null,          -- the name and version of the front end that was asked. For plain text and binary
                                     -- files: '' if none was asked, 'none-1' if those of documents were, 'none-2' if
                                     -- those of archives were, too
-    parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !
+    parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !/
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;

@@ -43,7 +43,7 @@ def add_command(
     """Add files to the index as documents.
 
     Reads the formats that `docindex scan` reads, except archives. A document that already has the same key is
-    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, ! and its name.
+    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
     """Remove documents from the index, but not their files.
 
     KEY is the key of a document, or the path of its file. A document inside a file has a key of its own, such
-    as 'mail.mbox!message 2', and is removed by that key only.
+    as 'mail.mbox!/message 2', and is removed by that key only.
 
     \b
     Example:

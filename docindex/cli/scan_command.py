@@ -47,7 +47,7 @@ def scan_command(
 
     Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
     Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
-    file, such as a message of a mailbox, gets the key of the file, ! and its name. Files that have not
+    file, such as a message of a mailbox, gets the key of the file, !/ and its name. Files that have not
     changed since the last scan are not read again: their documents stay, even with --plain or without
     --archives. But they are read again if docindex can now read their format, and with --encoding all plain
     text is. Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are

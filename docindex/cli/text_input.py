@@ -16,11 +16,11 @@ from docindex.errors import UnreadableFile
 from docindex.folders.file_content import FileContent, read_file
 from docindex.folders.file_reader import LARGEST_TEXT, NotReadable
 from docindex.frontends.extract import extract
-from docindex.frontends.extracted import Extracted
+from docindex.frontends.extracted import PART_MARK, Extracted
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.text import decode
-from docindex.storage.tracked_files import PART_MARK, UNDETECTED
+from docindex.storage.tracked_files import UNDETECTED
 
 STDIN = "-"
 """The name of standard input, for commands that accept it."""

@@ -34,13 +34,12 @@ from docindex.folders.walk import (
     index_identities,
     walk_files,
 )
-from docindex.frontends.extracted import Extracted, text_in
+from docindex.frontends.extracted import PART_MARK, Extracted, text_in
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
 from docindex.storage.tracked_files import (
     BINARY,
     CONTAINER,
-    PART_MARK,
     PLAIN_READINGS,
     TEXT,
     UNDETECTED,

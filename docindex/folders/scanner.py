@@ -82,7 +82,7 @@ def scan(
     `encoding` is the encoding of plain text; without it, the encoding is detected. With `encoding`, text
     formats such as web pages are read as plain text, and unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
-    the key of the file, ``!`` and its name.
+    the key of the file, ``!/`` and its name.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 

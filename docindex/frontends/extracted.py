@@ -16,6 +16,10 @@ T = TypeVar("T")
 MOST_CHARACTERS = 100_000_000
 """A source with more text is refused: as a document it would fill the memory."""
 
+PART_MARK = "!/"
+"""Stands in the key of a document inside a file, between the key of the file and the name of the part.
+`docindex.folders.key_of` escapes a ``!`` at the end of a name, so the key of a path never contains this."""
+
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top on a page, in points."""
 

@@ -8,7 +8,7 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
-from docindex.frontends.extracted import Extracted, SourcePart, text_in
+from docindex.frontends.extracted import PART_MARK, Extracted, SourcePart, text_in
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
@@ -75,7 +75,7 @@ class _Parts:
                 continue
             text = self._text_of(part)
             if isinstance(text, Extracted):
-                self.read(text.parts, f"{name}!", depth + 1)
+                self.read(text.parts, f"{name}{PART_MARK}", depth + 1)
                 text = dataclasses.replace(text, parts=())
                 if not text.text.strip():
                     continue

@@ -18,7 +18,7 @@ from docindex import argument_checks
 from docindex.checkpoints import checkpoint, stopped_by
 from docindex.errors import Busy
 from docindex.frontends.extract import PLAIN, extract_all
-from docindex.frontends.extracted import Extracted
+from docindex.frontends.extracted import PART_MARK, Extracted
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
@@ -30,7 +30,6 @@ from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, d
 from docindex.storage import contents, segment_writer
 from docindex.storage.connection import Store
 from docindex.storage.content_writer import Incoming
-from docindex.storage.tracked_files import PART_MARK
 from docindex.storage.user_sql import UserBindings
 
 AddProgress = Callable[[int, int | None], object]
@@ -83,7 +82,7 @@ class DocumentAdder(FollowedTables):
         """Store the text of a file in any format that `docindex.extract` reads, and return the keys.
 
         The key of the document is `key`, or else the path as it is given; a scan and the command use absolute
-        paths. A document inside the file, such as a message of a mailbox, has that key followed by ``!`` and
+        paths. A document inside the file, such as a message of a mailbox, has that key followed by ``!/`` and
         its name. If it is not in the file any more, its document is removed. The files inside zip and tar
         archives are not read. `UnreadableFile` if the file has no text that can be read.
 
