@@ -198,6 +198,7 @@ create table main.docindex_file (
                                     -- files: '' if none was asked, 'none-1' if those of documents were, 'none-2' if
                                     -- those of archives were, too
     parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !/
+    problem text not null,          -- what could not be read in the file, in sentences; '' if all was read
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;

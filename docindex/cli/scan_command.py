@@ -27,16 +27,23 @@ from docindex.opening import open as open_index
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @selection_options
 @encoding_option
+@click.option(
+    "--retry",
+    is_flag=True,
+    help="Read again the files that could not be read, or only in part. Without it, they are read again when "
+    "they change or docindex can read more: a file that takes too long may cost ten minutes each time.",
+)
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
 @verbose_option(
-    "List the files that could not be read, and guessed or unknown encodings. Files that have not changed "
-    "may be missing from this list."
+    "List the files that could not be read, or only in part, with the reasons, and guessed or unknown "
+    "encodings. Guessed encodings are listed when a file is read, not when it has not changed."
 )
 @index_option
 @form_options
 def scan_command(
     paths: tuple[str, ...],
     encoding: str | None,
+    retry: bool,
     watch: bool,
     verbose: bool,
     index_path: str | None,
@@ -62,9 +69,9 @@ def scan_command(
     roots, options = [typed_path(path) for path in paths], walk_options(selection)
     with open_index(index_path) as index:
         if watch:
-            _watch(index, roots, options, encoding, form, verbose=verbose)
+            _watch(index, roots, options, encoding, form, verbose=verbose, retry=retry)
         else:
-            result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
+            result = scan_with_progress(index, roots, options, encoding, verbose=verbose, retry=retry)
             _show(result, form, verbose=verbose)
     return 0
 
@@ -77,6 +84,7 @@ def _watch(
     form: str | None,
     *,
     verbose: bool,
+    retry: bool,
 ) -> None:
     """Scan whenever something changes, until Ctrl-C."""
     if form in ("json", "csv"):
@@ -93,7 +101,9 @@ def _watch(
             if not changed:
                 continue
             try:
-                result = scan_with_progress(index, changed, options, encoding, verbose=verbose, reread=first)
+                result = scan_with_progress(
+                    index, changed, options, encoding, verbose=verbose, reread=first, retry=retry and first
+                )
             except UnreadableFile as error:  # for example a disk that is unmounted for a while
                 if first:
                     raise

@@ -26,14 +26,16 @@ def scan_with_progress(
     *,
     verbose: bool,
     reread: bool = True,
+    retry: bool = False,
 ) -> "folders.Scan":
     """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr.
 
-    With an encoding, `reread` says whether unchanged texts are read again.
+    With an encoding, `reread` says whether unchanged texts are read again. `retry` says whether files that
+    could not be read are.
     """
     with progress("scanning") as advance:
         result = folders.scan(
-            index, roots, options=options, encoding=encoding, reread=reread, progress=advance
+            index, roots, options=options, encoding=encoding, reread=reread, retry=retry, progress=advance
         )
     if verbose:
         from docindex.cli.text_input import remark_on_guess, remark_on_undetected
@@ -64,6 +66,7 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         "skipped": dict(sorted(result.skipped.items())),
         "undetected": list(result.undetected),
         "unread": [unread._asdict() for unread in result.unread],
+        "problems": [{"path": key, "why": why} for key, why in sorted(result.problems.items())],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
@@ -90,7 +93,7 @@ def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
 _UNREAD = {
     "encrypted": "encrypted",
     "no text": "no text, perhaps scanned pages",
-    "too slow": "takes too long",
+    "too slow": "takes too long; docindex scan --retry tries again",
     "not installed": "needs: pip install 'docindex[formats]'",
 }
 
@@ -100,6 +103,9 @@ def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
     counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
     for (format_, reason), count in sorted(counts.items()):
         yield f"not read: {several(count, f'{format_} file'.lstrip())} ({_UNREAD.get(reason, reason)})"
+    partly = len(result.problems.keys() - {unread.key for unread in result.unread})
+    if partly:
+        yield f"read in part: {several(partly, 'file')}{'' if verbose else '; --verbose says why'}"
     if verbose:
         yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 

@@ -175,6 +175,7 @@ class _Search:
             kind=UNDETECTED,
             reading="",
             parts=0,
+            problem="",
             digest=digest,
         )
 

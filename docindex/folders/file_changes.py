@@ -10,6 +10,8 @@ from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
 from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, PLAIN_READINGS, Tracked
 
+_LONGEST_PROBLEM = 1000
+
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     """The record that the index keeps of a file that was read.
@@ -26,8 +28,14 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
         kind=content.kind,
         reading=content.reading,
         parts=len(content.parts),
+        problem=_storable(content.problem),
         digest=content.digest,
     )
+
+
+def _storable(problem: str) -> str:
+    """Sentences that can be stored. They may quote a damaged file."""
+    return problem[:_LONGEST_PROBLEM].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
@@ -70,7 +78,7 @@ def is_same_file(file: Tracked, found: WalkedFile) -> bool:
 
     The caller has checked that size, inode and device are the same.
     """
-    if file.kind == BINARY:
+    if file.kind == BINARY or file.digest is None:
         return file.mtime_ns == found.status.st_mtime_ns
     try:
         # The system may give the inode of a removed file to a new file, and even the times may agree.

@@ -47,7 +47,8 @@ class Scan:
     unread: tuple[UnreadFormat, ...]
     """The files in known formats whose texts could not be read, with the reasons. They have no document."""
     problems: Mapping[str, str]
-    """What could not be read in the files that this scan read, in sentences, by the key of the file."""
+    """What could not be read in the files that were found, in sentences, by the key of the file: those of
+    `unread`, and files that were read in part."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -69,6 +70,7 @@ def scan(
     options: WalkOptions = _ALL_DEFAULTS,
     encoding: str | None = None,
     reread: bool = True,
+    retry: bool = False,
     workers: int | None = None,
     progress: FolderProgress = no_progress,
 ) -> Scan:
@@ -83,6 +85,8 @@ def scan(
     formats such as web pages are read as plain text, and unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
     the key of the file, ``!/`` and its name.
+    With `retry`, unchanged files that could not be read, or only in part, are read again. Otherwise they are
+    when their front end is newer: reading a hostile file may take a minute.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 
@@ -99,7 +103,9 @@ def scan(
     check_index(index)
     if encoding is not None:
         check_encoding(encoding)
-    reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
+    reading = ReadingOptions(
+        options, encoding, workers, rereads=encoding is not None and reread, retries=retry
+    )
     tally = ScanTally()
     missing: UnreadableFile | None = None
     for root in roots_of(roots):

@@ -34,5 +34,7 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     text and for binary files."""
     parts: int
     """The number of documents inside the file. Their keys begin with that of the file and ``!/``."""
+    problem: str
+    """What could not be read in the file, in sentences for a person; "" if all was read."""
     digest: bytes | None
     """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""
