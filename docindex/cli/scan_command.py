@@ -60,6 +60,11 @@ def scan_command(
     text is. Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are
     left out unless an option includes them.
 
+    A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:
+    100 MB; Markdown and subtitles: 50 MB), if its text is longer than 100 million characters, or if reading
+    takes more than 60 seconds or 2 GB of memory. The documents inside a file may take ten minutes and have
+    256 million characters together. The report counts these files, and --verbose names them.
+
     \b
     Examples:
       docindex scan ~/Documents

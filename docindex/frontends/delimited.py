@@ -95,4 +95,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".csv", ".tsv", ".tab"}),
     media_types=frozenset({"text/csv", "text/tab-separated-values"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

@@ -20,6 +20,9 @@ PART_MARK = "!/"
 """Stands in the key of a document inside a file, between the key of the file and the name of the part.
 `docindex.folders.key_of` escapes a ``!`` at the end of a name, so the key of a path never contains this."""
 
+_MOST_PLACES = 1_000_000
+"""Each takes 170 bytes. In a source with more, a text may have the place of a piece shortly before it."""
+
 Box = tuple[float, float, float, float]
 """Left, bottom, right and top on a page, in points."""
 
@@ -179,6 +182,7 @@ class TextBuilder:
         self._starts: list[int] = []
         self._names: list[str] = []
         self._boxes: list[Box | None] = []
+        self._begun, self._step = 0, 1
         self._warnings: dict[str, None] = {}
 
     @property
@@ -187,7 +191,16 @@ class TextBuilder:
         return self._length
 
     def begin(self, name: str, box: Box | None = None) -> Self:
-        """Begin a place. All text that is added from now on lies in it."""
+        """Begin a place. All text that is added from now on lies in it.
+
+        Of more than a million places, every second one is left out, and so on.
+        """
+        self._begun += 1
+        if self._begun % self._step:
+            return self
+        if len(self._names) == _MOST_PLACES:
+            self._step *= 2
+            del self._starts[1::2], self._names[1::2], self._boxes[1::2]
         if self._starts and self._starts[-1] == self._length:  # the last place is empty
             self._names[-1], self._boxes[-1] = name, box
         else:

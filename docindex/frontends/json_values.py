@@ -85,4 +85,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".json", ".jsonl", ".ndjson", ".jsonc", ".geojson"}),
     media_types=frozenset({"application/json", "application/jsonl", "application/x-ndjson"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

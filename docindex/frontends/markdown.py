@@ -37,4 +37,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".md", ".markdown", ".mkd", ".mdown", ".rmd", ".qmd"}),
     media_types=frozenset({"text/markdown", "text/x-markdown"}),
     is_text=True,
+    most_bytes=50_000_000,
 )

@@ -70,4 +70,5 @@ FRONT_END = FrontEnd(
     _is_notebook,
     frozenset({".ipynb"}),
     frozenset({"application/x-ipynb+json"}),
+    most_bytes=100_000_000,
 )

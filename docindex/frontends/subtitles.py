@@ -75,4 +75,5 @@ FRONT_END = FrontEnd(
     frozenset({".srt", ".vtt"}),
     frozenset({"text/vtt", "application/x-subrip"}),
     is_text=True,
+    most_bytes=50_000_000,
 )

@@ -42,4 +42,5 @@ FRONT_END = FrontEnd(
     frozenset({".tex", ".latex", ".ltx"}),
     frozenset({"application/x-tex", "text/x-tex", "application/x-latex"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

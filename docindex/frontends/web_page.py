@@ -62,4 +62,5 @@ FRONT_END = FrontEnd(
     frozenset({".html", ".htm", ".xhtml", ".xht"}),
     frozenset({"text/html", "application/xhtml+xml"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

@@ -104,4 +104,5 @@ FRONT_END = FrontEnd(
     ),
     media_types=frozenset({"application/xml", "text/xml", "application/rss+xml", "application/atom+xml"}),
     is_text=True,
+    most_bytes=100_000_000,
 )
