@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.options import F
+from docindex.cli.options import F, archives_option
 from docindex.folders import WalkOptions
 
 _SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?"
@@ -37,7 +37,7 @@ def selection_options(command: F) -> F:
             is_flag=True,
             help="Read plain text only: no office files or PDFs, and web pages as plain text.",
         ),
-        click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
+        archives_option,
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
         click.option(
             "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."

@@ -56,8 +56,8 @@ def scan_command(
     Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
     file, such as a message of a mailbox, gets the key of the file, !/ and its name. Files that have not
     changed since the last scan are not read again: their documents stay, even with --plain or without
-    --archives. But they are read again if docindex can now read their format, and with --encoding all plain
-    text is. Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are
+    --archives. But they are read again if docindex can now read their format, and with --encoding all text
+    is. Files on unmounted disks stay indexed. Hidden files, and files that a .gitignore excludes, are
     left out unless an option includes them.
 
     A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:

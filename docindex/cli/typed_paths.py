@@ -5,7 +5,7 @@ A path that was printed must never be read back as another path.
 
 import os
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from docindex.cli.wording import one_line
 from docindex.folders.path_keys import key_of, path_of, root_of, without_link
@@ -28,11 +28,40 @@ def typed_key(name: str) -> str:
 
 
 def known_name(name: str, known: Container[str]) -> str | None:
-    """The name that a person typed, or the key of the path that it stands for: whichever is known."""
-    if name in known:
-        return name
-    key = typed_key(name) if name else name
-    return key if key in known else None
+    """The key that a person means by a name: a key, a path, or a document inside a file; None if unknown."""
+    return next((key for key in _keys_meant(name) if key in known), None)
+
+
+def _keys_meant(name: str) -> Iterator[str]:
+    from docindex.frontends.extracted import PART_MARK  # a search for exact copies needs no front ends
+
+    yield name
+    if name:
+        yield typed_key(name)
+    for file, part in typed_parts(name):
+        yield f"{typed_key(file)}{PART_MARK}{part}"
+        yield f"{typed_key(file)}{PART_MARK}{marked(part)}"
+
+
+def typed_parts(name: str) -> Iterator[tuple[str, str]]:
+    """The files, and the names of documents inside them, that a name such as a.zip!/b.txt may stand for.
+
+    >>> list(typed_parts("a.zip!/b.txt")), list(typed_parts("mail.mbox!message 2"))
+    ([('a.zip', 'b.txt')], [('mail.mbox', 'message 2')])
+    """
+    for found in re.finditer("!/?", name):
+        file, part = name[: found.start()], name[found.end() :]
+        if part and file.rpartition("/")[2]:
+            yield file, part
+
+
+def marked(part: str) -> str:
+    """The name of a document inside a document inside a file, with the mark that docindex puts between them.
+
+    >>> marked("mail.mbox!message 2"), marked("mail.mbox!/message 2")
+    ('mail.mbox!/message 2', 'mail.mbox!/message 2')
+    """
+    return re.sub("!/?", "!/", part)
 
 
 def display_path(key: str, below: str | None = None) -> str:

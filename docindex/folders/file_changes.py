@@ -8,7 +8,15 @@ from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
-from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, PLAIN_READINGS, Tracked
+from docindex.storage.tracked_files import (
+    BINARY,
+    NO_ARCHIVE,
+    NO_DOCUMENT,
+    PLAIN_READINGS,
+    TEXT,
+    UNDETECTED,
+    Tracked,
+)
 
 _LONGEST_PROBLEM = 1000
 
@@ -63,6 +71,14 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     if file.kind == "not installed":
         return front_end.is_installed
     return file.reading != front_end.reading
+
+
+def may_be_decoded_otherwise(file: Tracked) -> bool:
+    """Whether the text of a file, or of a document inside it, may depend on the encoding of a scan."""
+    if file.kind == UNDETECTED or file.parts:
+        return True
+    front_end = None if file.reading in PLAIN_READINGS else named(file.reading.rpartition("-")[0])
+    return file.kind == TEXT and (front_end is None or front_end.is_text)
 
 
 def has_changed(known: Tracked, file: Tracked) -> bool:

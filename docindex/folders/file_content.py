@@ -75,7 +75,7 @@ def read_file(
 
     def may_have_text(head: bytes) -> bool:
         nonlocal wanted
-        is_wanted = _needs_front_end(head, name, encoding, extractor) or not looks_binary(head, encoding)
+        is_wanted = _needs_front_end(head, name, extractor) or not looks_binary(head, encoding)
         wanted = head if is_wanted else b""
         return is_wanted
 
@@ -93,11 +93,8 @@ def read_file(
     return content
 
 
-def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
-    # A forced encoding is for plain text, which web pages and tables are, too.
-    return extractor is not None and may_need_front_end(
-        head, name, text=encoding is None, archives=extractor.options.archives
-    )
+def _needs_front_end(head: bytes, name: str, extractor: Extractor | None) -> bool:
+    return extractor is not None and may_need_front_end(head, name, archives=extractor.options.archives)
 
 
 def _expected(name: str, extractor: Extractor) -> FrontEnd | None:
@@ -122,10 +119,9 @@ def _content_of(
     """
     if extractor is None and _is_other_format(data, name):
         return whole
-    if extractor is None or not _needs_front_end(data, name, encoding, extractor):
+    if extractor is None or not _needs_front_end(data, name, extractor):
         # Text in a file with the extension of another format: nothing is left to ask.
-        is_forced = encoding is not None
-        expected = None if extractor is None or is_forced else _expected(name, extractor)
+        expected = None if extractor is None else _expected(name, extractor)
         return _asked(_plain(whole, data, encoding), "" if expected is None else expected.reading)
     expected = _expected(name, extractor)
     try:

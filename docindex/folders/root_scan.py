@@ -20,6 +20,7 @@ from docindex.folders.file_changes import (
     is_outdated,
     is_same_file,
     is_unchanged,
+    may_be_decoded_otherwise,
     tracked_file,
 )
 from docindex.folders.file_content import FileContent
@@ -375,10 +376,10 @@ class RootScan:
     def _rereads(self, file: Tracked) -> bool:
         """Whether a known file is read even if it is unchanged.
 
-        A text is, if an encoding is forced; a file that another front end would read; and one that could not
-        be read as a whole, if the caller wants to try again.
+        If the caller forces an encoding, a file that may declare none is. So is a file that another front end
+        would read, and one that was not read as a whole if the caller wants to try again.
         """
-        is_forced = self._reading.rereads and file.kind in (TEXT, UNDETECTED)
+        is_forced = self._reading.rereads and may_be_decoded_otherwise(file)
         is_retried = self._reading.retries and file.problem != ""
         return is_forced or is_retried or is_outdated(file, self._reading.options.formats)
 

@@ -81,8 +81,8 @@ def scan(
     file whose size, time, inode and device are unchanged is not read again, unless it was changed just before
     the last scan.
 
-    `encoding` is the encoding of plain text; without it, the encoding is detected. With `encoding`, text
-    formats such as web pages are read as plain text, and unchanged texts are read again, unless
+    `encoding` is the encoding of plain text, and of web pages, mail, tables and other text that does not
+    declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
     the key of the file, ``!/`` and its name.
     With `retry`, unchanged files that could not be read, or only in part, are read again. Otherwise they are

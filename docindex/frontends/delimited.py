@@ -25,9 +25,9 @@ _REGULAR = 0.8
 _MOST_PLACES = 200_000
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of a table."""
-    source = decode_source(data).rstrip("\n")
+    source = decode_source(data, forced=options.encoding).rstrip("\n")
     delimiter = _delimiter(source)
     builder = TextBuilder()
     rows = _rows(source, delimiter) if delimiter else ([line] for line in source.split("\n"))

@@ -15,11 +15,14 @@ class ExtractionOptions:
     - `navigation`: the navigation, headers and footers of web pages
     - `quotes`: the lines that a mail quotes from another mail
     - `archives`: the files inside zip and tar archives, as parts
+    - `encoding`: the encoding of text that does not declare one; None to detect it. A byte order mark, or the
+      encoding that a web page, XML, TeX or a mail declares, comes first.
     """
 
     navigation: bool = False
     quotes: bool = True
     archives: bool = False
+    encoding: str | None = None
 
 
 DEFAULT_OPTIONS = ExtractionOptions()

@@ -29,9 +29,9 @@ _VALUE = re.compile(rf'({_BEFORE})(?:({_STRING})(?:"|\\?\Z)|(-?[0-9][0-9.eE+-]*+
 _read_string = json.JSONDecoder().parse_string  # type: ignore[attr-defined]  # Python documents the class only
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of a JSON source."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
     found = split_values(source) or search_values(source)
     if found is None:
         return _as_it_is(source)

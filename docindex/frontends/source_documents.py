@@ -14,10 +14,13 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import may_need_front_end
-from docindex.frontends.text import UndetectedEncoding, decode
+from docindex.frontends.text import decode, looks_binary
 
 _DEEPEST = 4
 """How deep documents may lie inside each other: an attachment of a message of a mailbox in an archive."""
+
+_HEAD = 1 << 14
+"""Bytes that show whether a part is binary."""
 
 MOST_PARTS = 100_000
 """The documents inside one source that are read."""
@@ -100,9 +103,12 @@ class _Parts:
                 if error.reason != "unknown format":
                     self._unread += 1
                     return None
+        encoding = self._options.encoding
+        if looks_binary(part.data[:_HEAD], encoding):
+            return None
         try:
-            decoded = decode(part.data)
-        except UndetectedEncoding:
+            decoded = decode(part.data, encoding)
+        except ValueError:  # its encoding cannot be detected, or is not the wanted one
             self._unread += 1
             return None
         return None if decoded is None else decoded.text

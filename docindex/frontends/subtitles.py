@@ -22,9 +22,9 @@ _NO_SPEECH = ("WEBVTT", "NOTE", "STYLE", "REGION")
 """The blocks of a .vtt file that are not spoken begin with one of these words."""
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The spoken text of subtitles."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
     is_vtt = source.startswith("WEBVTT")
     builder = TextBuilder()
     times = list(_TIMES.finditer(source))

@@ -22,7 +22,7 @@ _MOST_HEAD = 4096
 
 def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The text of a web page."""
-    source = decode_source(data, declared_in(data))
+    source = decode_source(data, declared_in(data), options.encoding)
     page = PageReader(source, everything=options.navigation)
     if page.builder.length == 0 and not options.navigation:  # a page that is nothing but navigation
         page = PageReader(source, everything=True)

@@ -15,9 +15,9 @@ from docindex.frontends.markup_tokens import XML, attributes_of, unescaped_all
 from docindex.frontends.web_page import declared_in
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of an XML document."""
-    source = decode_source(data, declared_in(data))
+    source = decode_source(data, declared_in(data), options.encoding)
     values = _of_elements(source)
     return values if values.text else _of_attributes(source).extracted()
 

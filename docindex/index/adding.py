@@ -19,6 +19,7 @@ from docindex.checkpoints import checkpoint, stopped_by
 from docindex.errors import Busy
 from docindex.frontends.extract import PLAIN, extract_all
 from docindex.frontends.extracted import PART_MARK, Extracted
+from docindex.frontends.front_end import ExtractionOptions
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
@@ -78,13 +79,15 @@ class DocumentAdder(FollowedTables):
         encoding: str | None = None,
         meta: Any = ...,
         store_text: bool = True,
+        options: ExtractionOptions | None = None,
     ) -> list[str]:
         """Store the text of a file in any format that `docindex.extract` reads, and return the keys.
 
         The key of the document is `key`, or else the path as it is given; a scan and the command use absolute
         paths. A document inside the file, such as a message of a mailbox, has that key followed by ``!/`` and
-        its name. If it is not in the file any more, its document is removed. The files inside zip and tar
-        archives are not read. `UnreadableFile` if the file has no text that can be read.
+        its name. If it is not in the file any more, its document is removed. With
+        ``ExtractionOptions(archives=True)`` as `options`, the files inside zip and tar archives are read too.
+        `UnreadableFile` if the file has no text that can be read.
 
         >>> import docindex, pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:
@@ -95,7 +98,7 @@ class DocumentAdder(FollowedTables):
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"path must be a str or an os.PathLike, not {argument_checks.shown(path)}")
         key = os.fspath(path) if key is None else checked_key(key)
-        found = extract_all(path, encoding=encoding)
+        found = extract_all(path, encoding=encoding, options=options)
         texts: dict[str, str | Extracted] = {
             f"{key}{PART_MARK}{name}": text for name, text in found.parts.items()
         }
