@@ -34,8 +34,11 @@ class MailText:
                 self._builder.begin(f"paragraph {self._paragraphs}").add(paragraph).end_paragraph()
 
     def add_page(self, page: bytes) -> None:
-        """Add the text of a page in HTML. A place is what it is for web pages."""
-        self._add(web_page.FRONT_END, page)
+        """Add the text of a page in HTML. A place is that of a web page; without quotes, a paragraph."""
+        if self._options.quotes or len(page) > web_page.FRONT_END.most_bytes:
+            self._add(web_page.FRONT_END, page)
+        else:
+            self.add_plain(web_page.text_with_marked_quotes(page, self._options))
 
     def add_rtf(self, document: bytes) -> None:
         """Add the text of a document in RTF."""

@@ -55,16 +55,25 @@ _IDS = _words("nav navbar navigation menu sidebar footer breadcrumb breadcrumbs"
 """Older pages say by these ids what newer ones say by elements. Classes say it less clearly: a page that has
 a sidebar is often of the class "sidebar"."""
 
+_ANSWERED = re.compile(
+    r"""\b(?:id|class)\s*=\s*["']?(?:divRplyFwdMsg|appendonsend|yahoo_quoted)\b""", re.IGNORECASE
+)
+"""The elements of Outlook and Yahoo that begin the mail that is answered, without a blockquote."""
+
 _LONGEST_NAME = 60
 
 
 class PageReader:
     """The text of a page in `builder`, and its `title`."""
 
-    def __init__(self, source: str, *, everything: bool) -> None:
+    def __init__(self, source: str, *, everything: bool, marks_quotes: bool = False) -> None:
+        """With `marks_quotes`, quoted lines begin with > as in a plain mail, and an answered mail that is not
+        marked as a quote with the line that Outlook writes into plain mails.
+        """
         self.builder = TextBuilder()
         self.title: str | None = None
         self._everything = everything
+        self._marks_quotes = marks_quotes
         self._in_main_only = not everything and _has_main(source)
         self._open: list[tuple[str, int]] = []
         self._counts: dict[str, int] = {}
@@ -109,6 +118,9 @@ class PageReader:
         if name in _BLOCKS:
             self._end_open(_ENDED_BY[name])
             self._break(name)
+            if self._marks_quotes and _ANSWERED.search(attributes):
+                self._lines.append("-----Original Message-----")
+                self._end_paragraph()
             self._heading = name in _HEADINGS
         elif name == "br":
             self._end_line()
@@ -203,6 +215,8 @@ class PageReader:
             line = "\t".join(filter(None, cells))
         else:
             line = single_spaced(text)
+        if line and self._marks_quotes and self._counts.get("blockquote"):
+            line = "> " + line.replace("\n", "\n> ")
         if line:
             self._lines.append(line)
 

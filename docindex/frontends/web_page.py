@@ -31,6 +31,12 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     return page.builder.extracted(page.title)
 
 
+def text_with_marked_quotes(data: bytes, options: ExtractionOptions) -> str:
+    """The text of a page in a mail, with > before the lines that it quotes."""
+    source = decode_source(data, declared_in(data), options.encoding)
+    return PageReader(source, everything=options.navigation, marks_quotes=True).builder.extracted().text
+
+
 def declared_in(data: bytes) -> str | None:
     """The encoding that a page or an XML document declares, or None.
 
