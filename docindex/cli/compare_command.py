@@ -10,7 +10,7 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.options import Command, encoding_option, form_options, verbose_option
 from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_named
-from docindex.cli.typed_paths import display_path, typed_key
+from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several
 from docindex.index.scopes import open_scope
 from docindex.index.texts import distance, simhash
@@ -73,7 +73,9 @@ def compare_command(
       docindex compare --index essays.docindex draft.txt final.txt
     """
     named = index_path or os.environ.get("DOCINDEX")
-    source_a, source_b = (read_named(name, encoding, named, verbose=verbose) for name in (a, b))
+    (key_a, source_a), (key_b, source_b) = (
+        read_named(name, encoding, named, verbose=verbose) for name in (a, b)
+    )
     text_a, text_b = source_a.text, source_b.text
     opened = open_index(":memory:") if index_path is None else open_existing(index_path)
     with opened as index, progress("comparing"):
@@ -82,8 +84,8 @@ def compare_command(
     shared = with_places(found.passages, source_a.places, source_b.places)
     passages = [passage for passage in shared if not passage.boilerplate]
     record = {
-        "a": typed_key(a),
-        "b": typed_key(b),
+        "a": key_a,
+        "b": key_b,
         "resemblance": found.resemblance,
         "containment_of_a_in_b": found.containment,
         "containment_of_b_in_a": found.reverse_containment,

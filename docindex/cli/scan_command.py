@@ -77,7 +77,7 @@ def scan_command(
             _watch(index, roots, options, encoding, form, verbose=verbose, retry=retry)
         else:
             result = scan_with_progress(index, roots, options, encoding, verbose=verbose, retry=retry)
-            _show(result, form, verbose=verbose)
+            _show(result, form, verbose=verbose, plain=options.formats == "plain")
     return 0
 
 
@@ -115,11 +115,11 @@ def _watch(
                 remark(f"docindex: {error}")
                 continue
             if first or result.changes:
-                _show(result, form, verbose=verbose)
+                _show(result, form, verbose=verbose, plain=options.formats == "plain")
             first = False
 
 
-def _show(result: Scan, form: str | None, *, verbose: bool) -> None:
+def _show(result: Scan, form: str | None, *, verbose: bool, plain: bool) -> None:
     record = scan_record(result)
     if form or not is_quiet():  # with --quiet there is no output, so that cron sends no mail
-        show([record], form, lambda: scan_text(result, verbose=verbose), record)
+        show([record], form, lambda: scan_text(result, verbose=verbose, plain=plain), record)

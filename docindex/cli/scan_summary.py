@@ -71,11 +71,15 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
     }
 
 
-def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
-    """The result of a scan for a person; with `verbose`, every file that could not be read."""
+def scan_text(result: "folders.Scan", *, verbose: bool, plain: bool = False) -> str:
+    """The result of a scan for a person; with `verbose`, every file that could not be read.
+
+    `plain` says that only plain text was read.
+    """
+    others = f"{several(result.binaries, 'file')} in other formats"
     lines = [
         f"{several(result.files, 'file')}, {size(result.bytes)}: "
-        f"{several(result.texts, 'text')}, {several(result.binaries, 'other file')}",
+        f"{several(result.texts, 'text')}, {others if plain else several(result.binaries, 'other file')}",
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
@@ -105,7 +109,9 @@ def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
         yield f"not read: {several(count, f'{format_} file'.lstrip())} ({_UNREAD.get(reason, reason)})"
     partly = len(result.problems.keys() - {unread.key for unread in result.unread})
     if partly:
-        yield f"read in part: {several(partly, 'file')}{'' if verbose else '; --verbose says why'}"
+        yield f"read in part: {several(partly, 'file')}"
+    if result.problems and not verbose:
+        yield "--verbose names these files, with the reasons"
     if verbose:
         yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 

@@ -118,7 +118,7 @@ def search_command(
       docindex search 'mail.mbox!/message 2'
       git show HEAD:essay.txt | docindex search -
     """
-    query = read_query(file, encoding, index_path, verbose=verbose)
+    key, query = read_query(file, encoding, index_path, verbose=verbose)
     with open_existing(index_path) as index:
         found = index.search(
             Text(query.text),
@@ -133,7 +133,7 @@ def search_command(
     if verbose:
         for record, shared in zip(records, passages, strict=True):
             record["passages"] = shared and [dataclasses.asdict(passage) for passage in shared]
-    asked = "the text" if file == STDIN else display_path(typed_key(file))
+    asked = "the text" if file == STDIN else display_path(key)
 
     def text() -> str:
         lines = []
@@ -175,7 +175,7 @@ def similar_command(
     Example:
       docindex similar --min-resemblance 0.5 essay.txt
     """
-    query = Text(read_query(file, encoding, index_path, verbose=verbose).text)
+    query = Text(read_query(file, encoding, index_path, verbose=verbose).found.text)
     with open_existing(index_path) as index:
         found = index.similar(query, min_resemblance)
     shares = [_share(match, match.resemblance) for match in found]

@@ -8,10 +8,11 @@ import functools
 import os
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from docindex.cli.existing_index import open_existing
 from docindex.cli.output import remark
-from docindex.cli.typed_paths import known_name, marked, typed_parts, typed_path
+from docindex.cli.typed_paths import known_name, marked, typed_key, typed_parts, typed_path
 from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
 from docindex.folders.file_content import FileContent, read_file
@@ -36,16 +37,25 @@ def read_text(name: str, encoding: str | None, *, verbose: bool) -> str:
     return _main_text(name, _read(name, encoding, verbose=verbose)).text
 
 
-def read_named(name: str, encoding: str | None, index_path: str | None, *, verbose: bool) -> Extracted:
+class NamedText(NamedTuple):
+    """The text that a person named."""
+
+    key: str
+    """The key of the document, or that it would have in an index."""
+    found: Extracted
+    """The text with its places."""
+
+
+def read_named(name: str, encoding: str | None, index_path: str | None, *, verbose: bool) -> NamedText:
     """The text of a file, of a document in the index, or of a document inside a file, with its places.
 
     A file comes first; then a document of the index that has the name as its key, even if its file is gone.
     A document inside a file need not be in the index: name it as "mail.mbox!/message 2".
     """
-    if name and _path(name).exists():
-        return _main_text(name, _read(name, encoding, verbose=verbose))
-    found = _indexed(name, index_path) or _inside(name, encoding, verbose=verbose)
-    return found or _main_text(name, _read(name, encoding, verbose=verbose))  # which says that it is missing
+    found = None
+    if name and not _path(name).exists():
+        found = _indexed(name, index_path) or _inside(name, encoding, verbose=verbose)
+    return found or NamedText(typed_key(name), _main_text(name, _read(name, encoding, verbose=verbose)))
 
 
 def _path(name: str) -> Path:
@@ -62,7 +72,7 @@ def _main_text(name: str, content: FileContent) -> Extracted:
     return content.extracted or Extracted(content.text)
 
 
-def _indexed(name: str, index_path: str | None) -> Extracted | None:
+def _indexed(name: str, index_path: str | None) -> NamedText | None:
     """A document of the index; None if there is no index, or no such document in it."""
     try:
         opened = open_existing(index_path)
@@ -74,17 +84,20 @@ def _indexed(name: str, index_path: str | None) -> Extracted | None:
             return None
         with open_scope(index) as scope:
             query = resolve(scope.db, Key(key))
-            return Extracted(kept_text(scope.db, query), places_of(scope.db, query))
+            found = Extracted(kept_text(scope.db, query), places_of(scope.db, query))
+            return NamedText(key, found)
 
 
-def _inside(name: str, encoding: str | None, *, verbose: bool) -> Extracted | None:
+def _inside(name: str, encoding: str | None, *, verbose: bool) -> NamedText | None:
     """A document inside a file that exists; None if no part of the name is such a file."""
     for file, part in typed_parts(name):
         if _path(file).is_file():
             parts = _read(file, encoding, verbose=verbose, archives=True).parts
-            for text in (parts.get(part), parts.get(marked(part))):
+            for each in (part, marked(part)):
+                text = parts.get(each)
                 if text is not None:
-                    return text if isinstance(text, Extracted) else Extracted(text)
+                    found = text if isinstance(text, Extracted) else Extracted(text)
+                    return NamedText(f"{typed_key(file)}{PART_MARK}{each}", found)
             near = most_alike(part, parts)
             hint = f"; did you mean {one_line(f'{file}{PART_MARK}{near}')}?" if near else ""
             raise UnreadableFile(f"{file} has no document {one_line(part)} inside it{hint}", name)
@@ -140,17 +153,18 @@ def _without_text(name: str, content: FileContent) -> str:
     if content.problem:
         return f"has no text that can be read: {content.problem}"
     if by_extension(name) is None and by_extension(name, archives=True) is not None:
-        return "is an archive; name a file inside it as 'a.zip!/b.txt', or use docindex add --archives"
+        inside = one_line(f"{name}{PART_MARK}NAME")
+        return f"is an archive; name a file inside it as '{inside}', or use docindex add --archives"
     return "is not text, and not in a format that docindex reads; name another file, or give its --encoding"
 
 
-def read_query(name: str, encoding: str | None, index_path: str | None, *, verbose: bool) -> Extracted:
+def read_query(name: str, encoding: str | None, index_path: str | None, *, verbose: bool) -> NamedText:
     """The text of standard input if the name is `STDIN`, otherwise the text that `read_named` gives."""
     if name != STDIN:
         return read_named(name, encoding, index_path, verbose=verbose)
     data = sys.stdin.buffer.read()
     if may_need_front_end(data, "", text=False):
-        return extract(data, name="standard input")
+        return NamedText(STDIN, extract(data, name="standard input"))
     try:
         decoded = decode(data, encoding)
     except ValueError as error:
@@ -159,7 +173,7 @@ def read_query(name: str, encoding: str | None, index_path: str | None, *, verbo
         raise UnreadableFile("standard input is not plain text; pipe plain text, or name the file", name)
     if verbose and decoded.guessed:
         remark_on_guess("standard input", decoded.encoding)
-    return Extracted(decoded.text)
+    return NamedText(STDIN, Extracted(decoded.text))
 
 
 def remark_on_undetected(name: str) -> None:

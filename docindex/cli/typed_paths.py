@@ -10,6 +10,8 @@ from collections.abc import Container, Iterator
 from docindex.cli.wording import one_line
 from docindex.folders.path_keys import key_of, path_of, root_of, without_link
 
+_ESCAPED_MARK = re.compile(r"\\x21(?=/|\Z)")
+
 
 def typed_path(name: str) -> bytes:
     r"""The absolute path that a person typed.
@@ -68,10 +70,32 @@ def display_path(key: str, below: str | None = None) -> str:
     """The path of a key for a person, on one line.
 
     Relative if it is below the current folder. It never looks like an option. For many keys, give the result
-    of `below_current_folder` as `below`.
+    of `below_current_folder` as `below`. A ``!`` that the key escapes is shown, unless the path would look like
+    a document inside a file that exists.
     """
-    name = one_line(key.removeprefix(below_current_folder() if below is None else below))
+    below = below_current_folder() if below is None else below
+    name = one_line(_as_named(key).removeprefix(_as_named(below)))
     return f"./{name}" if name.startswith("-") else name
+
+
+def _as_named(key: str) -> str:
+    if "\\x21" not in key:
+        return key
+
+    def mark(found: re.Match[str]) -> str:
+        file = path_of(key[: found.start()])
+        return found[0] if os.path.isfile(file) else "!"  # noqa: PTH113 - pathlib takes long to import
+
+    return _ESCAPED_MARK.sub(mark, key)
+
+
+def report_name(name: str) -> str:
+    r"""A key, or a part of one, for a page that is only read.
+
+    >>> report_name("Oliver\\x21/a.txt")
+    'Oliver!/a.txt'
+    """
+    return one_line(_ESCAPED_MARK.sub("!", name))
 
 
 def below_current_folder() -> str:

@@ -294,7 +294,7 @@ class RootScan:
             if not self._was_read(file.key):
                 self._tally.added += 1
             elif has_changed(before := self._known[file.key], file) or (
-                self._rereads(before) and not is_stored
+                self._rereads(before) and not is_stored and (file.kind == TEXT or file.kind != before.kind)
             ):
                 self._tally.changed += 1
             else:

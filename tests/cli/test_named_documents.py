@@ -4,12 +4,15 @@ import csv
 import io
 import json
 import mailbox
+import os
 import zipfile
 
 import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.cli.typed_paths import display_path, typed_key
+from docindex.folders import key_of
 from tests.cli.test_compare import A, B
 from tests.frontends.office import docx_of
 
@@ -55,7 +58,9 @@ def test_a_document_inside_a_file_is_compared(files, capsys, name, indexed):
     index = INDEX if indexed != "no" else ()
     code, out, err = run(capsys, "compare", *index, "--json", name, "b.txt")
     assert (code, err) == (0, "")
-    assert json.loads(out)["resemblance"] == docindex.resemblance(f"{A}\n\n", B)
+    found = json.loads(out)
+    assert found["resemblance"] == docindex.resemblance(f"{A}\n\n", B)
+    assert found["a"] in {f"{files}/{NAMES[0]}", f"{files}/{NAMES[3]}"}
 
 
 @pytest.mark.usefixtures("files")
@@ -102,7 +107,7 @@ def test_a_file_comes_before_a_document_of_the_same_name(files, capsys):
         ),
         (
             "a.zip",
-            "a.zip is an archive; name a file inside it as 'a.zip!/b.txt', or use docindex add --archives",
+            "a.zip is an archive; name a file inside it as 'a.zip!/NAME', or use docindex add --archives",
         ),
         ("gone.zip!/x", "gone.zip!/x cannot be read: No such file or directory"),
         ("", " cannot be read: "),
@@ -132,6 +137,16 @@ def test_search_shows_the_places_in_the_file_that_is_searched_for(capsys):
     out = run(capsys, "search", "-v", *INDEX, "a.docx")[1]
     assert "paragraph 2 (line 1 of the document)" in out
     assert "paragraph 2 (paragraph 1 of the document)" in out
+
+
+def test_a_name_that_ends_in_a_mark_is_shown_as_it_is_unless_it_looks_like_a_document_inside_a_file(files):
+    for name in ("Wow!", "a.zip!", "Wow!.txt"):
+        (files / name).mkdir()
+        key = key_of(os.fsencode(files / name / "x"))
+        shown = display_path(key)
+        assert shown == ("a.zip\\x21/x" if name == "a.zip!" else f"{name}/x")
+        (files / name / "x").write_text("x")
+        assert typed_key(shown) == key
 
 
 @pytest.mark.usefixtures("files")
