@@ -83,8 +83,8 @@ def _as_named(key: str) -> str:
         return key
 
     def mark(found: re.Match[str]) -> str:
-        file = path_of(key[: found.start()])
-        return found[0] if os.path.isfile(file) else "!"  # noqa: PTH113 - pathlib takes long to import
+        is_file = os.path.isfile(path_of(key[: found.start()]))  # noqa: PTH113 - pathlib takes long to import
+        return found[0] if is_file else "!"
 
     return _ESCAPED_MARK.sub(mark, key)
 
