@@ -83,7 +83,7 @@ def _as_named(key: str) -> str:
         return key
 
     def mark(found: re.Match[str]) -> str:
-        is_file = os.path.isfile(path_of(key[: found.start()]))  # noqa: PTH113 - pathlib takes long to import
+        is_file = os.path.isfile(path_of(key[: found.start()]))  # noqa: PTH113 - pathlib loads slowly
         return found[0] if is_file else "!"
 
     return _ESCAPED_MARK.sub(mark, key)
