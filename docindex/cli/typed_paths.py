@@ -70,8 +70,8 @@ def display_path(key: str, below: str | None = None) -> str:
     """The path of a key for a person, on one line.
 
     Relative if it is below the current folder. It never looks like an option. For many keys, give the result
-    of `below_current_folder` as `below`. A ``!`` that the key escapes is shown, unless the path would look like
-    a document inside a file that exists.
+    of `below_current_folder` as `below`. A ``!`` that the key escapes is shown, unless the path would look
+    like a document inside a file that exists.
     """
     below = below_current_folder() if below is None else below
     name = one_line(_as_named(key).removeprefix(_as_named(below)))
