@@ -76,4 +76,5 @@ def walk_options(values: dict[str, Any]) -> WalkOptions:
         min_size=values["min_size"],
         max_size=values["max_size"],
         formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
+        retry=values.get("retry", False),
     )

@@ -43,7 +43,6 @@ from docindex.opening import open as open_index
 def scan_command(
     paths: tuple[str, ...],
     encoding: str | None,
-    retry: bool,
     watch: bool,
     verbose: bool,
     index_path: str | None,
@@ -74,9 +73,9 @@ def scan_command(
     roots, options = [typed_path(path) for path in paths], walk_options(selection)
     with open_index(index_path) as index:
         if watch:
-            _watch(index, roots, options, encoding, form, verbose=verbose, retry=retry)
+            _watch(index, roots, options, encoding, form, verbose=verbose)
         else:
-            result = scan_with_progress(index, roots, options, encoding, verbose=verbose, retry=retry)
+            result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
             _show(result, form, verbose=verbose, plain=options.formats == "plain")
     return 0
 
@@ -89,7 +88,6 @@ def _watch(
     form: str | None,
     *,
     verbose: bool,
-    retry: bool,
 ) -> None:
     """Scan whenever something changes, until Ctrl-C."""
     if form in ("json", "csv"):
@@ -106,14 +104,13 @@ def _watch(
             if not changed:
                 continue
             try:
-                result = scan_with_progress(
-                    index, changed, options, encoding, verbose=verbose, reread=first, retry=retry and first
-                )
+                result = scan_with_progress(index, changed, options, encoding, verbose=verbose, reread=first)
             except UnreadableFile as error:  # for example a disk that is unmounted for a while
                 if first:
                     raise
                 remark(f"docindex: {error}")
                 continue
+            options = options._replace(retry=False)
             if first or result.changes:
                 _show(result, form, verbose=verbose, plain=options.formats == "plain")
             first = False

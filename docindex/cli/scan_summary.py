@@ -26,16 +26,14 @@ def scan_with_progress(
     *,
     verbose: bool,
     reread: bool = True,
-    retry: bool = False,
 ) -> "folders.Scan":
     """Scan some roots; with `verbose`, guessed and undetected encodings are named on stderr.
 
-    With an encoding, `reread` says whether unchanged texts are read again. `retry` says whether files that
-    could not be read are.
+    With an encoding, `reread` says whether unchanged texts are read again.
     """
     with progress("scanning") as advance:
         result = folders.scan(
-            index, roots, options=options, encoding=encoding, reread=reread, retry=retry, progress=advance
+            index, roots, options=options, encoding=encoding, reread=reread, progress=advance
         )
     if verbose:
         from docindex.cli.text_input import remark_on_guess, remark_on_undetected

@@ -67,8 +67,6 @@ class ReadingOptions:
     workers: int | None
     rereads: bool
     """Whether text files are read even if they are unchanged."""
-    retries: bool
-    """Whether files that could not be read as a whole are read even if they are unchanged."""
 
 
 class UnreadFormat(NamedTuple):
@@ -380,7 +378,7 @@ class RootScan:
         would read, and one that was not read as a whole if the caller wants to try again.
         """
         is_forced = self._reading.rereads and may_be_decoded_otherwise(file)
-        is_retried = self._reading.retries and file.problem != ""
+        is_retried = self._reading.options.retry and file.problem != ""
         return is_forced or is_retried or is_outdated(file, self._reading.options.formats)
 
     def _was_read(self, key: str) -> bool:

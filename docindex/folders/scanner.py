@@ -70,7 +70,6 @@ def scan(
     options: WalkOptions = _ALL_DEFAULTS,
     encoding: str | None = None,
     reread: bool = True,
-    retry: bool = False,
     workers: int | None = None,
     progress: FolderProgress = no_progress,
 ) -> Scan:
@@ -85,8 +84,6 @@ def scan(
     declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
     the key of the file, ``!/`` and its name.
-    With `retry`, unchanged files that could not be read, or only in part, are read again. Otherwise they are
-    when their front end is newer: reading a hostile file may take a minute.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 
@@ -103,9 +100,7 @@ def scan(
     check_index(index)
     if encoding is not None:
         check_encoding(encoding)
-    reading = ReadingOptions(
-        options, encoding, workers, rereads=encoding is not None and reread, retries=retry
-    )
+    reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
     tally = ScanTally()
     missing: UnreadableFile | None = None
     for root in roots_of(roots):

@@ -12,6 +12,8 @@ from docindex.folders import file_content, file_reader
 from docindex.frontends import Extracted, FrontEnd, NotExtracted, recognition, register_front_end
 from tests.frontends.prints import pdf_of
 
+RETRY = folders.WalkOptions(retry=True)
+
 
 @pytest.fixture
 def index(tmp_path):
@@ -53,12 +55,12 @@ def test_a_file_that_was_too_slow_is_read_again_only_if_somebody_asks(home, inde
         seen = folders.scan(index, [home])
         assert len(asked) == expected
         assert [(unread.format, unread.reason) for unread in seen.unread] == [("slow", "too slow")]
-    again = folders.scan(index, [home], retry=True)
+    again = folders.scan(index, [home], options=RETRY)
     assert (len(asked), again.unchanged, again.changed) == (2, 1, 0)
     quick.append(True)
-    assert folders.scan(index, [home], retry=True).changed == 1
+    assert folders.scan(index, [home], options=RETRY).changed == 1
     assert index.text(f"{home}/a letter") == "slowly written"
-    folders.scan(index, [home], retry=True)
+    folders.scan(index, [home], options=RETRY)
     assert len(asked) == 3
 
 
