@@ -1,6 +1,6 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-By the method "shingles", candidates have enough equal slots, and a suitable size. From a resemblance of .73
+By the method "shingles", candidates have enough equal slots, and a suitable size. From a resemblance of .65
 on, they are looked up in a `slot_index`, which the second question makes. Otherwise the slots of all contents
 are read, a microsecond for each text. A document at the threshold has fewer equal slots than a candidate
 needs with a probability below 2 * 10^-9. By the method "features", candidates are looked up by their
@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32
+from docindex.kernels.arrays import I64, U16
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.hash_lookup import candidates_for, query_hashes
@@ -113,7 +113,7 @@ def _with_equal_hashes(scope: Scope, query: Query, min_resemblance: float) -> I6
     return likely
 
 
-def _sharing_slots(scope: Scope, slots: U32, resemblance: float) -> tuple[I64 | None, bool]:
+def _sharing_slots(scope: Scope, slots: U16, resemblance: float) -> tuple[I64 | None, bool]:
     """The contents that may resemble a query, by the slots in memory; None to read those of all contents.
 
     Also whether all texts are kept, as far as is known.

@@ -14,7 +14,7 @@ from docindex.kernels.arrays import I64, ranges, starts_of
 from docindex.sketching.sketches import Sketches
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, fingerprint_bytes
 from docindex.storage.halved_sums import content_sums, fingerprint_sums
-from docindex.storage.slot_bytes import SLOT_BYTES, slot_bytes
+from docindex.storage.slot_bytes import bytes_of_slots, slot_bytes
 from docindex.storage.tables import SampleRow
 
 # A content may have several rows of fingerprints or text, so that a document of any size can be written piece
@@ -103,7 +103,7 @@ class BatchRows:
         """The rows of `content`, given the hashes and lengths of the texts, and whether these are stored."""
         sketches = self._sketches
         slots = slot_bytes(sketches.slots)
-        size = SLOT_BYTES * sketches.slots.shape[1]
+        size = bytes_of_slots(sketches.slots.shape[1])
         columns = (
             self._contents.tolist(),
             sketches.symbols.tolist(),

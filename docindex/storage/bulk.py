@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U32, U64, Bool
+from docindex.kernels.arrays import I64, U16, U64, Bool
 from docindex.storage import tallies
 from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
@@ -44,7 +44,7 @@ _SLOTS = (
     "= wanted.value"
 )
 
-# The slots of one content take half a kilobyte in memory.
+# The slots of one content take a quarter of a kilobyte in memory.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -114,7 +114,7 @@ class SlotsOfSizes(NamedTuple):
     contents: I64
     kept: Bool
     """Whether the text of each content is kept."""
-    slots: U32
+    slots: U16
 
 
 def slots_of_sizes(
@@ -142,7 +142,7 @@ class SlotsOfWords(NamedTuple):
     kept: Bool
     """Whether the text of each content is kept."""
     words: U64
-    slots: U32
+    slots: U16
 
 
 def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[SlotsOfWords]:
@@ -160,9 +160,9 @@ def content_ids(db: apsw.Connection) -> I64:
     return np.sort(np.array(found, np.int64))
 
 
-def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
+def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U16:
     """The slots of some contents, one row for each content. The recipe has `count` slots."""
-    slots = np.empty((len(contents), count), np.uint32)
+    slots = np.empty((len(contents), count), np.uint16)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]
         found = rows_for(db, _SLOTS, some)
@@ -172,7 +172,7 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
     return slots
 
 
-def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U32:
+def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U16:
     slots = slots_in(data, count)
     if slots is None:
         raise _without_slots(db, count)

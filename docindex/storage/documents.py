@@ -11,7 +11,7 @@ import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.frontends.extracted import PART_MARK
-from docindex.kernels.arrays import I64, U32, U64
+from docindex.kernels.arrays import I64, U16, U64
 from docindex.kernels.feature_hashes import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import traits, user_sql
@@ -62,7 +62,7 @@ class StoredSketch:
     shingles: int
     words_hash: bytes
     simhash: int
-    slots: U32
+    slots: U16
     mod_m: U64
     """The MOD_m sample; empty unless the recipe asks for it."""
     level: U64
