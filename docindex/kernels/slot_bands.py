@@ -66,6 +66,15 @@ class Bands:
             for second in range(first + 1, min(first + self.reach, self.slots - 1) + 1)
         ]
 
+    def work(self, texts: int) -> float:
+        """The work that each of so many texts is in a search, in bands to sort.
+
+        >>> Bands(128, 2, 0, 9).work(1000), Bands(128, 1, 0, 9).work(1000)
+        (64.0, 256.0)
+        """
+        by_chance = texts / 2 / SORTED_FOR * self.slots if self.width == 1 else 0.0
+        return len(self.members) + by_chance
+
 
 def certain_bands(slots: int, equal: int, texts: int) -> Bands:
     """The best bands of which all pairs with so many equal slots share several; `equal` must be 1 or more.

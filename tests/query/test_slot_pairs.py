@@ -26,7 +26,8 @@ def index():
 
 @pytest.fixture(autouse=True, params=["few texts", "many texts"])
 def joined(request, monkeypatch):
-    """Slots are joined as for so many texts."""
+    """Slots are joined as for so many texts, and never replaced by shingles."""
+    monkeypatch.setattr(pair_join, "_BANDS_A_SHINGLE", 1_000_000)
     if request.param == "many texts":
         monkeypatch.setattr(slot_bands, "SORTED_FOR", 1)
         monkeypatch.setattr(slot_pairs, "SORTED_FOR", 0)
