@@ -29,7 +29,7 @@ from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.storage import documents, forward_index
 from docindex.storage.documents import StoredSketch
-from docindex.storage.forward_index import ForwardHashes
+from docindex.storage.forward_index import ForwardHashes, HashSet
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ def estimate_contents(scope: Scope, own: KnownText, contents: I64) -> list[Measu
     if len(sketches) != len(contents):
         raise CorruptIndex("a content is missing; check() lists all damage", scope.db.filename)
     of = ForwardHashes(scope.db, contents, scope.recipe.window)
-    places, _ = forward_index.shared_with(own.hashes, of)
+    places, _ = forward_index.shared_with(HashSet(own.hashes), of)
     sizes = documents.sizes_of(scope.db, contents).hashes
     sizes = forward_index.sizes_without(scope.ignored.hashes, of, sizes)
     others = [(Query(None, sketch.content), sketch) for sketch in sketches]

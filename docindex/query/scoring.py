@@ -19,7 +19,7 @@ from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
-from docindex.storage.forward_index import ForwardHashes
+from docindex.storage.forward_index import ForwardHashes, HashSet
 
 # The highest possible scores are computed for this many contents at a time, and at first for fewer: the
 # scores of the first batch then tell how many more are needed. Each costs a row.
@@ -127,7 +127,7 @@ class Scorer:
 
     def scored(self, contents: I64) -> Scored:
         """The scores of some contents, which must ascend."""
-        scope, asked, size = self.scope, self.asked.counting, len(contents)
+        scope, asked, size = self.scope, HashSet(self.asked.counting), len(contents)
         of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
         shared = np.bincount(places, minlength=size)
@@ -137,7 +137,8 @@ class Scorer:
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
-            others = self.asked.share * self._weight_of_others(of, sizes - shared, not_counting)
+            without = HashSet(union(asked.hashes, not_counting)) if len(not_counting) else asked
+            others = self.asked.share * self._weight_of_others(of, sizes - shared, without)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
         scores = scores_of(weight, self._whole, others)
@@ -180,12 +181,11 @@ class Scorer:
         self._known.append((known, sizes))
         return ContentSizes(*sizes[:, at])
 
-    def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
+    def _weight_of_others(self, of: ForwardHashes, others: I64, without: HashSet) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
 
-        `others` is the number of these hashes.
+        `others` is the number of these hashes, which are not in `without`.
         """
-        without = union(self.asked.counting, not_counting) if len(not_counting) else self.asked.counting
         places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
         distinct = union(hashes)
         weights = weights_of(frequencies(self.scope, distinct), self.options.rank)
