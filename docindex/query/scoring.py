@@ -43,14 +43,12 @@ class Scored:
     """How many symbols and how many shingles each content has; two rows."""
 
     @classmethod
-    def of(cls, pieces: Sequence[Self], wanted: set[int]) -> Self:
-        """The wanted contents of all pieces."""
-        every = pieces[0]
-        if len(pieces) > 1:
-            columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
-            every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
-        # For the few answers of a search, `np.isin` would take ten times as long.
-        return every.only(np.array([content in wanted for content in every.contents.tolist()], np.bool_))
+    def of(cls, pieces: Sequence[Self]) -> Self:
+        """The contents of all pieces."""
+        if len(pieces) == 1:
+            return pieces[0]
+        columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
+        return cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
 
     def only(self, which: Bool) -> Self:
         """Some of the contents."""
