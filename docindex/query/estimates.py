@@ -7,6 +7,7 @@ texts are kept: then they are counted.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,20 +33,22 @@ from docindex.storage.documents import StoredSketch
 from docindex.storage.forward_index import ForwardHashes, HashSet
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class KnownText:
-    """A text, and what estimates need to know of it."""
+    """A text, and what estimates need to know of it; each part is computed when it is first needed."""
 
+    scope: Scope
     query: Query
-    sketch: StoredSketch
-    hashes: U64
-    """The fingerprint hashes that count."""
 
+    @functools.cached_property
+    def sketch(self) -> StoredSketch:
+        """The sketch, without the fingerprints."""
+        return self.query.stored_sketch(self.scope)
 
-def known_text(scope: Scope, query: Query) -> KnownText:
-    """What estimates need to know of the text of a query."""
-    hashes, _ = query.hashes(scope)
-    return KnownText(query, query.stored_sketch(scope), scope.ignored.without(hashes))
+    @functools.cached_property
+    def hashes(self) -> U64:
+        """The fingerprint hashes that count."""
+        return self.scope.ignored.without(self.query.hashes(self.scope)[0])
 
 
 def estimate(scope: Scope, a: KnownText, b: KnownText) -> Measures:

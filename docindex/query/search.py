@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from docindex.kernels.arrays import I64
+from docindex.query.estimates import KnownText
 from docindex.query.hash_lookup import candidates_for, query_hashes
 from docindex.query.measured_contents import measure_contents
 from docindex.query.measures import Measures
@@ -112,7 +113,8 @@ def find_matches(
         return _same_words(scope, query, options, passages_with)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
-    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, query, contents)))
+    own = KnownText(scope, query)
+    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, own, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
         if scope.where is not None:
@@ -128,7 +130,8 @@ def _same_words(
     """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
     found = scope.documents_of(np.array(contents, np.int64))
-    numbers = dict(measure_contents(scope, query, np.unique(np.array([row[0] for row in found], np.int64))))
+    of = np.unique(np.array([row[0] for row in found], np.int64))
+    numbers = dict(measure_contents(scope, KnownText(scope, query), of))
     matches = [
         match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content, number))
         for content, key, number in found
