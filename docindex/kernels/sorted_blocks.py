@@ -53,7 +53,7 @@ def unpacked_blocks(blocks: Sequence[bytes], bits: int) -> tuple[U64, I64]:
     ends = (width * counts).tolist()
     lows = unpacked(b"".join([block[:end] for block, end in zip(blocks, ends, strict=True)]), width)
     bitmaps = b"".join([block[end:] for block, end in zip(blocks, ends, strict=True)])
-    marks = np.flatnonzero(np.unpackbits(np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_))
+    marks = np.unpackbits(np.frombuffer(bitmaps, np.uint8), bitorder="little").view(np.bool_).nonzero()[0]
     if len(marks) != len(lows):
         raise ValueError(_OTHER_MARKS)
     # In place: each further array of this size would cost as much as the arithmetic.

@@ -43,12 +43,18 @@ class KnownText:
     @functools.cached_property
     def sketch(self) -> StoredSketch:
         """The sketch, without the fingerprints."""
-        return self.query.stored_sketch(self.scope)
+        return self._of_given[0] if self.query.content is None else self.query.stored_sketch(self.scope)
 
     @functools.cached_property
     def hashes(self) -> U64:
         """The fingerprint hashes that count."""
-        return self.scope.ignored.without(self.query.hashes(self.scope)[0])
+        given = self.query.content is None
+        return self.scope.ignored.without(self._of_given[1] if given else self.query.hashes(self.scope)[0])
+
+    @functools.cached_property
+    def _of_given(self) -> tuple[StoredSketch, U64]:
+        """Both for a text that the caller passed, which is read only once."""
+        return self.query.sketch_of_given(self.scope)
 
 
 def estimate(scope: Scope, a: KnownText, b: KnownText) -> Measures:

@@ -26,7 +26,7 @@ from docindex.storage.forward_index import ForwardHashes, HashSet
 _BOUNDS_AT_ONCE = 256
 _FIRST_BOUNDS = 32
 # The first batch has at least this many contents; each other has twice as many as the one before.
-_FIRST_BATCH = 16
+_FIRST_BATCH = 24
 
 _NO_SIZES = np.empty((len(ContentSizes._fields), 0), np.int64)
 
@@ -75,7 +75,7 @@ class Scorer:
 
         Contents with too few hashes to reach the minimums are left out.
         """
-        enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
+        enough = (candidates.counts >= self.asked.least(self.options)).nonzero()[0]
         order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
         limit, begin = self.options.limit, 0
         size = _BOUNDS_AT_ONCE if limit is None else min(max(limit, _FIRST_BATCH), _BOUNDS_AT_ONCE)
@@ -93,7 +93,7 @@ class Scorer:
                 contents = candidates.contents[some]
                 of_some = self._bounds(contents, candidates.sums[some], candidates.counts[some])
                 waiting, bounds = np.concatenate([waiting, contents]), np.concatenate([bounds, of_some])
-            likely = np.flatnonzero(bounds >= least)
+            likely = (bounds >= least).nonzero()[0]
             if len(likely):
                 likely = likely[np.argsort(-bounds[likely], kind="stable")]
                 yield np.sort(waiting[likely[:size]])
