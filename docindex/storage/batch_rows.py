@@ -69,19 +69,15 @@ def are_all_parts(
     (True, False)
     """
     rows, lengths = np.asarray(ids, np.int64), np.asarray(sizes, np.int64)
-    full = lengths == NUMBER_BYTES * FINGERPRINTS_A_PART
-    expected = np.asarray(contents, np.int64) << PART_BITS
-    if not full.any():  # nearly always: each content has one row
-        return np.array_equal(rows, expected) and not (lengths % NUMBER_BYTES).any()
-    begins = np.append(True, ~full[:-1])
-    firsts = np.flatnonzero(begins)
-    parts = np.arange(len(rows)) - np.repeat(firsts, np.diff(firsts, append=len(rows)))
+    # Each content ends with the only row of it that is not full.
+    ends = (lengths != LONGEST_PART).nonzero()[0]
+    if len(ends) != len(contents) or len(rows) != ends.max(initial=-1) + 1:
+        return False
+    parts = np.diff(ends, prepend=-1)
     return (
-        np.array_equal(rows[begins], expected)
-        and np.array_equal(rows & (1 << PART_BITS) - 1, parts)
+        np.array_equal(rows, ranges(np.asarray(contents, np.int64) << PART_BITS, parts))
         and not (lengths % NUMBER_BYTES).any()
-        and lengths.max() <= NUMBER_BYTES * FINGERPRINTS_A_PART
-        and not full[-1]
+        and bool(lengths.max(initial=0) <= LONGEST_PART)
     )
 
 

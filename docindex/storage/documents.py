@@ -228,7 +228,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> ContentSizes:
     for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
     _, symbols, shingles, _, hashes = found
-    return ContentSizes(*(np.array(column, np.int64) for column in (hashes, symbols, shingles)))
+    return ContentSizes(*(np.fromiter(column, np.int64) for column in (hashes, symbols, shingles)))
 
 
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:
