@@ -57,6 +57,12 @@ class HashSet:
     """Some ascending hashes, and a table of their low 16 stored bits, which rejects nearly all other hashes.
 
     A binary search of all hashes of many contents would take ten times as long.
+
+    >>> wanted = HashSet(np.array([3 << 16, 7 << 16], np.uint64))
+    >>> [part.tolist() for part in wanted.find(np.array([7 << 16, 5 << 16], np.uint64))]
+    [[0], [1]]
+    >>> [part.tolist() for part in HashSet(np.empty(0, np.uint64)).find(wanted.hashes)]
+    [[], []]
     """
 
     def __init__(self, hashes: U64) -> None:
