@@ -157,19 +157,19 @@ def test_the_sketches_of_code_do_not_change():
         found[form]["words_hashes"] = hashlib.sha256(words_hashes).hexdigest()[:16]
     assert found == {
         "names": {
-            "symbols": "c2cd39c7d5793d45",
-            "hashes": "d1ed7bb1103d110e",
-            "shingles": "8cc76e7c3fb5d36a",
-            "slots": "c7e7171e934b722e",
-            "simhashes": "2ed3511614b0a7b6",
-            "words_hashes": "c1c3accbe5967fa5",
+            "symbols": "21d94b60bc053596",
+            "hashes": "cac94adc63052fc3",
+            "shingles": "82176ffc9fc13fb0",
+            "slots": "189dab652963984e",
+            "simhashes": "5dc7e8f732897948",
+            "words_hashes": "54a3d5f9c9424037",
         },
         "raw": {
-            "symbols": "c2cd39c7d5793d45",
-            "hashes": "4f690087008db165",
-            "shingles": "dab31297878a169d",
+            "symbols": "21d94b60bc053596",
+            "hashes": "fe29df89b9fb3040",
+            "shingles": "71efd774d7b5fccd",
             "slots": "845ab23626a8eb33",
-            "simhashes": "a342a4409e99210e",
-            "words_hashes": "07c0f14b00fe0158",
+            "simhashes": "82038f128e6fdafd",
+            "words_hashes": "e4f212a9839fb63b",
         },
     }
