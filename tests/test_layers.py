@@ -46,9 +46,9 @@ INSIDE = {
         {"compressed", "group_sizes", "sample_estimators", "selections"},
     ],
     "frontends": [
-        {"failures", "letter_pairs"},
+        {"failures", "json_marks", "letter_pairs", "markup_tokens"},
         {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
-        {"numbered_places"},
+        {"numbered_places", "written_text"},
         {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
         | {
             "opendocument",
@@ -57,9 +57,8 @@ INSIDE = {
             "printed_lines",
             "quoted_lines",
             "text",
-            "written_text",
         },
-        {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
+        {"decoded_source", "docx", "epub", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
         {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
