@@ -10,9 +10,8 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"}
-    | {"worker_command"},
-    {"checkpoints"},
+    {"argument_checks", "cancel_tokens", "embedding", "errors", "version"} | {"worker_command"},
+    {"checkpoints", "default_path"},
     {"kernels"},
     {"recipe"},
     {"frontends"},

@@ -18,7 +18,13 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
+from docindex.cli.scan_summary import (
+    existing_roots,
+    remark_on_unknown,
+    scan_text,
+    scan_with_progress,
+    walked_text,
+)
 from docindex.cli.typed_paths import below_current_folder, display_path, typed_path
 from docindex.cli.wording import percent, several, size
 from docindex.default_path import default_name
@@ -99,7 +105,9 @@ def dups_command(
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
-    roots = [typed_path(path) for path in paths or (".",)]
+    roots, missing = [typed_path(path) for path in paths or (".",)], 0
+    if not no_scan:
+        roots, missing = existing_roots(roots)
     references = [typed_path(folder) for folder in reference]
     wanted, options = [_KINDS[kind] for kind in kinds or _KINDS], walk_options(selection)
     scanned = None
@@ -122,7 +130,7 @@ def dups_command(
 
         with (
             log_as_remarks(),
-            open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index,
+            open_existing(index_path) if no_scan else open_index(index_path) as index,
         ):
             if no_scan:
                 remark_on_unknown(index, [*roots, *references])
@@ -145,7 +153,8 @@ def dups_command(
         remark_on_ignored(found.ignored, ignore_above)
     _remark_on_files(found, scanned, form, verbose=verbose)
     plan = _plan(found) if form == "json" else None  # it takes as long as all the rest
-    return show([group_record(group) for group in found.groups], form, lambda: _text(found), plan)
+    code = show([group_record(group) for group in found.groups], form, lambda: _text(found), plan)
+    return missing or code
 
 
 def _remark_on_files(

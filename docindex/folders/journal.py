@@ -133,7 +133,14 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 def _state_folder(purpose: str) -> Path:
     """The folder for `purpose`, which is made if it does not exist."""
-    folder = platformdirs.user_state_path("docindex")
+    try:
+        folder = platformdirs.user_state_path("docindex")
+    except RuntimeError as error:
+        raise UnreadableFile(
+            f"your home folder is not known, so neither is the folder for {purpose}; set the environment "
+            "variable HOME or XDG_STATE_HOME",
+            "",
+        ) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
