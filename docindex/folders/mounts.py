@@ -53,14 +53,14 @@ class Mounts:
             return f"its file system ({kind}) has no hard links"
         if how in ("hardlink", "delete") and _is_remote(kind):
             return (
-                f"another computer may be writing to it unseen, because it is on a network mount ({kind}); "
-                "--trash keeps what is written"
+                f"it is on a file system ({kind}) where others may be writing to it unseen; the trash would "
+                "keep what they write"
             )
         return None
 
 
 def _is_remote(kind: str) -> bool:
-    return kind in _NETWORK or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE)
+    return kind in _NETWORK or kind == "fuse" or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE)
 
 
 def _mount(line: bytes) -> tuple[bytes, str]:
