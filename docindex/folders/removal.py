@@ -55,7 +55,7 @@ copies."""
 HOW: tuple[How, ...] = ("trash", "hardlink", "reflink", "delete")
 """Every value of `How`."""
 
-_LINGER_S = 0.001
+_LINGER_S = 0.0002
 """Seconds between the moment when a file loses its name and the last look for writers. A program that looked
 up the name just before needs microseconds to open the file, and is seen then."""
 

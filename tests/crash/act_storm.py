@@ -27,6 +27,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 from docindex import folders
@@ -112,7 +113,10 @@ def facts_of(path):
 def forked(call):
     """Run a call in a child process; returns its id."""
     sys.stdout.flush()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # Newer Pythons warn if there are other threads, such as those of pytest-xdist; the child uses none.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
     if child:
         return child
     code = 1

@@ -233,6 +233,25 @@ def test_a_rename_never_replaces_a_file(root, monkeypatch, known):
     assert contents_of(root) == {b: b"a person's", c: b"the same"}
 
 
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("how", ["trash", "delete"])
+def test_what_is_freed_is_the_allocated_storage_of_the_last_name_of_a_file(root, how, dry_run):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.truncate(1_000_000)  # a hole, which takes no storage
+            file.seek(0)
+            file.write(b"x" * 5000)
+        os.utime(os.path.join(root, name), ns=(10**18, 10**18))
+    os.link(os.path.join(root, b"c"), os.path.join(root, b"d"))
+    blocks = os.stat(os.path.join(root, b"b")).st_blocks * 512
+    assert 0 < blocks < 100_000
+    (group,) = planned(root, keep="first")
+    group = group._replace(files=tuple(file._replace(keep=file.key[-1] == "a") for file in group.files))
+    done = list(remove_copies([group], how, dry_run=dry_run, journal=Journal(None)))
+    freed = {os.path.basename(file.key): file.freed for file in done}
+    assert freed == {"b": blocks, "c": 0, "d": blocks}
+
+
 def test_a_file_with_other_attributes_is_not_linked(root):
     copied(root, b"a", b"b")
     os.setxattr(os.path.join(root, b"b"), "user.tag", b"mine")
