@@ -12,7 +12,7 @@ from typing import Literal
 
 from docindex.folders.journal import all_steps
 from docindex.folders.journal_steps import JournalStep
-from docindex.folders.path_keys import is_under, key_of, roots_of
+from docindex.folders.path_keys import is_under, key_of, path_of, roots_of
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +44,25 @@ class Act:
 def list_acts(journal: str | os.PathLike[str]) -> list[Act]:
     """The acts of a journal, the first one first."""
     return [_act(number, steps) for number, steps in enumerate(_grouped(all_steps(journal)), 1)]
+
+
+def _with_present_copies(steps: Sequence[JournalStep]) -> list[JournalStep]:
+    """The steps; one whose kept file a later act has removed has the copy that this act has kept."""
+    removed: dict[str, JournalStep] = {}
+    found = []
+    for step in reversed(steps):
+        later = removed.get(step.kept)
+        if later and later.digest == step.digest and step.state == "done" and not _exists(step.kept):
+            step = dataclasses.replace(step, kept=later.kept)
+        found.append(step)
+        # A file that became a link is still at its path.
+        if step.state == "done" and step.how != "hardlink":
+            removed[step.key] = step
+    return found[::-1]
+
+
+def _exists(key: str) -> bool:
+    return os.path.lexists(path_of(key))
 
 
 def _grouped(steps: Iterable[JournalStep]) -> list[list[JournalStep]]:
@@ -84,7 +103,8 @@ def chosen_steps(
     of them. Steps that were given up are chosen again only if an act or files are named. `ValueError` for an
     act that the journal does not have.
     """
-    groups = _grouped(all_steps(journal))
+    known = all_steps(journal)
+    groups = _grouped(_with_present_copies(known))
     named = act not in ("last", "all") or files is not None
     if act == "last" and files is None:
         groups = [steps for steps in groups if any(step.is_open for step in steps)][-1:]

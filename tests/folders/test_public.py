@@ -573,6 +573,19 @@ def test_one_file_or_a_folder_of_an_act_comes_back_alone(index, tmp_path):
     assert folders.undo("all").is_complete
 
 
+def test_an_act_is_undone_although_a_later_act_removed_what_it_kept(index, tmp_path):
+    folder = tmp_path / "chain"
+    many_copies(folder, 1)
+    folders.act(planned(index, folder, keep="first"), "delete")
+    (folder / "0").write_bytes(b"content 0")
+    folders.act(planned(index, folder, keep="shortest-path"), "delete")
+    assert sorted(files_in(folder)) == ["0"]
+    (undone,) = folders.undo(1).files
+    assert (Path(undone.key).name, undone.outcome) == ("0b", "undone")
+    (undone,) = folders.undo().files
+    assert (Path(undone.key).name, undone.outcome) == ("0a", "undone")
+
+
 def test_a_file_that_was_removed_twice_comes_back_from_the_last_act(index, tmp_path):
     folder = tmp_path / "twice"
     many_copies(folder, 1)
