@@ -14,8 +14,6 @@ from docindex import folders
 from docindex.cli import main
 from tests.crash.test_full_disk import SMALL_DISK
 
-FULL = "docindex: the disk is full: "
-
 
 def run(capsys, *arguments):
     code = main(list(map(str, arguments)))
@@ -33,32 +31,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize("arguments", [["dups", "--kind", "exact", "--json", "home"], ["info", "--help"]])
-def test_output_to_a_full_disk_is_a_sentence(home, arguments):
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "docindex", *arguments]
-        done = subprocess.run(
-            command,
-            cwd=home.parent,
-            env=environment,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    assert (done.returncode, done.stderr) == (
-        11, f"{FULL}the output cannot be written; free some space and try again\n"
-    )  # fmt: skip
-
-
-def test_a_report_on_a_full_disk_is_a_sentence(home, capsys):
-    run(capsys, "scan", home)
-    code, _, err = run(capsys, "report", "-o", "/dev/full")
-    assert (code, err.startswith(FULL)) == (11, True)
-
-
-def test_an_act_whose_journal_has_no_room_changes_nothing(home, capsys):
+def test_an_act_whose_journal_is_a_device_changes_nothing(home, capsys):
     Path("plan.json").write_text(run(capsys, "dups", "--kind", "exact", "--json", home)[1])
     code, out, err = run(capsys, "act", "plan.json", "--delete", "--no-dry-run", "--journal", "/dev/full")
     assert (code, out) == (2, "")  # a device is no journal
