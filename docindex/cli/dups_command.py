@@ -20,7 +20,13 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
+from docindex.cli.scan_summary import (
+    existing_roots,
+    remark_on_unknown,
+    scan_text,
+    scan_with_progress,
+    walked_text,
+)
 from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
@@ -131,7 +137,9 @@ def dups_command(
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
     settings = read_settings()
-    roots = [typed_path(path) for path in paths or settings.folders or (".",)]
+    roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
+    if not no_scan:
+        roots, missing = existing_roots(roots)
     options = walk_options(selection)
     lists = [kind for name, kind in _LISTS.items() if name in kinds]
     wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
@@ -163,7 +171,8 @@ def dups_command(
     plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
     records = [*map(group_record, found.groups[: top or _ALL]), *map(list_record, listed)]
     keys = [folders.key_of(root) for root in roots]
-    return show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    code = show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    return missing or code
 
 
 def _policy(
@@ -202,7 +211,7 @@ def _find(
     everywhere, scanned = [*roots, *policy["reference"]], None
     with (
         log_as_remarks(),
-        open_existing(index_path, readonly=False) if reading is None else open_index(index_path) as index,
+        open_existing(index_path) if reading is None else open_index(index_path) as index,
     ):
         if reading is None:
             remark_on_unknown(index, everywhere)

@@ -95,6 +95,13 @@ form_options = one_of("form", FORMS)
 """The options for the form in which results are printed."""
 
 
+dry_run_option = click.option(
+    "--dry-run/--no-dry-run", default=True, show_default=True, help="Only show what would be done."
+)
+DRY_RUN = "nothing was changed; repeat the command with --no-dry-run to do it"
+"""What a command says at the end of a dry run."""
+
+
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = (

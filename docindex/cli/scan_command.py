@@ -15,7 +15,7 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import remark, show
-from docindex.cli.scan_summary import scan_record, scan_text, scan_with_progress
+from docindex.cli.scan_summary import existing_roots, scan_record, scan_text, scan_with_progress
 from docindex.cli.typed_paths import typed_path
 from docindex.errors import UnreadableFile
 from docindex.folders import Scan, WalkOptions
@@ -71,13 +71,16 @@ def scan_command(
       docindex scan --watch --quiet ~/Documents
     """
     roots, options = [typed_path(path) for path in paths], walk_options(selection)
+    code = 0
+    if not watch:  # a disk may be mounted later
+        roots, code = existing_roots(roots)
     with open_index(index_path) as index:
         if watch:
             _watch(index, roots, options, encoding, form, verbose=verbose)
         else:
             result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
             _show(result, form, verbose=verbose, plain=options.formats == "plain")
-    return 0
+    return code
 
 
 def _watch(

@@ -4,19 +4,44 @@ Also says which folders were never scanned.
 """
 
 import collections
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docindex import folders
-from docindex.cli.output import progress, remark
+from docindex.cli.exit_codes import DONE, exit_code_of
+from docindex.cli.output import progress, remark, say
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import one_line, several, size
+from docindex.errors import UnreadableFile
 from docindex.folders.walk import IN_PROGRAMS
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
+
+
+def existing_roots(roots: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The roots that exist, and the exit code for the end: not 0 if others do not, which stderr names.
+
+    `UnreadableFile` if no root exists.
+    """
+    found: list[bytes] = []
+    missing: list[str] = []
+    for root in roots:
+        if os.path.lexists(root):
+            found.append(root)
+        else:
+            missing.append(folders.key_of(root))
+    errors = [f"{display_path(key)} cannot be read: No such file or directory" for key in missing]
+    if not errors:
+        return found, DONE
+    if not found:
+        raise UnreadableFile("; ".join(errors), missing[0])
+    for error in errors:
+        say(f"docindex: {error}")
+    return found, exit_code_of(UnreadableFile("", ""))
 
 
 def scan_with_progress(
