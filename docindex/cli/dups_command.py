@@ -1,13 +1,15 @@
 """``docindex dups [PATH]...``: find exact copies and similar texts among the files of folders."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from docindex import folders
 from docindex.cli.file_selection import selection_options, walk_options
-from docindex.cli.group_records import KIND_HEADINGS, group_record
+from docindex.cli.findings_summary import summary_lines
+from docindex.cli.group_records import group_record, list_record
+from docindex.cli.group_text import group_lines, list_lines
 from docindex.cli.options import (
     Command,
     common_option,
@@ -18,13 +20,24 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
-from docindex.cli.typed_paths import below_current_folder, display_path, typed_path
-from docindex.cli.wording import percent, several, size
+from docindex.cli.scan_summary import (
+    existing_roots,
+    remark_on_unknown,
+    scan_text,
+    scan_with_progress,
+    walked_text,
+)
+from docindex.cli.settings import Settings, read_settings
+from docindex.cli.typed_paths import below_current_folder, typed_path
+from docindex.cli.wording import several
 from docindex.default_path import default_name
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
+_LISTS = {kind.replace(" ", "-"): kind for kind in folders.LIST_KINDS}
+_ALL = 1 << 62
+_LARGEST = 20
+"""The largest files that are shown without --top."""
 
 
 @click.command("dups", cls=Command)
@@ -33,8 +46,9 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(list(_KINDS)),
-    help="Show only groups of this kind. May be repeated.",
+    type=click.Choice([*_KINDS, *_LISTS]),
+    help="Show only groups of this kind. May be repeated. Empty files and folders, links that lead nowhere "
+    "and the largest files are shown only if they are named here.",
 )
 @share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies.")
 @share_option(
@@ -51,9 +65,21 @@ _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 @click.option(
     "--keep",
     type=click.Choice(folders.KEEP),
-    default="shortest-path",
-    show_default=True,
-    help="The file to keep of each group of exact copies.",
+    help="The file to keep of each group of exact copies. Default: original, the file that looks least like "
+    'a copy by marks such as "(1)" in its name and by folders such as Downloads; then the oldest.',
+)
+@click.option(
+    "--prefer",
+    multiple=True,
+    type=click.Path(),
+    metavar="DIR",
+    help="Of exact copies, keep one in this folder. May be repeated; the first folder counts most.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show only the first N groups, and the N largest files. The plan has all groups.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
@@ -74,7 +100,9 @@ def dups_command(
     min_containment: float,
     ignore_above: int,
     reference: tuple[str, ...],
-    keep: folders.KeepRule,
+    keep: folders.KeepRule | None,
+    prefer: tuple[str, ...],
+    top: int | None,
     isolate: bool,
     no_scan: bool,
     encoding: str | None,
@@ -85,67 +113,116 @@ def dups_command(
 ) -> int:
     """Find copies and similar texts among files.
 
-    Scans PATH first, or the current folder if no PATH is given. Finds exact copies of any kind of file. Among
-    texts, in all formats that `docindex scan` reads, it also finds the same words (such as another format or
-    encoding), near copies, and texts that are contained in others. Resemblance and containment count groups
-    of five words (shingles), as in `docindex pairs`, without those found in more than --ignore-common texts.
+    Scans PATH first; without a PATH, the folders of your settings (`docindex config`), or the current folder.
+    Finds exact copies of any kind of file, and copied folders, in which a few files may differ. The files in
+    a copied folder are not listed again, unless --kind exact is given without --kind folder. Copied folders
+    come first, then the groups that free the most; the order is the same in a terminal and in a pipe. Program
+    folders such as node_modules are left out without --all.
+
+    Among texts, in all formats that `docindex scan` reads, it also finds the same words (such as another
+    format or encoding), near copies, and texts that are contained in others. Resemblance and containment
+    count groups of five words (shingles), as in `docindex pairs`, without those found in more than
+    --ignore-common texts.
+
     Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. With --kind
-    exact alone and without --no-scan, no index is used, and only files that have the size of another file are
-    read.
+    exact or folder alone and without --no-scan, no index is used, and only files that have the size of
+    another file are read. Photos that look alike and songs with other tags are not found.
 
     \b
     Examples:
       docindex dups ~/Documents
       docindex dups --keep newest --reference ~/Archive ~/Archive ~/Desktop
+      docindex dups --prefer ~/Documents --top 20 ~
+      docindex dups --kind big --kind empty ~
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
     """
-    roots = [typed_path(path) for path in paths or (".",)]
-    references = [typed_path(folder) for folder in reference]
-    wanted, options = [_KINDS[kind] for kind in kinds or _KINDS], walk_options(selection)
-    scanned = None
-    if set(wanted) == {"exact"} and not no_scan:
-        with progress("comparing", of_bytes=True) as advance:
-            found = folders.find_exact(
-                roots,
-                options=options,
-                keep=keep,
-                reference=references,
-                isolate=isolate,
-                without=[index_path or default_name()],
-                progress=advance,
-            )
-    else:
-        # Imported here: to import an index takes longer than to find exact copies without it.
-        from docindex.cli.existing_index import open_existing
-        from docindex.cli.log_remarks import log_as_remarks
-        from docindex.opening import open as open_index
-
-        with (
-            log_as_remarks(),
-            open_existing(index_path, readonly=False) if no_scan else open_index(index_path) as index,
-        ):
-            if no_scan:
-                remark_on_unknown(index, [*roots, *references])
-            else:
-                scanned = scan_with_progress(index, [*roots, *references], options, encoding, verbose=verbose)
+    settings = read_settings()
+    roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
+    if not no_scan:
+        roots, missing = existing_roots(roots)
+    options = walk_options(selection)
+    lists = [kind for name, kind in _LISTS.items() if name in kinds]
+    wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
+    found, scanned = folders.Findings((), (), ()), None
+    if wanted:
+        policy = _policy(settings, keep, reference, prefer, isolate=isolate)
+        if no_scan or set(wanted) - set(folders.EXACT_KINDS):
+            limits = {
+                "min_resemblance": min_resemblance,
+                "min_containment": min_containment,
+                "ignore_above": ignore_above,
+            }
+            reading = None if no_scan else (options, encoding)
+            found, scanned = _find(index_path, roots, wanted, policy, limits, reading, verbose=verbose)
+            remark_on_ignored(found.ignored, ignore_above)
+        else:
             with progress("comparing", of_bytes=True) as advance:
-                found = folders.find(
-                    index,
+                found = folders.find_exact(
                     roots,
-                    kinds=wanted,
-                    keep=keep,
-                    reference=references,
-                    isolate=isolate,
-                    min_resemblance=min_resemblance,
-                    min_containment=min_containment,
-                    ignore_above=ignore_above,
-                    scan=scanned,
+                    options=options,
+                    kinds=[kind for kind in folders.EXACT_KINDS if kind in wanted],
+                    without=[index_path or default_name()],
                     progress=advance,
+                    **policy,
                 )
-        remark_on_ignored(found.ignored, ignore_above)
+    listed = folders.list_files(roots, lists, options=options, limit=top or _LARGEST) if lists else []
+    listed = [each for each in listed if each.files]
     _remark_on_files(found, scanned, form, verbose=verbose)
-    plan = _plan(found) if form == "json" else None  # it takes as long as all the rest
-    return show([group_record(group) for group in found.groups], form, lambda: _text(found), plan)
+    plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
+    records = [*map(group_record, found.groups[: top or _ALL]), *map(list_record, listed)]
+    keys = [folders.key_of(root) for root in roots]
+    code = show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    return missing or code
+
+
+def _policy(
+    settings: Settings,
+    keep: folders.KeepRule | None,
+    reference: Sequence[str],
+    prefer: Sequence[str],
+    *,
+    isolate: bool,
+) -> dict[str, Any]:
+    """Which files to keep, as `folders.find` takes it: by the options, then by the settings."""
+    return {
+        "keep": keep or settings.keep or "original",
+        "reference": [typed_path(folder) for folder in (*reference, *settings.reference)],
+        "prefer": [typed_path(folder) for folder in (*prefer, *settings.prefer)],
+        "isolate": isolate,
+    }
+
+
+def _find(
+    index_path: str | None,
+    roots: Sequence[bytes],
+    kinds: Sequence[folders.FindingKind],
+    policy: dict[str, Any],
+    limits: dict[str, Any],
+    reading: tuple[folders.WalkOptions, str | None] | None,
+    *,
+    verbose: bool,
+) -> "tuple[folders.Findings, folders.Scan | None]":
+    """What the index finds after a scan with the options and the encoding in `reading`; None for no scan."""
+    # Imported here: to import an index takes longer than to find exact copies without it.
+    from docindex.cli.existing_index import open_existing
+    from docindex.cli.log_remarks import log_as_remarks
+    from docindex.opening import open as open_index
+
+    everywhere, scanned = [*roots, *policy["reference"]], None
+    with (
+        log_as_remarks(),
+        open_existing(index_path) if reading is None else open_index(index_path) as index,
+    ):
+        if reading is None:
+            remark_on_unknown(index, everywhere)
+        else:
+            options, encoding = reading
+            scanned = scan_with_progress(index, everywhere, options, encoding, verbose=verbose)
+        with progress("comparing", of_bytes=True) as advance:
+            found = folders.find(
+                index, roots, kinds=kinds, scan=scanned, progress=advance, **policy, **limits
+            )
+    return found, scanned
 
 
 def _remark_on_files(
@@ -153,7 +230,7 @@ def _remark_on_files(
 ) -> None:
     """Say which files were seen; to programs, only that some could not be read."""
     if scanned is not None and form is None:
-        remark(scan_text(scanned, verbose=verbose))
+        remark(scan_text(scanned, verbose=verbose, compared=True))
     elif found.walked is not None and form is None:
         remark(walked_text(found.walked, found.unreadable, verbose=verbose))
     elif found.unreadable:
@@ -161,42 +238,26 @@ def _remark_on_files(
         remark(f"docindex: {count} could not be read, and may have copies")
 
 
-def _plan(found: folders.Findings) -> dict[str, Any]:
-    """The plan that `docindex act` takes, with the similar texts for a person to look at."""
+def _plan(found: folders.Findings, listed: Sequence[folders.FileList]) -> dict[str, Any]:
+    """The plan that `docindex act` takes, with similar texts and lists of files for a person to look at."""
     import json  # not needed to show the groups to a person
 
     alike = [group_record(group) for group in found.likenesses]
-    return {**json.loads(found.plan().to_json()), "alike": alike}
+    lists = {"lists": [list_record(each) for each in listed]} if listed else {}
+    return {**json.loads(found.plan().to_json()), "alike": alike, **lists}
 
 
-def _text(found: folders.Findings) -> str:
-    """All groups for a person, the largest reclaimable size first."""
-    if not found.groups:
+def _text(found: folders.Findings, lists: Sequence[folders.FileList], roots: Sequence[str], top: int) -> str:
+    """All groups for a person: copied folders, then the other groups, the largest reclaimable size first."""
+    if not (found.groups or lists):
         return "no copies and no similar texts"
+    below, groups = below_current_folder(), found.groups
+    shown = groups[:top]
     lines: list[str] = []
-    below = below_current_folder()
-    for group in found.groups:
-        if isinstance(group, folders.CopyGroup):
-            lines += _copy_lines(group, below)
-        else:
-            lines += _likeness_lines(group, below)
-        lines.append("")
-    copies, similar = (several(len(groups), "group") for groups in (found.copies, found.likenesses))
-    lines.append(
-        f"{copies} of exact copies, {size(found.reclaimable)} reclaimable; {similar} of similar texts"
-    )
-    return "\n".join(lines)
-
-
-def _copy_lines(group: folders.CopyGroup, below: str) -> Iterable[str]:
-    count, each = several(len(group.files), "file"), size(group.files[0].size)
-    yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}, {size(group.reclaimable)} reclaimable"
-    for file in group.files:
-        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}"
-
-
-def _likeness_lines(group: folders.LikenessGroup, below: str) -> Iterable[str]:
-    count = several(len(group.files), "file")
-    yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} in the smaller files"
-    for file in group.files:
-        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"
+    for group in shown:
+        lines += [*group_lines(group, below), ""]
+    for listed in lists:
+        lines += [*list_lines(listed, below), ""]
+    if groups:
+        lines += summary_lines(found, roots, len(shown))
+    return "\n".join(lines).rstrip("\n")

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from docindex.cli.options import F
+from docindex.cli.options import F, archives_option
+from docindex.cli.settings import read_settings
 from docindex.folders import WalkOptions
 
 _SIZE = r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?"
@@ -37,7 +38,7 @@ def selection_options(command: F) -> F:
             is_flag=True,
             help="Read plain text only: no office files or PDFs, and web pages as plain text.",
         ),
-        click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
+        archives_option,
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
         click.option(
             "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
@@ -58,6 +59,13 @@ def selection_options(command: F) -> F:
             "--no-ignore", is_flag=True, help="Include files and folders that a .gitignore excludes."
         ),
         click.option(
+            "--all",
+            "everything",
+            is_flag=True,
+            help="Include all files: hidden ones, those that a .gitignore excludes, and those in program "
+            "folders (installed packages, version control, build and cache folders, applications).",
+        ),
+        click.option(
             "--hidden", is_flag=True, help="Include files and folders whose names begin with a dot."
         ),
     ):
@@ -66,14 +74,16 @@ def selection_options(command: F) -> F:
 
 
 def walk_options(values: dict[str, Any]) -> WalkOptions:
-    """The values of these options as `WalkOptions`."""
+    """The values of these options as `WalkOptions`. The patterns of the settings are excluded, too."""
     return WalkOptions(
-        hidden=values["hidden"],
-        ignore=not values["no_ignore"],
-        exclude=values["exclude"],
+        hidden=values["hidden"] or values["everything"],
+        ignore=not (values["no_ignore"] or values["everything"]),
+        programs=values["everything"],
+        exclude=(*values["exclude"], *read_settings().exclude),
         follow_symlinks=values["follow_symlinks"],
         one_file_system=values["one_file_system"],
         min_size=values["min_size"],
         max_size=values["max_size"],
         formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
+        retry=values.get("retry", False),
     )

@@ -8,6 +8,7 @@ from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import DAMAGED, DONE
 from docindex.cli.options import Command, form_options, index_option
 from docindex.cli.output import progress, show
+from docindex.cli.settings import read_settings
 from docindex.cli.wording import several, size
 
 
@@ -27,7 +28,8 @@ def info_command(index_path: str | None, form: str | None) -> int:
     """
     with open_existing(index_path) as index:
         path, stats = index.path, index.stats()
-    record = {"path": path, **dataclasses.asdict(stats)}
+    settings = read_settings()
+    record = {"path": path, **dataclasses.asdict(stats), "settings": settings.path}
 
     def text() -> str:
         tables = sorted(stats.bytes.items(), key=lambda item: -item[1])
@@ -40,6 +42,7 @@ def info_command(index_path: str | None, form: str | None) -> int:
                 f"density       {stats.density:.4f} (random text: {stats.expected_density:.4f})",
                 f"space         {size(stats.file_bytes)}: "
                 + ", ".join(f"{name} {size(count)}" for name, count in tables if count),
+                f"settings      {settings.path}{'' if settings.exists else ' (not made yet)'}",
             ]
         )
 

@@ -95,13 +95,22 @@ form_options = one_of("form", FORMS)
 """The options for the form in which results are printed."""
 
 
+dry_run_option = click.option(
+    "--dry-run/--no-dry-run", default=True, show_default=True, help="Only show what would be done."
+)
+DRY_RUN = "nothing was changed; repeat the command with --no-dry-run to do it"
+"""What a command says at the end of a dry run."""
+
+
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = (
-        "The index file. Default: the file that the environment variable DOCINDEX names, or your default "
-        "index, which is in your data folder."
+        "The index file. Default: the file that the environment variable DOCINDEX names, that of your "
+        "settings, or your default index, which is in your data folder."
     )
-    option = click.option("--index", "index_path", metavar="FILE", envvar="DOCINDEX", help=text)
+    option = click.option(
+        "--index", "index_path", metavar="FILE", envvar="DOCINDEX", callback=_index_of_settings, help=text
+    )
     return option(command)
 
 
@@ -128,14 +137,21 @@ def common_option(command: F) -> F:
     return option(command)
 
 
+def archives_option(command: F) -> F:
+    """The option that also reads what is inside archives."""
+    text = "Also read the files inside zip and tar archives."
+    return click.option("--archives", is_flag=True, help=text)(command)
+
+
 def encoding_option(command: F) -> F:
     """The option that forces the encoding of text files; `click.UsageError` if Python does not know it."""
     option = click.option(
         "--encoding",
         metavar="NAME",
         callback=_known_encoding,
-        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages and "
-        "other text formats are then read as plain text.",
+        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages, "
+        "mail, tables and other text formats too, unless a file declares its encoding or has a byte order "
+        "mark.",
     )
     return option(command)
 
@@ -143,6 +159,14 @@ def encoding_option(command: F) -> F:
 def verbose_option(text: str) -> Callable[[F], F]:
     """The option that asks for more details; `text` says which."""
     return click.option("-v", "--verbose", is_flag=True, help=text)
+
+
+def _index_of_settings(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    if value:
+        return value
+    from docindex.cli.settings import read_settings  # the help needs no settings
+
+    return read_settings().index_path
 
 
 def _known_encoding(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

@@ -9,7 +9,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.options import is_quiet
@@ -36,7 +36,7 @@ def show(
     elif form == "csv":
         emit(_csv(records))
     else:
-        emit(text().translate(CONTROLS))
+        emit(fitted(text().translate(CONTROLS), sys.stdout))
     return DONE if records else NOTHING_FOUND
 
 
@@ -62,7 +62,31 @@ def say(line: str) -> None:
 def remark(line: str) -> None:
     """Print a remark about the work to stderr, unless --quiet is given."""
     if not is_quiet():
-        say(line)
+        say(fitted(line, sys.stderr))
+
+
+def fitted(text: str, stream: TextIO | None) -> str:
+    """The text with its sentences wrapped at words, if it goes to a terminal.
+
+    Lines that begin with a space stay as they are: they have names, which a person may copy.
+    """
+    if stream is None or not stream.isatty():
+        return text
+    import textwrap  # for a terminal only
+
+    try:
+        width = max(20, os.get_terminal_size(stream.fileno()).columns)
+    except OSError:
+        return text
+    lines = (
+        [line]
+        if line.startswith(" ") or len(line) < width
+        else textwrap.wrap(
+            line, width - 1, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
+        for line in text.split("\n")
+    )
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def remark_on_ignored(ignored: int, ignore_above: int) -> None:
@@ -111,7 +135,8 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     import json
 
     lines = io.StringIO()
-    writer = csv.DictWriter(lines, list(records[0]), lineterminator="\n")
+    columns = dict.fromkeys(name for record in records for name in record)
+    writer = csv.DictWriter(lines, list(columns), lineterminator="\n")
     writer.writeheader()
     writer.writerows(
         {

@@ -4,18 +4,44 @@ Also says which folders were never scanned.
 """
 
 import collections
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docindex import folders
-from docindex.cli.output import progress, remark
+from docindex.cli.exit_codes import DONE, exit_code_of
+from docindex.cli.output import progress, remark, say
 from docindex.cli.typed_paths import display_path
-from docindex.cli.wording import several, size
+from docindex.cli.wording import one_line, several, size
+from docindex.errors import UnreadableFile
+from docindex.folders.walk import IN_PROGRAMS
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
+
+
+def existing_roots(roots: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The roots that exist, and the exit code for the end: not 0 if others do not, which stderr names.
+
+    `UnreadableFile` if no root exists.
+    """
+    found: list[bytes] = []
+    missing: list[str] = []
+    for root in roots:
+        if os.path.lexists(root):
+            found.append(root)
+        else:
+            missing.append(folders.key_of(root))
+    errors = [f"{display_path(key)} cannot be read: No such file or directory" for key in missing]
+    if not errors:
+        return found, DONE
+    if not found:
+        raise UnreadableFile("; ".join(errors), missing[0])
+    for error in errors:
+        say(f"docindex: {error}")
+    return found, exit_code_of(UnreadableFile("", ""))
 
 
 def scan_with_progress(
@@ -64,19 +90,30 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         "skipped": dict(sorted(result.skipped.items())),
         "undetected": list(result.undetected),
         "unread": [unread._asdict() for unread in result.unread],
+        "problems": [{"path": key, "why": why} for key, why in sorted(result.problems.items())],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
 
-def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
-    """The result of a scan for a person; with `verbose`, every file that could not be read."""
+def scan_text(result: "folders.Scan", *, verbose: bool, plain: bool = False, compared: bool = False) -> str:
+    """The result of a scan for a person; with `verbose`, every file that could not be read.
+
+    `plain` says that only plain text was read. With `compared`, it says how the files were compared, and what
+    such a comparison does not find.
+    """
+    texts = several(result.texts, "text")
+    others = f"{several(result.binaries, 'file')} in other formats"
+    found = f": {texts}, {others if plain else several(result.binaries, 'other file')}"
     lines = [
-        f"{several(result.files, 'file')}, {size(result.bytes)}: "
-        f"{several(result.texts, 'text')}, {several(result.binaries, 'other file')}",
+        f"{several(result.files, 'file')}, {size(result.bytes)}{'' if compared else found}",
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
-    lines += _skipped_lines(result.skipped)
+    if compared:
+        lines.append(f"{texts} compared by content{_as_bytes(result)}")
+    lines += _skipped_lines(result.skipped, result.programs)
+    if compared:
+        lines += _unfound_lines(result.media)
     if result.undetected:
         lines.append(
             f"unknown encoding: {several(len(result.undetected), 'text')}, counted among the other files; "
@@ -87,10 +124,21 @@ def scan_text(result: "folders.Scan", *, verbose: bool) -> str:
     return "\n".join(lines)
 
 
+def _as_bytes(result: "folders.Scan") -> str:
+    """The files that are no texts, and the kinds of some of them."""
+    if not result.binaries:
+        return ""
+    kinds = [f"{kind}s" for kind in result.media]
+    if sum(result.media.values()) < result.binaries:
+        kinds.append("...")
+    media = f" ({', '.join(kinds)})" if result.media else ""
+    return f"; {result.binaries:,} others{media} as exact copies only"
+
+
 _UNREAD = {
     "encrypted": "encrypted",
     "no text": "no text, perhaps scanned pages",
-    "too slow": "takes too long",
+    "too slow": "takes too long; docindex scan --retry tries again",
     "not installed": "needs: pip install 'docindex[formats]'",
 }
 
@@ -100,21 +148,86 @@ def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
     counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
     for (format_, reason), count in sorted(counts.items()):
         yield f"not read: {several(count, f'{format_} file'.lstrip())} ({_UNREAD.get(reason, reason)})"
+    partly = len(result.problems.keys() - {unread.key for unread in result.unread})
+    if partly:
+        yield f"read in part: {several(partly, 'file')}"
+    if result.problems and not verbose:
+        yield "--verbose names these files, with the reasons"
     if verbose:
         yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 
 
 def walked_text(walked: folders.Walked, failed: Sequence[folders.FailedFile], *, verbose: bool) -> str:
     """What a search without an index found in the folders, for a person."""
-    lines = [f"{several(walked.files, 'file')}, {size(walked.bytes)}", *_skipped_lines(walked.skipped)]
+    lines = [
+        f"{several(walked.files, 'file')}, {size(walked.bytes)}",
+        *_skipped_lines(walked.skipped, walked.programs),
+    ]
+    lines += _unfound_lines(walked.media)
     return "\n".join(
         [*lines, *_failed_lines(failed, "files that could not be read may have copies", verbose=verbose)]
     )
 
 
-def _skipped_lines(skipped: Mapping[str, int]) -> Iterable[str]:
-    if skipped:
-        yield f"left out: {', '.join(f'{count:,} {reason}' for reason, count in sorted(skipped.items()))}"
+def _skipped_lines(skipped: Mapping[str, int], programs: Sequence[str]) -> Iterable[str]:
+    """What was not looked at, with the options that include it."""
+    asked = {reason: _LEFT_OUT[reason] for reason in skipped if reason in _LEFT_OUT}
+    if asked:
+        counted = ", ".join(noun(skipped[reason]) for reason, (noun, _) in asked.items())
+        options = ", ".join(option for _, option in asked.values())
+        include = "include" if len(asked) > 1 else "includes"
+        them = "it" if sum(skipped[reason] for reason in asked) == 1 else "them"
+        yield f"not looked at: {counted} ({options} {include} {them})"
+    if programs:
+        names = list(dict.fromkeys(one_line(key.rpartition("/")[2]) for key in programs))
+        shown = ", ".join([*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
+        yield (
+            f"not looked at: {several(len(programs), 'program folder')} ({shown}), "
+            f"{several(skipped.get(IN_PROGRAMS, 0), 'file')} (--all includes them)"
+        )
+    others = sorted(reason for reason in skipped if reason not in (*_LEFT_OUT, IN_PROGRAMS))
+    if others:
+        parts = (_OTHERS.get(reason, _plain)(skipped[reason], reason) for reason in others)
+        yield f"left out: {', '.join(parts)}"
+
+
+_NAMED = 3
+"""The program folders that are named."""
+
+_LEFT_OUT: dict[str, tuple[Callable[[int], str], str]] = {
+    "hidden": (
+        lambda count: f"{count:,} hidden {'file or folder' if count == 1 else 'files and folders'}",
+        "--hidden",
+    ),
+    "ignored": (lambda count: f"{count:,} named in .gitignore", "--no-ignore"),
+}
+"""Entries that are left out without an option: how they are counted, and the option that includes them."""
+
+
+def _plain(count: int, reason: str) -> str:
+    return f"{count:,} {reason}"
+
+
+_OTHERS: dict[str, Callable[[int, str], str]] = {
+    "symlink": lambda count, _: several(count, "symbolic link"),
+    "special": lambda count, _: (
+        f"{count:,} {'special file' if count == 1 else 'special files (pipes, devices)'}"
+    ),
+}
+
+
+def _unfound_lines(media: Mapping[folders.MediaKind, int]) -> Iterable[str]:
+    """What a comparison of texts and bytes cannot find, if there are such files."""
+    unfound = [f"{several(media[kind], kind)} {_ALIKE[kind]}" for kind in _ALIKE if media.get(kind, 0) > 1]
+    if unfound:
+        yield f"not compared: {', '.join(unfound)} (a program such as czkawka does)"
+
+
+_ALIKE: dict[folders.MediaKind, str] = {
+    "photo": "for what they show",
+    "song": "for what they sound like",
+    "video": "for what they show",
+}
 
 
 def _failed_lines(failed: Sequence[folders.FailedFile], consequence: str, *, verbose: bool) -> Iterable[str]:

@@ -6,12 +6,17 @@
         plan = findings.plan()                        # plan.to_json() for a person to edit
         folders.act(plan, "trash", dry_run=True)      # what would be done
         outcome = folders.act(plan, "trash")
-        folders.undo(outcome.journal)                 # every act in this journal that is not undone yet
+        folders.undo(outcome)                         # or undo() for the last act; acts() lists them
 
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
+    folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
+
+`Findings.folders` are copied folders (`FolderGroup`), whose files are in no other group. A `Plan` has them,
+too; `Plan.steps` are all its groups in the order in which `act` takes them. Program folders such as
+node_modules are left out unless `WalkOptions.programs` is true.
 
 `act` and `undo` do their work unless you pass ``dry_run=True``; the commands of the same names only show what
-they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act` a journal of its own.
+they would do unless ``--no-dry-run`` is given.
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
 files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
@@ -31,12 +36,17 @@ import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is no
 
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelFlag
-    from docindex.folders.actions import Outcome, UndoOutcome, act, undo
-    from docindex.folders.copy_groups import CopyGroup, PlannedFile
+    from docindex.folders.act_list import Act
+    from docindex.folders.actions import Outcome, UndoOutcome, act, acts, undo
+    from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
     from docindex.folders.exact_findings import find_exact
+    from docindex.folders.file_kinds import MediaKind
+    from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
     from docindex.folders.findings import find
     from docindex.folders.found_groups import (
+        EXACT_KINDS,
         KINDS,
+        ExactKind,
         FindingKind,
         Findings,
         LikeFile,
@@ -44,49 +54,65 @@ if TYPE_CHECKING:
         LikenessKind,
         Walked,
     )
-    from docindex.folders.kept_files import KEEP, KeepRule
+    from docindex.folders.keep_rules import KEEP, KeepRule
     from docindex.folders.path_keys import Root, key_of, path_of
     from docindex.folders.plan import Plan
     from docindex.folders.removal import HOW, FileOutcome, How
     from docindex.folders.restore import UndoneFile
     from docindex.folders.scanner import Scan, scan
     from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
+    from docindex.folders.write_guard import Guard
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
     "docindex.cancel_tokens": ("CancelFlag",),
-    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "undo"),
-    "docindex.folders.copy_groups": ("CopyGroup", "PlannedFile"),
+    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
+    "docindex.folders.act_list": ("Act",),
+    "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
     "docindex.folders.exact_findings": ("find_exact",),
+    "docindex.folders.file_kinds": ("MediaKind",),
+    "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
     "docindex.folders.findings": ("find",),
     "docindex.folders.found_groups": (
-        *("KINDS", "FindingKind", "Findings", "LikeFile", "LikenessGroup", "LikenessKind", "Walked"),
+        *("EXACT_KINDS", "KINDS", "ExactKind", "FindingKind", "Findings", "LikeFile", "LikenessGroup"),
+        *("LikenessKind", "Walked"),
     ),
-    "docindex.folders.kept_files": ("KEEP", "KeepRule"),
+    "docindex.folders.keep_rules": ("KEEP", "KeepRule"),
     "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
     "docindex.folders.plan": ("Plan",),
     "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
     "docindex.folders.restore": ("UndoneFile",),
     "docindex.folders.scanner": ("Scan", "scan"),
     "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
+    "docindex.folders.write_guard": ("Guard",),
 }
 
 __all__ = [
+    "EXACT_KINDS",
     "HOW",
     "KEEP",
     "KINDS",
+    "LIST_KINDS",
+    "Act",
     "CancelFlag",
     "CopyGroup",
+    "ExactKind",
     "FailedFile",
+    "FileList",
     "FileOutcome",
     "FindingKind",
     "Findings",
+    "FolderGroup",
     "FolderProgress",
+    "Guard",
     "How",
     "KeepRule",
     "LikeFile",
     "LikenessGroup",
     "LikenessKind",
+    "ListKind",
+    "ListedFile",
+    "MediaKind",
     "Outcome",
     "Plan",
     "PlannedFile",
@@ -97,9 +123,11 @@ __all__ = [
     "WalkOptions",
     "Walked",
     "act",
+    "acts",
     "find",
     "find_exact",
     "key_of",
+    "list_files",
     "path_of",
     "scan",
     "undo",

@@ -1,4 +1,4 @@
-"""Groups of exact copies, with the files to keep.
+"""Groups of exact copies, with the files to keep; and folders that are copies of other folders.
 
 Holds values only. Must never import what a search for exact copies does not need, such as json or the index.
 """
@@ -23,7 +23,9 @@ class CopyGroup(NamedTuple):
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
     reclaimable: int
-    """The bytes that are freed if the other files are removed."""
+    """The bytes that are freed if the other files are removed. A hole in a sparse file frees nothing."""
+    reason: str = ""
+    """Why the first kept file is kept, for example "not in Downloads"; "" if nobody said why."""
 
     @property
     def kind(self) -> Literal["exact"]:
@@ -39,3 +41,48 @@ class CopyGroup(NamedTuple):
     def others(self) -> list[PlannedFile]:
         """The files that `act` removes or links."""
         return [file for file in self.files if not file.keep]
+
+
+class FolderGroup(NamedTuple):
+    """A folder that is a copy of another folder, exactly or nearly. The other folder is kept.
+
+    The copied files in the folder are removed one by one, each compared with a kept file. Files that differ,
+    or are only in this folder, stay.
+    """
+
+    folder: str
+    """The key of the folder whose copied files are removed."""
+    kept: str
+    """The key of the folder that is kept."""
+    copies: tuple[CopyGroup, ...]
+    """One group for each copied file in the folder: the file, and the files with the same bytes that stay."""
+    differing: int
+    """How many other files have the path of a file in the kept folder, and other bytes."""
+    only_here: int
+    """How many other files the kept folder has not."""
+    only_in_kept: int
+    """How many files of the kept folder this folder has not."""
+    reason: str = ""
+    """Why the kept folder is kept, for example "not in backup"."""
+    keep: bool = False
+    """True to keep this folder as well; then `act` leaves it as it is."""
+
+    @property
+    def kind(self) -> Literal["folder"]:
+        """The kind of group, like `LikenessGroup.kind`."""
+        return "folder"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether both folders have the same files."""
+        return not (self.differing or self.only_here or self.only_in_kept)
+
+    @property
+    def size(self) -> int:
+        """The size of the copied files."""
+        return sum(group.files[-1].size for group in self.copies)
+
+    @property
+    def reclaimable(self) -> int:
+        """The bytes that are freed if the copied files in the folder are removed."""
+        return sum(group.reclaimable for group in self.copies)

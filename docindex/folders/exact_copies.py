@@ -5,11 +5,13 @@ are stored in the index, so that the next call need not read them again. Must ne
 unless all their bytes were read.
 """
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from docindex.checkpoints import checkpoint, stopped_by
+from docindex.errors import ReadOnly
 from docindex.folders.file_reader import TAIL, NotReadable, digest_of, tail_of
 from docindex.folders.path_keys import path_of
 from docindex.folders.walk import FolderProgress, Skipped, no_progress
@@ -32,19 +34,8 @@ class ExactCopies(NamedTuple):
         return self.size * (len({(file.device, file.inode) for file in self.files}) - 1)
 
 
-def find_copies(
-    index: "Index",
-    roots: Sequence[str],
-    skipped: Skipped,
-    progress: FolderProgress = no_progress,
-    *,
-    among: AbstractSet[str] | None = None,
-) -> list[ExactCopies]:
-    """The groups of files under some roots that have the same bytes, the largest reclaimable size first.
-
-    Takes the files that the last scans found. Otherwise as `copies_among`. With `among`, only files with
-    these keys are compared. `Cancelled` after `Index.cancel`.
-    """
+def known_files(index: "Index", roots: Sequence[str], among: AbstractSet[str] | None = None) -> list[Tracked]:
+    """The files under some roots, as the last scans found them. With `among`, only files with these keys."""
     known = {
         file.key: file
         for root in roots
@@ -52,12 +43,24 @@ def find_copies(
         # A file without an inode was announced by a scan that ended before it could read the file.
         if file.inode and (among is None or file.key in among)
     }
+    return list(known.values())
+
+
+def find_copies(
+    index: "Index", known: Sequence[Tracked], skipped: Skipped, progress: FolderProgress = no_progress
+) -> list[ExactCopies]:
+    """The groups of known files that have the same bytes, the largest reclaimable size first.
+
+    As `copies_among`, but the index keeps the digests of the files that are read. `Cancelled` after
+    `Index.cancel`.
+    """
     digested: list[Tracked] = []
     try:
         with stopped_by(index.files.cancel_check()):
-            return copies_among(known.values(), skipped, progress, digested)
+            return copies_among(known, skipped, progress, digested)
     finally:
-        index.files.put(digested)
+        with contextlib.suppress(ReadOnly):  # then the next call reads the files again
+            index.files.put(digested)
 
 
 def copies_among(

@@ -11,10 +11,13 @@ from collections.abc import Iterable, Iterator
 
 from docindex.checkpoints import checkpoint
 from docindex.errors import UnreadableFile
+from docindex.folders.copy_groups import FolderGroup
 from docindex.folders.exact_copies import ExactCopies, copies_among
+from docindex.folders.file_kinds import media_counts
 from docindex.folders.file_reader import AT_ONCE, NotReadable, digest_at_once, trusted_time
-from docindex.folders.found_groups import Findings, Walked
-from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
+from docindex.folders.found_groups import EXACT_KINDS, ExactKind, Findings, Walked
+from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
+from docindex.folders.kept_files import plan_groups
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
 from docindex.folders.read_ahead import AT_A_TIME, ReadAhead
 from docindex.folders.walk import (
@@ -38,9 +41,11 @@ def find_exact(
     roots: Iterable[Root],
     *,
     options: WalkOptions = _ALL_DEFAULTS,
-    keep: KeepRule = "shortest-path",
+    keep: KeepRule = "original",
     reference: Iterable[Root] = _NO_ROOTS,
+    prefer: Iterable[Root] = _NO_ROOTS,
     isolate: bool = False,
+    kinds: Iterable[ExactKind] = EXACT_KINDS,
     without: Iterable[Root] = _NO_ROOTS,
     progress: FolderProgress = no_progress,
 ) -> Findings:
@@ -63,17 +68,41 @@ def find_exact(
     [('exact', 2, 100)]
     """
     check_keep(keep)
+    wanted = {kinds} if isinstance(kinds, str) else set(kinds)
+    if not wanted or wanted - set(EXACT_KINDS):
+        raise ValueError(f"kinds must be folder, exact or both, not {', '.join(sorted(wanted)) or 'empty'}")
     own, references = roots_of(roots), reference_roots(reference)
     own_files = [identity for path in roots_of(without) for identity in index_identities(os.fsdecode(path))]
     search = _Search(options, set(own_files), progress)
-    for root in dict.fromkeys([*own, *references]):
+    everywhere = list(dict.fromkeys([*own, *references]))
+    for root in everywhere:
         search.walk(root)
+    keys = [key_of(root) for root in everywhere]
+    policy = KeepPolicy(
+        keep,
+        [key_of(root) for root in references],
+        [key_of(root) for root in own] if isolate else (),
+        [key_of(root) for root in roots_of(prefer)],
+    )
     copies = search.copies()
-    isolated = [key_of(root) for root in own] if isolate else ()
-    planned = plan_groups(copies, KeepPolicy(keep, [key_of(root) for root in references], isolated))
+    copied_folders: list[FolderGroup] = []
+    if "folder" in wanted:
+        # Imported here: that takes longer than to find the copies in a small folder.
+        from docindex.folders.copied_folders import grouped_copies
+
+        copied_folders, groups = grouped_copies(copies, search.files(), keys, policy)
+    else:
+        groups = plan_groups(copies, policy)
     failed = tuple(dict.fromkeys(search.skipped.failures()))
-    walked = Walked(len(search.seen), search.size, dict(search.skipped.counts))
-    return Findings(tuple(planned), (), failed, walked=walked)
+    walked = Walked(
+        files=len(search.seen),
+        bytes=search.size,
+        skipped=dict(search.skipped.counts),
+        programs=search.skipped.program_keys(),
+        media=media_counts(map(os.fsdecode, search.seen)),
+    )
+    listed = tuple(groups) if "exact" in wanted else ()
+    return Findings(listed, (), failed, walked=walked, folders=tuple(copied_folders))
 
 
 class _Search:
@@ -114,6 +143,12 @@ class _Search:
     def size(self) -> int:
         """The size of all files."""
         return sum(size * len(same_size) for size, same_size in self._by_size.items())
+
+    def files(self) -> Iterator[tuple[str, int]]:
+        """The keys and sizes of all files."""
+        for size, same_size in self._by_size.items():
+            for found in same_size:
+                yield key_of(found.path), size
 
     def copies(self) -> list[ExactCopies]:
         """The groups of files with the same bytes."""
@@ -175,6 +210,7 @@ class _Search:
             kind=UNDETECTED,
             reading="",
             parts=0,
+            problem="",
             digest=digest,
         )
 

@@ -7,9 +7,10 @@ stores their digests in the index, so that the next call need not read them agai
 from collections.abc import Iterable
 
 from docindex.argument_checks import share
-from docindex.folders.exact_copies import find_copies
-from docindex.folders.found_groups import KINDS, FindingKind, Findings, LikenessGroup
-from docindex.folders.kept_files import KeepPolicy, KeepRule, check_keep, plan_groups
+from docindex.folders.copied_folders import GroupedCopies, grouped_copies
+from docindex.folders.exact_copies import find_copies, known_files
+from docindex.folders.found_groups import EXACT_KINDS, KINDS, FindingKind, Findings, LikenessGroup
+from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
 from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
 from docindex.folders.scanner import Scan, check_index
@@ -23,8 +24,9 @@ def find(
     roots: Iterable[Root],
     *,
     kinds: Iterable[FindingKind] = KINDS,
-    keep: KeepRule = "shortest-path",
+    keep: KeepRule = "original",
     reference: Iterable[Root] = (),
+    prefer: Iterable[Root] = (),
     isolate: bool = False,
     min_resemblance: float = SAME_WORK,
     min_containment: float = SAME_WORK,
@@ -35,9 +37,10 @@ def find(
     """Find copies among the files under some roots and reference folders, as the last scans found them.
 
     `kinds` are the kinds of groups to find. `keep` is the rule that chooses which file of a group of exact
-    copies is kept. Files in `reference` folders are compared with the others, and always kept. With
-    `isolate`, files under one root do not count as exact copies of each other. Shingles that more than
-    `ignore_above` texts share are ignored, unless `ignore_above` is None.
+    copies, and which of two copied folders, is kept. Files in `reference` folders are compared with the
+    others, and always kept. Files in `prefer` folders are kept rather than others, those in the first folder
+    most. With `isolate`, files under one root do not count as exact copies of each other. Shingles that more
+    than `ignore_above` texts share are ignored, unless `ignore_above` is None.
 
     With `scan`, the result of a scan of the same folders, only files that the scan saw are compared; without
     it, all files that the index knows. `progress` counts the bytes of files that may have exact copies.
@@ -63,19 +66,34 @@ def find(
     references = [key_of(root) for root in reference_roots(reference)]
     everywhere = list(dict.fromkeys([*own, *references]))
     among = None if scan is None else scan.seen
-    skipped, copies, ignored = Skipped(), [], 0
+    skipped, copies, ignored = Skipped(), GroupedCopies([], []), 0
     likenesses: list[LikenessGroup] = []
-    if "exact" in wanted:
-        found = find_copies(index, everywhere, skipped, progress, among=among)
-        copies = plan_groups(found, KeepPolicy(keep, references, own if isolate else ()))
-    if wanted - {"exact"}:
+    if wanted.intersection(EXACT_KINDS):
+        known = known_files(index, everywhere, among)
+        policy = KeepPolicy(
+            keep, references, own if isolate else (), [key_of(root) for root in roots_of(prefer)]
+        )
+        copies = grouped_copies(
+            find_copies(index, known, skipped, progress),
+            ((file.key, file.size) for file in known),
+            everywhere,
+            policy,
+            with_folders="folder" in wanted,
+        )
+    if wanted.difference(EXACT_KINDS):
         limits = LikenessLimits(
             min_resemblance, min_containment if "contained" in wanted else None, ignore_above, among
         )
         alike, ignored = find_likenesses(index, everywhere, limits)
         likenesses = [group for group in alike if group.kind in wanted]
     failed = (*(scan.failed if scan else ()), *skipped.failures())
-    return Findings(tuple(copies), tuple(likenesses), tuple(dict.fromkeys(failed)), ignored)
+    return Findings(
+        copies=tuple(copies.groups) if "exact" in wanted else (),
+        likenesses=tuple(likenesses),
+        unreadable=tuple(dict.fromkeys(failed)),
+        ignored=ignored,
+        folders=tuple(copies.folders),
+    )
 
 
 def _checked_kinds(kinds: Iterable[str]) -> set[str]:

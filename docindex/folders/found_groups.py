@@ -7,7 +7,8 @@ takes longer than such a search in a small folder.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from docindex.folders.copy_groups import CopyGroup
+from docindex.folders.copy_groups import CopyGroup, FolderGroup
+from docindex.folders.file_kinds import MediaKind
 from docindex.folders.walk import FailedFile
 
 if TYPE_CHECKING:
@@ -20,10 +21,17 @@ at least `min_resemblance`. Contained: at least `min_containment` of a text is i
 LIKENESS_KINDS: tuple[LikenessKind, ...] = ("same words", "near", "contained")
 """Every value of `LikenessKind`."""
 
-FindingKind = Literal["exact"] | LikenessKind
-"""Exact: files with the same bytes. `LikenessKind` explains the other kinds."""
+ExactKind = Literal["folder", "exact"]
+"""Folder: folders that are exact or near copies of other folders. Exact: other files with the same bytes.
+These kinds need no index."""
 
-KINDS: tuple[FindingKind, ...] = ("exact", *LIKENESS_KINDS)
+FindingKind = ExactKind | LikenessKind
+"""`ExactKind` and `LikenessKind` explain the kinds."""
+
+EXACT_KINDS: tuple[ExactKind, ...] = ("folder", "exact")
+"""Every value of `ExactKind`."""
+
+KINDS: tuple[FindingKind, ...] = (*EXACT_KINDS, *LIKENESS_KINDS)
 """Every value of `FindingKind`."""
 
 
@@ -59,6 +67,10 @@ class Walked(NamedTuple):
     """The size of all these files."""
     skipped: Mapping[str, int]
     """How many entries were left out, by reason."""
+    programs: tuple[str, ...] = ()
+    """The program folders that were left out, by their keys."""
+    media: Mapping[MediaKind, int] = {}
+    """How many files are photos, songs and videos, by their extensions."""
 
 
 class Findings(NamedTuple):
@@ -74,19 +86,24 @@ class Findings(NamedTuple):
     """How many different shingles were ignored because more than `ignore_above` texts share them."""
     walked: Walked | None = None
     """What `find_exact` found in the folders; None after `find`."""
+    folders: tuple[FolderGroup, ...] = ()
+    """Folders that are copies of other folders; the largest reclaimable size first. `copies` leaves out the
+    files that are copied with these folders."""
 
     @property
-    def groups(self) -> list[CopyGroup | LikenessGroup]:
-        """All groups, the largest reclaimable size first."""
-        return sorted((*self.copies, *self.likenesses), key=lambda group: -group.reclaimable)
+    def groups(self) -> list[FolderGroup | CopyGroup | LikenessGroup]:
+        """All groups: folders first, then the others, the largest reclaimable size first."""
+        others: list[CopyGroup | LikenessGroup] = [*self.copies, *self.likenesses]
+        return [*self.folders, *sorted(others, key=lambda group: -group.reclaimable)]
 
     @property
     def reclaimable(self) -> int:
         """The bytes that are freed if the exact copies are removed."""
-        return sum(group.reclaimable for group in self.copies)
+        of_folders = sum(group.reclaimable for group in self.folders)
+        return of_folders + sum(group.reclaimable for group in self.copies)
 
     def plan(self) -> "Plan":
         """The plan to remove the exact copies. It never includes files that are only alike."""
         from docindex.folders.plan import Plan  # to show groups, no plan is needed
 
-        return Plan(self.copies)
+        return Plan(self.copies, self.folders)

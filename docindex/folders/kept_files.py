@@ -5,68 +5,83 @@ Must never choose to remove a file from a reference folder, nor the last file of
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from docindex.folders.copy_groups import CopyGroup, PlannedFile
 from docindex.folders.exact_copies import ExactCopies
+from docindex.folders.keep_rules import Candidate, KeepPolicy, check_keep
 from docindex.folders.path_keys import is_under, path_of
+from docindex.folders.system import allocated_bytes
 from docindex.storage.tracked_files import Tracked
 
-KeepRule = Literal["newest", "oldest", "shortest-path", "first"]
-"""The rule that chooses the file to keep. First: the first path alphabetically, which also decides ties."""
-
-_BEST: dict[str, Callable[[Tracked], tuple[Any, ...]]] = {
-    "newest": lambda file: (-_time_of(file), file.key),
-    "oldest": lambda file: (_time_of(file), file.key),
-    "shortest-path": lambda file: (len(file.key), file.key),
-    "first": lambda file: (file.key,),
-}
-KEEP = tuple(_BEST)
-"""Every value of `KeepRule`."""
+_NO_KEYS: AbstractSet[str] = frozenset()
 
 
-class KeepPolicy(NamedTuple):
-    """How to choose the files to keep."""
+class KeepChoice:
+    """Chooses the files to keep by a policy, after one look at the reference folders."""
 
-    keep: KeepRule = "first"
-    reference: Sequence[str] = ()
-    """Folders, by their keys, whose files are always kept."""
-    isolate: Sequence[str] = ()
-    """Folders, by their keys. Files in one of them do not count as copies of each other."""
+    def __init__(self, policy: KeepPolicy) -> None:
+        check_keep(policy.keep)
+        self.policy = policy
+        self._references = _References(policy.reference)
+
+    def references(self, keys: Iterable[str]) -> set[str]:
+        """Those of some files and folders that are in a reference folder."""
+        return self._references.covered(keys)
+
+    def group(self, found: ExactCopies, leaving: AbstractSet[str] = _NO_KEYS) -> CopyGroup | None:
+        """The copies with the files to keep; None if no file would be removed.
+
+        If there are files in reference folders, these are kept; otherwise the rule chooses the file to keep.
+        All files in an isolated folder of a kept file are kept too. A file in `leaving` is kept only if no
+        other file is there.
+        """
+        files = found.files
+        if not (kept := self.references(file.key for file in files)):
+            staying = [file for file in files if file.key not in leaving] or files
+            best, reason = self.policy.best([Candidate(file.key, time_of(file)) for file in staying])
+            kept = {best.key}
+        else:
+            reason = "in a reference folder"
+        if self.policy.isolate:
+            kept = _with_isolated(files, kept, self.policy.isolate)
+        staying_inodes = {(file.device, file.inode) for file in files if file.key in kept}
+        going = {
+            (file.device, file.inode): file
+            for file in files
+            if (file.device, file.inode) not in staying_inodes
+        }
+        if not going:
+            return None
+        ordered = sorted(files, key=lambda file: (file.key not in kept, file.key))
+        members = tuple(PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in ordered)
+        return CopyGroup(members, found.digest.hex(), sum(map(_freed_by, going.values())), reason)
 
 
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
     """Choose the files to keep of each group; the groups with the largest reclaimable size come first.
 
-    If a group has files in reference folders, these are kept; otherwise the rule chooses the file to keep.
-    All files in an isolated folder of a kept file are kept too. Groups that would lose no file are left out.
+    Groups that would lose no file are left out.
     """
-    policy = policy or KeepPolicy()
-    check_keep(policy.keep)
-    planned, references = [], _References(policy.reference)
-    for group in groups:
-        files = sorted(group.files, key=_BEST[policy.keep])
-        kept = references.covered(files) or {files[0].key}
-        if policy.isolate:
-            kept = _with_isolated(files, kept, policy.isolate)
-        staying = {(file.device, file.inode) for file in files if file.key in kept}
-        going = {(file.device, file.inode) for file in files} - staying
-        if going:
-            members = tuple(
-                PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in files
-            )
-            planned.append(CopyGroup(members, group.digest.hex(), group.size * len(going)))
-    return sorted(planned, key=lambda group: (-group.reclaimable, group.files[0].key))
+    choice = KeepChoice(policy or KeepPolicy())
+    return largest_first(filter(None, map(choice.group, groups)))
 
 
-def check_keep(keep: str) -> None:
-    """`ValueError` unless this is a `KeepRule`."""
-    if keep not in _BEST:
-        raise ValueError(f"keep must be one of {', '.join(KEEP)}, not {keep!r}")
+def largest_first(groups: Iterable[CopyGroup]) -> list[CopyGroup]:
+    """The groups, the largest reclaimable size first."""
+    return sorted(groups, key=lambda group: (-group.reclaimable, group.files[0].key))
 
 
-def _with_isolated(files: list[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
+def _freed_by(file: Tracked) -> int:
+    """The bytes that a file gives back if it is removed."""
+    try:
+        return allocated_bytes(os.lstat(path_of(file.key)))
+    except (OSError, ValueError):
+        return file.size
+
+
+def _with_isolated(files: Iterable[Tracked], kept: set[str], roots: Sequence[str]) -> set[str]:
     """The kept keys, and the keys of all files in an isolated folder of a kept file."""
     together = [root for root in roots if any(is_under(key, root) for key in kept)]
     return kept | {file.key for file in files if any(is_under(file.key, root) for root in together)}
@@ -90,9 +105,9 @@ class _References:
             status = os.stat(path)
             self._identities.add((status.st_dev, status.st_ino))
 
-    def covered(self, files: Iterable[Tracked]) -> set[str]:
-        """The keys of the files in a reference folder."""
-        return {file.key for file in files if self._covers(path_of(file.key))} if self._identities else set()
+    def covered(self, keys: Iterable[str]) -> set[str]:
+        """The keys of the files and folders in a reference folder."""
+        return {key for key in keys if self._covers(path_of(key))} if self._identities else set()
 
     def _covers(self, path: bytes) -> bool:
         """Whether a path is in a reference folder, either as it is written or with its links resolved."""
@@ -110,7 +125,7 @@ class _References:
         return self._known[path]
 
 
-def _time_of(file: Tracked) -> int:
+def time_of(file: Tracked) -> int:
     """The time of the last change: as the index noted it, or from the system if it was too recent to note."""
     if file.mtime_ns != -1:
         return file.mtime_ns

@@ -10,12 +10,13 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from docindex.folders.found_groups import LikeFile, LikenessGroup, LikenessKind
+from docindex.frontends.extracted import PART_MARK
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
 from docindex.storage.key_ranges import under_roots
-from docindex.storage.tracked_files import PART_MARK, Tracked
+from docindex.storage.tracked_files import Tracked
 
 # More texts than any index has.
 _NO_LIMIT = 1 << 62
@@ -90,6 +91,9 @@ class _Files:
     def __init__(self, known: dict[str, Tracked]) -> None:
         self._known = known
 
+    def __contains__(self, key: str) -> bool:
+        return key in self._known
+
     def file_of(self, key: str) -> str:
         """The key of the file that a document is, or lies in."""
         place = len(key)
@@ -117,6 +121,8 @@ def _near_group(
     found = [member for member in cluster.members if among is None or files.file_of(member.key) in among]
     members, digests = [], set()
     for member in found:
+        if member.key in files and not files.size(member.key):
+            continue  # all empty files have the same words
         # One text may have several forms, for example UTF-8 and UTF-16.
         digest = files.digest(member.key)
         if member.why != "exact copy" or (digest is not None and digest not in digests):

@@ -7,17 +7,20 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Iterator
 from typing import Any, Self
 
-from docindex.folders.copy_groups import CopyGroup, PlannedFile
-from docindex.folders.path_keys import path_of
+from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
+from docindex.folders.path_keys import is_under, path_of
 
 _FORMAT = 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """Groups of exact copies, with the files to keep. Made by `Findings.plan` or read from JSON.
+    """Groups of exact copies and copied folders, with the files to keep.
+
+    Made by `Findings.plan` or read from JSON.
 
     `ValueError` for a file whose key is not a valid absolute path.
 
@@ -26,25 +29,47 @@ class Plan:
     """
 
     groups: tuple[CopyGroup, ...]
+    folders: tuple[FolderGroup, ...] = ()
 
     def __post_init__(self) -> None:
-        for group in self.groups:
-            for file in group.files:
-                path = path_of(file.key)
-                if not os.path.isabs(path) or b"\0" in path:
-                    raise ValueError(f"{file.key!r} is not a valid absolute path")
+        keys = [key for folder in self.folders for key in (folder.folder, folder.kept)]
+        for key in (*keys, *(file.key for group in self._all_groups() for file in group.files)):
+            path = path_of(key)
+            if not os.path.isabs(path) or b"\0" in path:
+                raise ValueError(f"{key!r} is not a valid absolute path")
+        for folder in self.folders:
+            for file in (file for group in folder.copies for file in group.others):
+                if not is_under(file.key, folder.folder):
+                    raise ValueError(f"{file.key!r} is not in the folder {folder.folder!r} of its group")
 
     @property
     def reclaimable(self) -> int:
         """The bytes that `act` frees."""
-        return sum(group.reclaimable for group in self.groups)
+        return sum(group.reclaimable for group in self.steps)
+
+    @property
+    def steps(self) -> tuple[CopyGroup, ...]:
+        """The groups of files in the order in which `act` takes them: those of folders that go come first."""
+        return (*(group for folder in self.going for group in folder.copies), *self.groups)
+
+    @property
+    def going(self) -> tuple[FolderGroup, ...]:
+        """The folders whose copied files `act` removes."""
+        return tuple(folder for folder in self.folders if not folder.keep)
+
+    def _all_groups(self) -> Iterator[CopyGroup]:
+        for folder in self.folders:
+            yield from folder.copies
+        yield from self.groups
 
     def to_json(self) -> str:
         """The plan as JSON, for people to edit and for `from_json` to read."""
-        groups = [
-            {**group._asdict(), "files": [file._asdict() for file in group.files]} for group in self.groups
+        folders = [
+            {**folder._asdict(), "copies": [_group_record(group) for group in folder.copies]}
+            for folder in self.folders
         ]
-        return json.dumps({"docindex-plan": _FORMAT, "groups": groups}, indent=1)
+        groups = [_group_record(group) for group in self.groups]
+        return json.dumps({"docindex-plan": _FORMAT, "folders": folders, "groups": groups}, indent=1)
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str = "this") -> Self:
@@ -59,14 +84,20 @@ class Plan:
                     f"it has format {number}, and this docindex reads format {_FORMAT}; make a new plan"
                 )
             listed = enumerate(_field(found, "groups", list, "the JSON"), 1)
-            plan = cls(tuple(_group(group, f"group {count}") for count, group in listed))
+            groups = tuple(_group(group, f"group {count}") for count, group in listed)
+            of_folders = enumerate(_optional(found, "folders", list, "the JSON", []), 1)
+            plan = cls(groups, tuple(_folder(folder, f"folder {count}") for count, folder in of_folders))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{name} is not a plan that dups --json wrote: {_reason(error)}") from error
-        for group in plan.groups:
+        for group in plan._all_groups():
             if not group.kept:
                 keys = [file.key for file in group.files]
                 raise ValueError(f"the plan keeps none of {keys}; keep at least one of them")
         return plan
+
+
+def _group_record(group: CopyGroup) -> dict[str, Any]:
+    return {**group._asdict(), "files": [file._asdict() for file in group.files]}
 
 
 def _reason(error: Exception) -> str:
@@ -84,7 +115,24 @@ def _group(found: Any, where: str) -> CopyGroup:
     digest = _field(found, "digest", str, where)
     if not re.fullmatch("[0-9a-f]{32}", digest):
         raise ValueError(f"the digest of {where}, {digest[:60]!r}, is not 32 hexadecimal digits")
-    return CopyGroup(files, digest, _field(found, "reclaimable", int, where))
+    return CopyGroup(
+        files, digest, _field(found, "reclaimable", int, where), _optional(found, "reason", str, where, "")
+    )
+
+
+def _folder(found: Any, where: str) -> FolderGroup:
+    """The folder in a JSON value; `ValueError` with the place `where` the value is, if it is not a folder."""
+    listed = enumerate(_field(_object(found, where), "copies", list, where), 1)
+    return FolderGroup(
+        folder=_field(found, "folder", str, where),
+        kept=_field(found, "kept", str, where),
+        copies=tuple(_group(group, f"group {count} of {where}") for count, group in listed),
+        differing=_field(found, "differing", int, where),
+        only_here=_field(found, "only_here", int, where),
+        only_in_kept=_field(found, "only_in_kept", int, where),
+        reason=_optional(found, "reason", str, where, ""),
+        keep=_optional(found, "keep", bool, where, False),
+    )
 
 
 def _file(found: Any, where: str) -> PlannedFile:
@@ -104,6 +152,10 @@ def _object(found: Any, where: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise ValueError(f"{where} is {json.dumps(found)[:60]}, not an object with fields")
     return found
+
+
+def _optional(found: dict[str, Any], name: str, kind: type, where: str, default: Any) -> Any:
+    return _field(found, name, kind, where) if name in found else default
 
 
 def _field(found: dict[str, Any], name: str, kind: type, where: str) -> Any:

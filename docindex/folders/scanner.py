@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
+from docindex.folders.file_kinds import MediaKind, media_counts
 from docindex.folders.path_keys import Root, roots_of
 from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally, UnreadFormat
 from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
@@ -37,6 +38,10 @@ class Scan:
     """The size of the files that were read to their end, because they were new or changed."""
     skipped: Mapping[str, int]
     """How many entries were left out, by reason."""
+    programs: tuple[str, ...]
+    """The program folders that were left out, by their keys."""
+    media: Mapping[MediaKind, int]
+    """How many files are photos, songs and videos, by their extensions."""
     failed: tuple[FailedFile, ...]
     """The files and folders that could not be read; the next scan tries them again."""
     guessed: Mapping[str, str]
@@ -47,7 +52,8 @@ class Scan:
     unread: tuple[UnreadFormat, ...]
     """The files in known formats whose texts could not be read, with the reasons. They have no document."""
     problems: Mapping[str, str]
-    """What could not be read in the files that this scan read, in sentences, by the key of the file."""
+    """What could not be read in the files that were found, in sentences, by the key of the file: those of
+    `unread`, and files that were read in part."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -79,10 +85,10 @@ def scan(
     file whose size, time, inode and device are unchanged is not read again, unless it was changed just before
     the last scan.
 
-    `encoding` is the encoding of plain text; without it, the encoding is detected. With `encoding`, text
-    formats such as web pages are read as plain text, and unchanged texts are read again, unless
+    `encoding` is the encoding of plain text, and of web pages, mail, tables and other text that does not
+    declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
-    the key of the file, ``!`` and its name.
+    the key of the file, ``!/`` and its name.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 
@@ -130,6 +136,8 @@ def _result(tally: ScanTally) -> Scan:
         bytes=tally.bytes,
         bytes_read=tally.bytes_read,
         skipped=dict(tally.skipped.counts),
+        programs=tally.skipped.program_keys(),
+        media=media_counts(tally.seen),
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),

@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 
 from docindex.folders.gitignore import IGNORE_FILE, IgnoreRules
 from docindex.folders.path_keys import key_of, with_slashes
-from docindex.folders.system import FOLDER, entry_status, is_opened_by_folders, open_file
+from docindex.folders.program_trees import files_below, is_program_folder, names_in
+from docindex.folders.system import LastFolder, entry_status, is_opened_by_folders
 
 FolderProgress = Callable[[int, int | None], object]
 """A function that receives the amount done and the total. The total is None while it is unknown.
@@ -54,10 +55,20 @@ class WalkOptions(NamedTuple):
     """Bytes; smaller files are left out."""
     max_size: int | None = None
     """Bytes; larger files are left out. None for no limit."""
+    programs: bool = False
+    """Include program folders: installed packages, virtual environments, version control, build and cache
+    folders, application bundles. They are recognised by what is in them."""
     formats: Formats = "documents"
     """The files whose texts are read: "plain" for plain text only, which text formats such as web pages are
     read as; "documents" for all formats of `docindex.frontends`; "archives" for these and the files inside
     zip and tar archives."""
+    retry: bool = False
+    """Read unchanged files again that could not be read, or only in part. Otherwise a scan reads them again
+    when their front end is newer: a hostile file may take minutes each time."""
+
+
+IN_PROGRAMS = "in program folders"
+"""The reason why the files in program folders are left out."""
 
 
 class FailedFile(NamedTuple):
@@ -74,6 +85,21 @@ class Skipped:
         self.counts: collections.Counter[str] = collections.Counter()
         self.failed: list[tuple[bytes, str]] = []
         """The path and the reason of each entry that could not be read."""
+        self.programs: list[bytes] = []
+        """The program folders. Their files are counted as "in program folders"."""
+        self.links: list[bytes] = []
+        """The symbolic links that were not followed."""
+        self.empty_folders: list[bytes] = []
+        """The folders without an entry."""
+
+    def leave_program(self, folder: bytes) -> None:
+        """Count a program folder and the files in it."""
+        self.programs.append(folder)
+        self.counts[IN_PROGRAMS] += files_below(folder)
+
+    def program_keys(self) -> tuple[str, ...]:
+        """The keys of the program folders."""
+        return tuple(dict.fromkeys(map(key_of, self.programs)))
 
     def fail(self, path: bytes, reason: str) -> None:
         """Count an entry that could not be read."""
@@ -137,30 +163,58 @@ class _Walk:
 
     def files(self) -> Iterator[WalkedFile]:
         """The regular files, folder by folder."""
-        waiting, hidden = [self._root], self._options.hidden
+        with contextlib.closing(LastFolder()) as last:
+            yield from self._files(last)
+
+    def _files(self, last: LastFolder) -> Iterator[WalkedFile]:
+        waiting, hidden, programs = [(self._root, _NO_NAMES)], self._options.hidden, self._options.programs
         while waiting:
+            folder, beside = waiting.pop()
+            entries = self._entries_of(folder, last)
+            names = _NO_NAMES if programs else frozenset(map(_NAME, entries))
+            if not programs and folder != self._root and is_program_folder(folder, names, beside):
+                self._skipped.leave_program(folder)
+                continue
             below = []
-            for name, path, status, is_link in self._entries_of(waiting.pop()):
+            for name, path, status, is_link in entries:
                 if not hidden and name.startswith(b"."):
-                    self._skipped.counts["hidden"] += 1
+                    self._leave_out("hidden", path, status, names)
                 elif isinstance(status, OSError):
                     self._count_error(path, status)
                 elif (reason := self._reason_to_skip(path, status, is_link)) is not None:
-                    self._skipped.counts[reason] += 1
+                    self._leave_out(reason, path, status, names)
                 elif stat.S_ISDIR(status.st_mode):
                     self._visited.add((status.st_dev, status.st_ino))
-                    below.append(path)
+                    below.append((path, names))
                 else:
                     yield WalkedFile(path, status)
             waiting += reversed(below)
 
-    def _entries_of(self, folder: bytes) -> list[_Entry]:
+    def _leave_out(
+        self, reason: str, path: bytes, status: os.stat_result | OSError, beside: frozenset[bytes]
+    ) -> None:
+        """Count an entry that is left out. A hidden or ignored program folder counts as a program folder."""
+        if (
+            reason in ("hidden", "ignored")
+            and not (self._options.programs or isinstance(status, OSError))
+            and stat.S_ISDIR(status.st_mode)
+            and is_program_folder(path, names_in(path), beside)
+        ):
+            self._skipped.leave_program(path)
+        else:
+            self._skipped.counts[reason] += 1
+            if reason == "symlink":
+                self._skipped.links.append(path)
+
+    def _entries_of(self, folder: bytes, last: LastFolder) -> list[_Entry]:
         """Read the rules of a folder, and return its entries; empty if it cannot be read."""
         try:
-            entries = _entries(folder, follow=self._options.follow_symlinks)
+            entries = _entries(folder, last, follow=self._options.follow_symlinks)
         except OSError as error:
             self._skipped.fail(folder, error.strerror or str(error))
             return []
+        if not entries and folder != self._root:
+            self._skipped.empty_folders.append(folder)
         if self._options.ignore and any(entry[0] == IGNORE_FILE for entry in entries):
             self._rules.read(folder)
         return entries
@@ -185,26 +239,23 @@ class _Walk:
         return "loop" if is_folder and (status.st_dev, status.st_ino) in self._visited else None
 
 
-def _entries(folder: bytes, *, follow: bool) -> list[_Entry]:
+def _entries(folder: bytes, last: LastFolder, *, follow: bool) -> list[_Entry]:
     """The entries of a folder, sorted by name."""
     if not is_opened_by_folders(folder):
         with os.scandir(folder) as entries:
             found = [_entry(entry, entry.name, with_slashes(entry.path), follow) for entry in entries]
     else:
-        descriptor = open_file(folder, FOLDER)
-        try:
-            with os.scandir(descriptor) as entries_of_descriptor:
-                found = [
-                    _entry(entry, name, os.path.join(folder, name), follow)
-                    for entry in entries_of_descriptor
-                    for name in [os.fsencode(entry.name)]
-                ]
-        finally:
-            os.close(descriptor)
+        with os.scandir(last.open(folder)) as entries_of_descriptor:
+            found = [
+                _entry(entry, name, os.path.join(folder, name), follow)
+                for entry in entries_of_descriptor
+                for name in [os.fsencode(entry.name)]
+            ]
     return sorted(found, key=_NAME)
 
 
 _NAME = operator.itemgetter(0)
+_NO_NAMES: frozenset[bytes] = frozenset()
 
 
 def _entry(entry: "os.DirEntry[bytes] | os.DirEntry[str]", name: bytes, path: bytes, follow: bool) -> _Entry:

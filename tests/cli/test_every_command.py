@@ -39,14 +39,17 @@ def first_has(**expected):
 CASES = {
     "scan": ([], ["home"], r"9 files, 3.1 kB: 6 texts, 3 other files\n9 new",
              lambda found: found["texts"] == 6, ["nothing"], 3, "cannot be read: No such file"),
-    "dups": ([], ["home"], "exact copies: 2 files of 627 B, 627 B reclaimable\n  keep ",
+    "dups": ([], ["home"], "exact copies: 2 files of 627 B; removing one frees 627 B\n  keep ",
              lambda found: len(found["groups"]) == len(found["alike"]) == 2,
-             ["--keep", "best", "home"], 2, "'best' is not one of 'newest', 'oldest'"),
-    "act": ([], ["plan.json", "--delete"], "would be done: b\nwould be deleted: 1 file, 8 B; left",
+             ["--keep", "best", "home"], 2, "'best' is not one of 'original', 'newest'"),
+    "act": ([], ["plan.json", "--delete"],
+            r"would be deleted: b \(same as a\)\nwould be deleted: 1 file, 8 B; left as they are: 0; frees",
             first_has(outcome="would be done", size=8),
             ["nothing.json", "--delete"], 3, "nothing.json does not exist"),
-    "undo": ([], ["journal"], "would be undone: c\nnothing was changed", first_has(outcome="would be undone"),
-             ["home"], 2, "'home' is a directory"),
+    "undo": ([], ["--journal", "journal"],
+             "would be restored: c\nwould be restored: 1 file, 8 B; not restored: 0\nnothing was changed",
+             first_has(outcome="would be undone"),
+             ["--journal", "home"], 2, "'home' is a directory"),
     "search": ([ADD], [DRAFT], ".*draft.txt: contains about 100% of .*draft.txt; about 100% of .* is in .*",
                first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
@@ -77,6 +80,8 @@ CASES = {
     "sql": ([ADD], ["own.docindex", "select count(*) as n from docindex_document"], r"n\n2\n$",
             lambda found: found == [{"n": 2}],
             ["own.docindex", "select nothing"], 2, "near .nothing.: syntax error"),
+    "config": ([], [], r".*/docindex/config.toml \(not made yet; --edit makes it\)\n$", has(exists=False),
+               ["more"], 2, "unexpected extra argument"),
     "info": ([ADD], [], "file          .*\ndocuments     2 ", has(documents=2),
              ["--index", "nothing"], 3, "there is no index at .*nothing; docindex scan makes one"),
     "check": ([ADD], [], "no damage found", lambda found: found == [],
@@ -100,7 +105,8 @@ def folder(tmp_path, monkeypatch):
     ]
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
-    step = {"begun": "delete", "step": "1", "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
+    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8, "inode": [0, 0],
+            "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")

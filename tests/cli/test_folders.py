@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
+from docindex.cli.wording import size
 from tests.frontends.office import docx_of
 
 HOME = Path(__file__).parents[1] / "samples" / "home"
@@ -38,13 +39,14 @@ def test_a_scan_reports_counts(home, capsys):
     assert out == (
         "9 files, 3.1 kB: 6 texts, 3 other files\n"
         "9 new, 0 changed, 0 moved, 0 gone, 0 unchanged\n"
-        "left out: 1 hidden, 1 symlink\n"
+        "not looked at: 1 hidden file or folder (--hidden includes it)\n"
+        "left out: 1 symbolic link\n"
     )
     code, out, _ = run(capsys, "scan", "--json", home)
     assert json.loads(out) == {
         "unchanged": 9, "added": 0, "changed": 0, "moved": 0, "removed": 0, "texts": 6, "binaries": 3,
         "bytes": sum(path.stat().st_size for path in HOME.rglob("*") if path.is_file()),
-        "skipped": {"hidden": 1, "symlink": 1}, "undetected": [], "unread": [], "failed": [],
+        "skipped": {"hidden": 1, "symlink": 1}, "undetected": [], "unread": [], "problems": [], "failed": [],
     }  # fmt: skip
     code, _, err = run(capsys, "scan", home / "nothing")
     assert (code, err.count("\n")) == (3, 1)
@@ -64,24 +66,33 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert code == 0
     assert "9 files, 3.1 kB" in err
     assert "  keep  home/reading room.txt\n        home/old/reading room (1).txt\n" in out
-    assert out.endswith("2 groups of exact copies, 707 B reclaimable; 2 groups of similar texts\n")
+    assert out.endswith(
+        "2 groups of exact copies: removing the copies frees 707 B; 2 groups of similar texts\n"
+    )
+    assert '  kept: no "(1)" in its name\n' in out
+    assert "6 texts compared by content; 3 others (photos) as exact copies only\n" in err
+    assert "not compared: 3 photos for what they show (a program such as czkawka does)\n" in err
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)
     assert [group["kind"] for group in json.loads(plan)["alike"]] == ["same words", "contained"]
 
     before = sorted(path for path in home.rglob("*"))
+    removed = (home / "old" / "reading room (1).txt", home / "pictures" / "red copy.png")
+    freed = size(sum(path.stat().st_blocks * 512 for path in removed))
+    totals = f"2 files, 707 B; left as they are: 0; emptying the trash frees {freed}"
     code, out, _ = run(capsys, "act", "plan.json", "--trash")
     assert code == 0
     assert out == (
-        "would be done: home/old/reading room (1).txt\n"
-        "would be done: home/pictures/red copy.png\n"
-        "would be moved to the trash: 2 files, 707 B; left as they are: 0\n"
+        "would go to the trash: home/old/reading room (1).txt (same as home/reading room.txt)\n"
+        "would go to the trash: home/pictures/red copy.png (same as home/pictures/red.png)\n"
+        f"would be moved to the trash: {totals}\n"
         "nothing was changed; repeat the command with --no-dry-run to do it\n"
     )
     assert sorted(path for path in home.rglob("*")) == before
     code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
-    assert out.endswith("moved to the trash: 2 files, 707 B; left as they are: 0\n")
+    assert out.startswith("to the trash: home/old/reading room (1).txt (same as home/reading room.txt)\n")
+    assert out.endswith(f"\nmoved to the trash: {totals}\n")
     assert not (home / "old" / "reading room (1).txt").exists()
     assert (home / "reading room.txt").exists()
     journal = tmp_path / "XDG_STATE_HOME" / "docindex" / "journal.jsonl"
@@ -201,7 +212,7 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert run(capsys, "report", "-o", "link.html")[0] == 0
     assert (tmp_path / "link.html").is_symlink()
     code, _, err = run(capsys, "report", "-o", "/dev/full")
-    assert (code, "No space left" in err) == (3, True)
+    assert (code, "the disk is full: the output cannot be written" in err) == (11, True)
     assert not Path("/dev/full").is_file()
     code, _, err = run(capsys, "report", "-o", "own.docindex")
     assert (code, "is the index; name another file" in err) == (2, True)
@@ -212,7 +223,7 @@ def test_a_folder_that_was_never_scanned_is_named(home, capsys):
     run(capsys, "scan", home)
     remark = "docindex: nothing under nope is in the index; docindex scan adds its files\n"
     code, out, err = run(capsys, "dups", "--no-scan", "nope", home)
-    assert (code, "707 B reclaimable" in out, err) == (0, True, remark)
+    assert (code, "frees 707 B" in out, err) == (0, True, remark)
     assert run(capsys, "dups", "--no-scan", "nope") == (1, "no copies and no similar texts\n", remark)
     assert run(capsys, "pairs", "--under", "nope") == (1, "no pairs\n", remark)
     assert run(capsys, "pairs", "--under", "home/letters")[2] == ""
@@ -242,7 +253,9 @@ def test_dups_finds_one_text_in_several_encodings(tmp_path, capsys):
 def test_a_size_limit_hides_files_from_dups_and_keeps_them_indexed(home, capsys):
     run(capsys, "scan", home)
     _, out, _ = run(capsys, "dups", "--max-size", "100", home)
-    assert out.endswith("1 group of exact copies, 80 B reclaimable; 0 groups of similar texts\n")
+    assert out.endswith(
+        "1 group of exact copies: removing the copies frees 80 B; 0 groups of similar texts\n"
+    )
     assert "documents     6" in run(capsys, "info")[1]
 
 

@@ -37,7 +37,7 @@ def odd(tmp_path, monkeypatch):
 def test_a_name_that_was_printed_can_be_typed(capsys):
     run(capsys, "scan", "odd")
     _, out, _ = run(capsys, "dups", "--kind", "exact", "odd")
-    printed = [line[8:] for line in out.splitlines() if line.startswith("  ")]
+    printed = [line[8:] for line in out.splitlines() if line.startswith(("  keep  ", " " * 8))]
     assert len(printed) == len(NAMES)
     for name in printed:
         assert name.isprintable()

@@ -39,7 +39,10 @@ class Application:
         )
         for group in findings.groups:
             kind: folders.FindingKind = group.kind
-            self.shown.append(f"{kind}: {', '.join(file.key for file in group.files)}")
+            if isinstance(group, folders.FolderGroup):
+                self.shown.append(f"{kind}: {group.kept}, {group.folder}")
+            else:
+                self.shown.append(f"{kind}: {', '.join(file.key for file in group.files)}")
         return seen, findings
 
     def remove(self, findings: folders.Findings) -> folders.Outcome:
@@ -51,7 +54,7 @@ class Application:
 
     def bring_back(self, outcome: folders.Outcome) -> folders.UndoOutcome:
         """Undo what was done."""
-        return folders.undo(outcome.journal, progress=self.bar, cancel=self.stop)
+        return folders.undo(outcome, progress=self.bar, cancel=self.stop)
 
     def show(self, file: folders.FileOutcome) -> None:
         """Show what became of one file."""

@@ -42,7 +42,7 @@ def test_the_copies_are_those_of_a_scan(seed, tmp_path, monkeypatch):
     found = folders.find_exact(roots, options=EVERYTHING, **chosen)
     with docindex.open(":memory:") as index:
         seen = folders.scan(index, roots, options=EVERYTHING)
-        expected = folders.find(index, roots, kinds=["exact"], scan=seen, **chosen)
+        expected = folders.find(index, roots, kinds=["folder", "exact"], scan=seen, **chosen)
     assert found.groups == expected.groups
     assert (found.walked.files, found.walked.bytes) == (seen.files, seen.bytes)
     assert found.walked.skipped == seen.skipped

@@ -12,7 +12,7 @@ import pytest
 
 import docindex
 from docindex.folders import file_readers, root_scan
-from docindex.folders.exact_copies import find_copies
+from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.likeness import LikenessLimits, find_likenesses
@@ -100,10 +100,10 @@ def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeyp
 
     entries = walk._entries
 
-    def failing(path, *, follow):
+    def failing(path, last, *, follow):
         if path.endswith(b"sub"):
             raise PermissionError(13, "Permission denied")
-        return entries(path, follow=follow)
+        return entries(path, last, follow=follow)
 
     monkeypatch.setattr(walk, "_entries", failing)
     report = scan(index, [root_of(folder)])
@@ -342,7 +342,7 @@ def test_files_that_were_never_read_are_not_copies(index, folder, monkeypatch):
     monkeypatch.setattr(file_readers, "read_file", refusing)
     report = scan(index, [root_of(folder)])
     assert report.skipped["unreadable"] == 2
-    assert find_copies(index, [str(folder)], Skipped()) == []
+    assert find_copies(index, known_files(index, [str(folder)]), Skipped()) == []
 
 
 def test_a_missing_root_does_not_keep_other_roots_from_being_scanned(index, folder):

@@ -4,9 +4,11 @@ import os
 from pathlib import Path
 
 import docindex
-from docindex.folders.exact_copies import find_copies
+from docindex.folders.act_list import chosen_steps
+from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.journal import Journal
-from docindex.folders.kept_files import KeepPolicy, plan_groups
+from docindex.folders.keep_rules import KeepPolicy
+from docindex.folders.kept_files import plan_groups
 from docindex.folders.path_keys import key_of
 from docindex.folders.plan import Plan
 from docindex.folders.restore import undo_steps
@@ -59,7 +61,9 @@ def contents_of(root):
 def planned(root, **options):
     with docindex.open(":memory:") as index:
         scan(index, [root], options=WalkOptions(hidden=True, ignore=False), workers=1)
-        return plan_groups(find_copies(index, [key_of(root)], Skipped()), KeepPolicy(**options))
+        return plan_groups(
+            find_copies(index, known_files(index, [key_of(root)]), Skipped()), KeepPolicy(**options)
+        )
 
 
 def to_json(groups):
@@ -70,10 +74,10 @@ def from_json(text):
     return list(Plan.from_json(text).groups)
 
 
-def undo(path, *, dry_run):
+def undo(path, *, dry_run, act="all"):
     """Undo the steps of a journal and return what became of each file."""
     with Journal(None if dry_run else path) as journal:
-        return list(undo_steps(path, journal, dry_run=dry_run))
+        return list(undo_steps(chosen_steps(path, act, None), journal, dry_run=dry_run))
 
 
 def copied(root, *names, content=b"the same"):

@@ -1,0 +1,54 @@
+"""``docindex config``: the settings of a person, and where they are."""
+
+from pathlib import Path
+
+import click
+
+from docindex.cli.exit_codes import DONE
+from docindex.cli.options import Command, form_options
+from docindex.cli.output import show
+from docindex.cli.settings import TEMPLATE, read_settings
+from docindex.cli.wording import one_line
+from docindex.default_path import settings_name
+from docindex.errors import UnreadableFile
+
+
+@click.command("config", cls=Command)
+@click.option("--edit", is_flag=True, help="Open the file in your editor ($VISUAL or $EDITOR).")
+@form_options
+def config_command(edit: bool, form: str | None) -> int:
+    """Show or edit your settings.
+
+    The settings are in a TOML file in your configuration folder: the folders that `docindex dups` searches if
+    you name no folder, patterns to exclude, folders to prefer, reference folders, which copies to keep, and
+    the index. With --edit, a file with comments is made if there is none.
+
+    \b
+    Examples:
+      docindex config
+      docindex config --edit
+    """
+    if edit:
+        path = Path(settings_name())
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8") as file:
+                file.write(TEMPLATE)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise UnreadableFile(f"{path} cannot be written: {error.strerror}", str(path)) from error
+        click.edit(filename=str(path))
+    settings = read_settings()
+    record = settings._asdict()
+
+    def text() -> str:
+        lines = [f"{settings.path}{'' if settings.exists else ' (not made yet; --edit makes it)'}"]
+        for name, value in record.items():
+            if name not in ("path", "exists") and value:
+                listed = [value] if isinstance(value, str) else value
+                lines.append(f"{name.removesuffix('_path'):9}  {', '.join(map(one_line, listed))}")
+        return "\n".join(lines)
+
+    show([record], form, text, record)
+    return DONE

@@ -1,0 +1,77 @@
+"""The end of the output of ``docindex dups``: what was found in all, by kind and by folder."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from docindex.cli.group_records import KIND_HEADINGS
+from docindex.cli.typed_paths import display_path
+from docindex.cli.wording import several, size
+from docindex.folders import Findings
+from docindex.folders.path_keys import is_under
+
+_FEW_GROUPS = 10
+"""A person can count this many groups: there is no table for them."""
+
+_FOLDERS = 8
+"""The folders that the table lists."""
+
+
+def summary_lines(found: Findings, roots: Sequence[str], shown: int) -> Iterable[str]:
+    """What was found in all. `shown` is the number of groups that are shown above."""
+    groups = found.groups
+    if shown < len(groups):
+        yield f"{several(len(groups) - shown, 'more group')}; without --top all are shown"
+    if len(groups) > _FEW_GROUPS:
+        yield from _by_kind(found)
+        yield from _by_folder(found, roots)
+    copies = [several(len(found.copies), "group")]
+    if found.folders:
+        copies.insert(0, several(len(found.folders), "copied folder"))
+    similar = several(len(found.likenesses), "group")
+    yield (
+        f"{' and '.join(copies)} of exact copies: removing the copies frees {size(found.reclaimable)}; "
+        f"{similar} of similar texts"
+    )
+
+
+def _by_kind(found: Findings) -> Iterable[str]:
+    groups, freed = Counter[str](), Counter[str]()
+    for group in found.groups:
+        groups[group.kind] += 1
+        freed[group.kind] += group.reclaimable
+    yield "   frees  groups  by kind"
+    for kind, heading in KIND_HEADINGS.items():
+        if kind in groups:
+            yield f"{size(freed[kind]):>8} {groups[kind]:7,}  {heading}"
+    yield ""
+
+
+def _by_folder(found: Findings, roots: Sequence[str]) -> Iterable[str]:
+    """The folders in which the exact copies lie that are not kept."""
+    files, freed = Counter[str](), Counter[str]()
+    for group in (*(each for folder in found.folders for each in folder.copies), *found.copies):
+        going = group.others
+        for number, file in enumerate(going):
+            folder = _folder_below(file.key, roots)
+            files[folder] += 1
+            # The groups know the sum only: hard links and holes free nothing.
+            freed[folder] += group.reclaimable * (number + 1) // len(going)
+            freed[folder] -= group.reclaimable * number // len(going)
+    if len(files) < 2:
+        return
+    yield "   frees  copies  by folder (exact copies)"
+    for folder, count in freed.most_common(_FOLDERS):
+        yield f"{size(count):>8} {files[folder]:7,}  {display_path(folder)}"
+    if len(files) > _FOLDERS:
+        rest = list(freed.most_common())[_FOLDERS:]
+        count = sum(files[folder] for folder, _ in rest)
+        others = several(len(rest), "other folder")
+        yield f"{size(sum(each for _, each in rest)):>8} {count:7,}  {others}"
+    yield ""
+
+
+def _folder_below(key: str, roots: Sequence[str]) -> str:
+    """The folder just below the root that a file is in; the root for a file that lies in the root itself."""
+    root = max((root for root in roots if is_under(key, root)), key=len, default="/").rstrip("/")
+    first, slash, _ = key[len(root) + 1 :].partition("/")
+    return f"{root}/{first}" if slash else root or "/"

@@ -1,0 +1,73 @@
+"""Groups of copies, similar texts and lists of files as lines for a person.
+
+A group is a heading with what its removal frees, and one line for each file. The lines of the files that are
+kept begin with "keep".
+"""
+
+from collections.abc import Iterable
+
+from docindex.cli.group_records import KIND_HEADINGS
+from docindex.cli.typed_paths import display_path
+from docindex.cli.wording import one_line, percent, several, size
+from docindex.folders import CopyGroup, FileList, FolderGroup, LikenessGroup
+
+
+def group_lines(group: FolderGroup | CopyGroup | LikenessGroup, below: str) -> Iterable[str]:
+    """The lines of a group. Paths that begin with `below` are shown without it."""
+    if isinstance(group, FolderGroup):
+        return _folder_lines(group, below)
+    return _copy_lines(group, below) if isinstance(group, CopyGroup) else _likeness_lines(group, below)
+
+
+def _folder_lines(group: FolderGroup, below: str) -> Iterable[str]:
+    folder, kept = display_path(group.folder, below), display_path(group.kept, below)
+    exact = "an exact copy" if group.is_exact else "a copy"
+    differing = several(group.differing, "file")
+    others = [
+        f"{differing} {'differs' if group.differing == 1 else 'differ'}" if group.differing else "",
+        f"{group.only_here:,} only here" if group.only_here else "",
+        f"{group.only_in_kept:,} only in the other" if group.only_in_kept else "",
+    ]
+    found = f"{several(len(group.copies), 'file')}, {size(group.size)}"
+    remarks = ", ".join(filter(None, others))
+    yield f"{folder} is {exact} of {kept}: {found}{'; ' if remarks else ''}{remarks}"
+    yield f"  keep  {kept}"
+    yield f"        {folder}"
+    yield from _reason_lines(group.reason)
+
+
+def _copy_lines(group: CopyGroup, below: str) -> Iterable[str]:
+    count, each = several(len(group.files), "file"), size(group.files[0].size)
+    others = len(group.others)
+    removed, freed = "one" if others == 1 else f"{others:,}", size(group.reclaimable)
+    yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}; removing {removed} frees {freed}"
+    for file in group.files:
+        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}"
+    yield from _reason_lines(group.reason)
+
+
+def _reason_lines(reason: str) -> Iterable[str]:
+    if reason:
+        yield f"  kept: {one_line(reason)}"
+
+
+def _likeness_lines(group: LikenessGroup, below: str) -> Iterable[str]:
+    count = several(len(group.files), "file")
+    yield (
+        f"{KIND_HEADINGS[group.kind]}: {count}; removing all but the largest frees {size(group.reclaimable)}"
+    )
+    for file in group.files:
+        yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"
+
+
+def list_lines(found: FileList, below: str) -> Iterable[str]:
+    """The lines of a list of files."""
+    yield f"{KIND_HEADINGS[found.kind]}: {len(found.files):,}"
+    for file in found.files:
+        name = display_path(file.key, below)
+        if found.kind == "big":
+            yield f"  {size(file.size):>8}  {name}"
+        elif file.target is not None:
+            yield f"  {name} -> {one_line(file.target)}"
+        else:
+            yield f"  {name}{'/' if file.is_folder else ''}"

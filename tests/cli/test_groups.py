@@ -1,0 +1,135 @@
+"""What ``docindex dups`` shows of copied folders, lists of files and many groups."""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import sys
+
+import pytest
+
+from docindex.cli import main, output
+from tests.trial_home import made_home
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trial")
+    made_home(folder / "home")
+    return folder
+
+
+@pytest.fixture
+def home(written, monkeypatch):
+    monkeypatch.chdir(written)
+    return written / "home"
+
+
+def run(capsys, *arguments):
+    code = main(list(map(str, arguments)))
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
+
+
+@pytest.mark.usefixtures("home")
+def test_a_copied_folder_is_shown_first_with_what_differs_and_why_it_goes(capsys):
+    code, out, err = run(capsys, "dups", "--kind", "folder", "--kind", "exact", "home")
+    assert code == 0
+    assert re.match(
+        r"home/backup/Documents is a copy of home/Documents: 37 files, \d+\.\d kB; "
+        r"3 files differ, 2 only here, 16 only in the other\n"
+        r"  keep  home/Documents\n"
+        r"        home/backup/Documents\n"
+        r"  kept: not in backup\n\n"
+        r"home/Desktop/Holiday 2019 is an exact copy of home/Pictures/Holiday 2019: 4 files, \d+\.\d kB\n",
+        out,
+    )
+    assert "not looked at: 13 program folders (One.app, Two.app, site-packages, ...), " in err
+    assert " files (--all includes them)\n" in err
+    assert re.search(r"not compared: \d+ photos for what they show, \d+ songs for what they sound like", err)
+
+
+@pytest.mark.usefixtures("home")
+def test_many_groups_end_with_sums_by_kind_and_by_folder(capsys):
+    _, out, _ = run(capsys, "dups", "--kind", "folder", "--kind", "exact", "home")
+    kinds = dict(re.findall(r"^ *[\d.]+ k?B +(\d+)  (copied folders|exact copies)$", out, re.MULTILINE))
+    assert kinds == {"2": "copied folders", "23": "exact copies"}
+    assert re.search(r"^ *\d+\.\d kB +38  home/backup$", out, re.MULTILINE)
+    assert "  1 other folder\n" in out
+    last = out.splitlines()[-1]
+    assert last.startswith("2 copied folders and 23 groups of exact copies: removing the copies frees ")
+
+
+@pytest.mark.usefixtures("home")
+def test_top_shows_the_first_groups_and_the_plan_has_all(capsys):
+    _, out, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "home")
+    assert out.count("  keep  ") == 3
+    assert "22 more groups; without --top all are shown\n" in out
+    _, lines, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "--jsonl", "home")
+    first, *_, last = (json.loads(line) for line in lines.splitlines())
+    assert (first["kind"], first["differing"], first["only_here"], first["reason"]) == (
+        *("folder", 3, 2),
+        "not in backup",
+    )
+    assert (last["kind"], last["reason"]) == ("exact", "not in Desktop")
+    _, table, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "--csv", "home")
+    assert [row["kind"] for row in csv.DictReader(io.StringIO(table))] == ["folder", "folder", "exact"]
+    _, plan, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "--json", "home")
+    assert (len(json.loads(plan)["folders"]), len(json.loads(plan)["groups"])) == (2, 23)
+
+
+@pytest.mark.usefixtures("home")
+def test_lists_are_shown_only_if_they_are_asked_for(capsys):
+    code, out, err = run(
+        capsys, "dups", "--kind", "empty", "--kind", "broken-link", "--kind", "big", "--top", "2", "home"
+    )
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "empty files and folders: 3\n"
+        "  home/Desktop/new file.txt\n"
+        "  home/Notes/untitled.md\n"
+        "  home/Documents/new folder/\n\n"
+        "links that lead nowhere: 1\n"
+        "  home/Desktop/link to a disk -> /media/no such disk/x\n\n"
+        "the largest files: 2\n"
+    )
+    assert len(out.splitlines()) == 11
+    _, plan, _ = run(capsys, "dups", "--kind", "broken-link", "--json", "home")
+    assert json.loads(plan)["lists"][0]["files"][0]["target"] == "/media/no such disk/x"
+    assert json.loads(plan)["groups"] == []
+    assert run(capsys, "dups", "--kind", "empty", "home/Music")[0] == 1
+
+
+def test_act_takes_a_plan_with_a_copied_folder_and_undo_restores_it(home, capsys, tmp_path, monkeypatch):
+    shutil.copytree(home, tmp_path / "home", symlinks=True)
+    monkeypatch.chdir(tmp_path)
+    _, plan, _ = run(capsys, "dups", "--kind", "folder", "--json", "home/Pictures", "home/Desktop")
+    (tmp_path / "plan.json").write_text(plan)
+    code, _, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
+    assert code == 0
+    assert not (tmp_path / "home" / "Desktop" / "Holiday 2019").exists()
+    assert run(capsys, "undo", "--no-dry-run")[0] == 0
+    assert len(list((tmp_path / "home" / "Desktop" / "Holiday 2019").iterdir())) == 4
+
+
+class Terminal:
+    """A terminal with 40 columns."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+    def fileno(self):
+        return 1
+
+
+def test_sentences_are_wrapped_at_words_on_a_terminal_and_names_are_not(monkeypatch):
+    monkeypatch.setattr(output.os, "get_terminal_size", lambda _: os.terminal_size((40, 20)))
+    text = "a sentence that is longer than a terminal of 40 columns\n  keep  " + "long name " * 9
+    first, second, name = output.fitted(text, Terminal()).split("\n")
+    assert (first, second) == ("a sentence that is longer than a", "    terminal of 40 columns")
+    assert name == "  keep  " + "long name " * 9
+    assert output.fitted(text, sys.__stdout__ if not sys.__stdout__.isatty() else None) == text
