@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import docindex
+from docindex.frontends.extracted import Place, Places
 from tests.crash import program
 from tests.query import reworded
 
@@ -100,6 +101,15 @@ def test_answers_know_their_regions_as_long_as_the_index_is_open(index):
     for ask in (match.regions, lambda: unread.regions):
         with pytest.raises(ValueError, match="is closed"):
             ask()
+
+
+def test_regions_know_their_places_in_both_sources(index):
+    pages = Places((0, reworded.B.index("Visitors")), (Place("page 1"), Place("page 2")))
+    index.add("original", docindex.Extracted(reworded.B, pages))
+    (region,) = index.compare(reworded.A, "original").regions
+    assert (region.query_place, region.place) == ("", "page 1 to page 2")
+    (region,) = index.compare("original", reworded.A).regions
+    assert (region.query_place, region.place) == ("page 1 to page 2", "")
 
 
 def test_no_question_looks_for_regions_before_somebody_reads_them(index, monkeypatch):
