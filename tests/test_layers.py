@@ -137,7 +137,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "settings", "progress_bar", "whole_file", "existing_index"},
         {"group_records", "options", "typed_paths", "side_by_side"},
-        {"file_selection", "group_text", "output"},
+        {"difference_text", "file_selection", "group_text", "output"},
         {"text_input", "runner", "log_remarks"},
         {"code_pairs", "findings_summary", "scan_summary"},
         {
@@ -166,7 +166,8 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
+        | {"differences"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

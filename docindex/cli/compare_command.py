@@ -10,16 +10,21 @@ from docindex.cli.options import Command, encoding_option, form_options, verbose
 from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_text
 from docindex.cli.typed_paths import display_path, typed_key
-from docindex.cli.wording import several
+from docindex.cli.wording import percent, several
 from docindex.index.scopes import open_scope
 from docindex.index.texts import distance, simhash
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
+from docindex.query.differences import Difference, differences
 from docindex.query.passages import SHORTEST_PASSAGE, Passage
 from docindex.query.resolve import Query, Text
+from docindex.reading.registry import symbol_reader
 
 _SHOWN_PASSAGES = 10
 """How many passages are shown without --verbose."""
+
+_SHOWN_DIFFERENCES = 30
+"""How many places with differences are shown without --verbose."""
 
 
 @click.command("compare", cls=Command)
@@ -40,9 +45,15 @@ _SHOWN_PASSAGES = 10
     metavar="FILE",
     help="Compare as this index does: with its recipe, and ignoring its boilerplate.",
 )
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Show the words that differ instead of the passages: deleted, inserted, replaced and moved words. "
+    "Case, accents and punctuation do not count.",
+)
 @verbose_option(
-    f"Show all passages, not only the {_SHOWN_PASSAGES} longest. List guessed encodings, "
-    "and what could not be read."
+    f"Show all passages, not only the {_SHOWN_PASSAGES} longest, or all differences, not only the first "
+    f"{_SHOWN_DIFFERENCES}. Show more measures. List guessed encodings, and what could not be read."
 )
 @form_options
 def compare_command(
@@ -51,20 +62,23 @@ def compare_command(
     min_length: int,
     encoding: str | None,
     index_path: str | None,
+    diff: bool,
     verbose: bool,
     form: str | None,
 ) -> int:
-    """Show what two files share, side by side.
+    """Show what two files share, or with --diff what differs.
 
     Prints the measures first. They count different shingles (groups of five words): resemblance is the
     shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a
     share of those of one text. Then prints the passages that A and B have in common: in colour if the
-    terminal supports it, otherwise between [[ and ]]. With --index, text that an index ignores (see
-    `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
+    terminal supports it, otherwise between [[ and ]]. With --diff, prints the words that are only in A in red
+    or between [- and -], and those only in B in green or between {+ and +}. With --index, text that an index
+    ignores (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
 
     \b
     Examples:
       docindex compare draft.txt final.txt
+      docindex compare --diff draft.txt final.txt
       docindex compare --verbose draft.txt final.txt
       docindex compare --index essays.docindex draft.txt final.txt
     """
@@ -73,6 +87,7 @@ def compare_command(
     with opened as index, progress("comparing"):
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
         numbers = _numbers_of_both(index, text_a, text_b)
+        changes = differences(text_a, text_b, symbol_reader(index.recipe.reading)) if diff else []
     passages = [passage for passage in found.passages if not passage.boilerplate]
     record = {
         "a": typed_key(a),
@@ -84,9 +99,12 @@ def compare_command(
         **numbers,
         "boilerplate_passages": len(found.passages) - len(passages),
         "passages": [dataclasses.asdict(passage) for passage in passages],
+        **({"differences": [dataclasses.asdict(change) for change in changes]} if diff else {}),
     }
-    show([record], form, lambda: _measures_text(record), record)
-    if form is None and passages:
+    show([record], form, lambda: _measures_text(record, verbose=verbose), record)
+    if form is None and diff:
+        _show_differences((text_a, text_b), changes, verbose=verbose)
+    elif form is None and passages:
         _show_passages((text_a, text_b), passages, len(passages) if verbose else _SHOWN_PASSAGES)
     return 0
 
@@ -108,19 +126,35 @@ def _numbers_of_both(index: Index, a: str, b: str) -> dict[str, int]:
     }
 
 
-def _measures_text(record: dict[str, Any]) -> str:
+def _measures_text(record: dict[str, Any], *, verbose: bool) -> str:
     left_out = record["boilerplate_passages"]
+    of_a, of_b = percent(record["containment_of_a_in_b"]), percent(record["containment_of_b_in_a"])
+    details = (
+        f"resemblance          {record['resemblance']:.3f}",
+        f"A contained in B     {record['containment_of_a_in_b']:.3f}",
+        f"B contained in A     {record['containment_of_b_in_a']:.3f}",
+        f"shared shingles      {record['shared_shingles']} "
+        f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
+        f"simhash distance     {record['simhash_distance']} of 64 bits",
+    )
     return "\n".join(
         (
-            f"resemblance          {record['resemblance']:.3f}",
-            f"A contained in B     {record['containment_of_a_in_b']:.3f}   A = {display_path(record['a'])}",
-            f"B contained in A     {record['containment_of_b_in_a']:.3f}   B = {display_path(record['b'])}",
-            f"shared shingles      {record['shared_shingles']} "
-            f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
-            f"simhash distance     {record['simhash_distance']} of 64 bits",
-            *([f"boilerplate          {several(left_out, 'passage')} left out"] if left_out else []),
+            f"A  {display_path(record['a'])}",
+            f"B  {display_path(record['b'])}",
+            f"{of_a} of A is in B; {of_b} of B is in A; resemblance {percent(record['resemblance'])}",
+            *(details if verbose else ()),
+            *([f"boilerplate: {several(left_out, 'passage')} left out"] if left_out else []),
         )
     )
+
+
+def _show_differences(texts: tuple[str, str], found: list[Difference], *, verbose: bool) -> None:
+    """Print how many words differ, and then the words, in the order of the first text."""
+    from docindex.cli.difference_text import difference_summary, difference_text  # as below
+
+    emit(difference_summary(found))
+    if found:
+        emit(f"\n{difference_text(*texts, found, None if verbose else _SHOWN_DIFFERENCES)}")
 
 
 def _show_passages(texts: tuple[str, str], passages: list[Passage], count: int) -> None:
