@@ -4,7 +4,6 @@ Importing this package is cheap: each public name is imported when it is used fo
 """
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from docindex.errors import (
     Busy,
@@ -31,6 +30,7 @@ from docindex.errors import (
 )
 from docindex.version import __version__
 
+TYPE_CHECKING = False  # as in typing, whose import would take longer than the rest of this module
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelToken, cancelling
     from docindex.frontends.extract import extract
@@ -157,7 +157,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name from its module, or a page of help, when it is used for the first time."""
     if name in _PAGES:
         return importlib.import_module(f"docindex.{name}")

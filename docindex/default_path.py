@@ -4,6 +4,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from docindex.errors import UnreadableFile
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -16,7 +18,14 @@ def default_path() -> "Path":
     """
     import platformdirs
 
-    return platformdirs.user_data_path("docindex") / "index.docindex"
+    try:
+        return platformdirs.user_data_path("docindex") / "index.docindex"
+    except RuntimeError as error:
+        raise UnreadableFile(
+            "your home folder is not known, so neither is your default index; set the environment variable "
+            "HOME, or name an index with --index",
+            "",
+        ) from error
 
 
 def default_name() -> str:

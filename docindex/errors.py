@@ -26,6 +26,8 @@ key or an id that no document has is an `UnknownKey`, which is a `KeyError`. Eac
 what was expected, and what to do. Some errors also have the facts as attributes, such as `path`.
 """
 
+import errno
+
 
 class DocIndexError(Exception):
     """The base class of docindex's errors: ``except DocIndexError`` catches all of them."""
@@ -115,6 +117,11 @@ class Refused(FileError):
 
 class DiskFull(FileError):
     """There is no room for the change, on the disk or in the file. The index is as it was before."""
+
+
+def is_no_room(error: OSError) -> bool:
+    """Whether the operating system says that a disk, a quota or a limit has no room."""
+    return error.errno in (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class DiskError(FileError):

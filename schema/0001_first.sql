@@ -66,8 +66,10 @@ create table main.docindex_content (
     fingerprints integer not null,  -- number of fingerprints; a hash that occurs twice counts twice
     simhash integer not null,       -- Charikar's simhash of the words and the pairs of neighbouring words, weighted by
                                     -- how often they occur: 64 bits stored as a signed integer: < and > mean nothing
-    slots blob not null,            -- the min-hash sketch, 24 bits for each slot: the low 16 bits of all slots, 2 bytes
-                                    -- each; then their high 8 bits, 1 byte each
+    slots blob not null,            -- the min-hash sketch, 12 bits for each slot: the low 8 bits of all slots, a byte
+                                    -- each; then their high 4 bits. The low half of the first of these bytes is of the
+                                    -- first slot, its high half of the first one in the second half of the slots, and
+                                    -- so on. The first half has one more if the number of slots is odd
     sum integer not null            -- in two halves
 ) strict;
 -- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
@@ -197,7 +199,8 @@ create table main.docindex_file (
     reading text not null,          -- the name and version of the front end that was asked. For plain text and binary
                                     -- files: '' if none was asked, 'none-1' if those of documents were, 'none-2' if
                                     -- those of archives were, too
-    parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !
+    parts integer not null,         -- number of documents inside the file, whose keys begin with that of the file and !/
+    problem text not null,          -- what could not be read in the file, in sentences; '' if all was read
     digest blob,                    -- xxh3-128 of the file's bytes, or NULL if it has not been needed yet
     sum integer not null
 ) strict, without rowid;

@@ -10,9 +10,8 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
     {"spelling"},
-    {"argument_checks", "cancel_tokens", "default_path", "embedding", "errors", "version"}
-    | {"worker_command"},
-    {"checkpoints"},
+    {"argument_checks", "cancel_tokens", "embedding", "errors", "version"} | {"worker_command"},
+    {"checkpoints", "default_path"},
     {"kernels"},
     {"recipe"},
     {"frontends"},
@@ -46,9 +45,9 @@ INSIDE = {
         {"compressed", "group_sizes", "sample_estimators", "selections"},
     ],
     "frontends": [
-        {"failures", "letter_pairs"},
+        {"failures", "json_marks", "letter_pairs", "markup_tokens"},
         {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
-        {"numbered_places"},
+        {"numbered_places", "written_text"},
         {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
         | {
             "opendocument",
@@ -57,9 +56,8 @@ INSIDE = {
             "printed_lines",
             "quoted_lines",
             "text",
-            "written_text",
         },
-        {"decoded_source", "docx", "epub", "markup_tokens", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
+        {"decoded_source", "docx", "epub", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
         {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},
@@ -145,21 +143,23 @@ INSIDE = {
             "filter_command",
             "index_command",
             *("info_command", "report_command", "scan_command", "search_command", "sql_command"),
+            "undo_command",
         },
         {"command_list"},
     ],
     "folders": [
-        {"file_kinds", "originals", "path_keys", "system"},
+        {"file_kinds", "mounts", "open_writers", "originals", "path_keys", "system"},
         {"file_reader", "journal_steps", "read_ahead"},
-        {"file_presence", "gitignore", "journal", "program_trees", "trash"},
-        {"copy_groups", "file_content", "walk", "watch"},
+        {"file_presence", "gitignore", "journal", "program_trees", "trash", "write_guard"},
+        {"act_list", "copy_groups", "file_content", "walk", "watch"},
         {"emptied_folders"},
         {"restore"},
         {"exact_copies", "file_changes", "file_readers", "submissions"} | {"keep_rules"},
+        {"compared_files"},
         {"folder_pairs", "kept_files", "plan", "root_scan"},
         {"copied_folders", "file_lists", "removal", "scanner", "found_groups"},
         {"likeness"},
-        {"actions", "findings", "exact_findings"},
+        {"actions", "findings", "exact_findings", "plan_table"},
     ],
     "report": [
         {"plots", "shown_names"},

@@ -9,6 +9,7 @@ from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.options import (
     Command,
     CommandGroup,
+    archives_option,
     encoding_option,
     form_options,
     index_option,
@@ -28,6 +29,7 @@ from docindex.spelling import most_alike
 @click.command("add", cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
 @click.option("--key", help="The key of the document. Default: the path of the file.")
+@archives_option
 @encoding_option
 @verbose_option("List guessed encodings, and what could not be read.")
 @index_option
@@ -35,6 +37,7 @@ from docindex.spelling import most_alike
 def add_command(
     files: tuple[str, ...],
     key: str | None,
+    archives: bool,
     encoding: str | None,
     verbose: bool,
     index_path: str | None,
@@ -42,8 +45,8 @@ def add_command(
 ) -> int:
     """Add files to the index as documents.
 
-    Reads the formats that `docindex scan` reads, except archives. A document that already has the same key is
-    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, ! and its name.
+    Reads the formats that `docindex scan` reads. A document that already has the same key is
+    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name.
 
     \b
     Examples:
@@ -58,7 +61,7 @@ def add_command(
             for number, file in enumerate(files):
                 advance(number, len(files))
                 own = typed_key(file) if key is None else key
-                for end, text in read_documents(file, encoding, verbose=verbose).items():
+                for end, text in read_documents(file, encoding, verbose=verbose, archives=archives).items():
                     yield f"{own}{end}", text
 
         added = index.add_many(texts())
@@ -74,7 +77,7 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
     """Remove documents from the index, but not their files.
 
     KEY is the key of a document, or the path of its file. A document inside a file has a key of its own, such
-    as 'mail.mbox!message 2', and is removed by that key only.
+    as 'mail.mbox!/message 2', and is removed by that key only.
 
     \b
     Example:

@@ -7,6 +7,7 @@ to an index of the user.
 import contextlib
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import one_line, percent, several, size
 from docindex.errors import UnreadableFile
-from docindex.folders.submissions import submissions
+from docindex.folders.path_keys import key_of
+from docindex.folders.submissions import NO_SOURCE_CODE, submissions
 from docindex.folders.walk import Skipped
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
@@ -51,6 +53,13 @@ class CodeOptions:
         for name, value in given.items():
             if value and self.folder is None:
                 raise click.UsageError(f"{name} is only for programs; give their folder with --code DIR")
+        if self.folder is not None and self.between is not None:
+            one, other = (typed_key(name).rstrip("/") + "/" for name in (self.folder, self.between))
+            if one.startswith(other) or other.startswith(one):
+                raise click.UsageError(
+                    f"--between {self.between} is the folder of --code, lies in it, or contains it; name a "
+                    "folder of other programs"
+                )
 
 
 def code_options(command: F) -> F:
@@ -106,7 +115,9 @@ def index_of_code(options: CodeOptions) -> Iterator[Index]:
         for file in options.boilerplate:
             index.boilerplate.add(read_text(file, None, verbose=False), typed_key(file))
         for path, reason in skipped.failed:
-            remark(f"docindex: {one_line(str(path, errors='replace'))} cannot be read: {reason}")
+            remark(f"docindex: {display_path(key_of(path))} is left out: {reason}")
+        if others := skipped.counts[NO_SOURCE_CODE]:
+            remark(f"docindex: left out {several(others, 'file')} without a suffix of source code")
         if not len(index):
             raise UnreadableFile(
                 f"{options.folder} has no source code; see docindex pairs --help", options.folder or ""
@@ -123,7 +134,22 @@ def wanted_pairs(pairs: Iterator[Pair], options: CodeOptions) -> Iterator[Pair]:
     old = typed_key(options.between).rstrip("/") + "/"
     for pair in pairs:
         if pair.a.startswith(old) != pair.b.startswith(old):
-            yield pair
+            yield _swapped(pair) if pair.a.startswith(old) else pair
+
+
+def _swapped(pair: Pair) -> Pair:
+    """The pair with its documents in the other order."""
+    return dataclasses.replace(
+        pair,
+        a=pair.b,
+        b=pair.a,
+        a_id=pair.b_id,
+        b_id=pair.a_id,
+        containment=pair.reverse_containment,
+        reverse_containment=pair.containment,
+        containment_error=pair.reverse_containment_error,
+        reverse_containment_error=pair.containment_error,
+    )
 
 
 def passages_of(index: Index, pair: Pair) -> list[dict[str, Any]]:
@@ -140,12 +166,21 @@ def passages_of(index: Index, pair: Pair) -> list[dict[str, Any]]:
         )
         if not (each.boilerplate or is_inside):
             shown.append(each)
-    return [{"a": each.query_place, "b": each.place, "tokens": each.length} for each in shown]
+    return [{"a": _lines(each.query_place), "b": _lines(each.place), "tokens": each.length} for each in shown]
+
+
+def _lines(place: str) -> str:
+    """The place of a passage, with the name of its file only once.
+
+    >>> _lines("src/Main.java line 4 to src/Main.java line 9")
+    'src/Main.java lines 4 to 9'
+    """
+    return re.sub(r"^(.*) line (\d+) to \1 line (\d+)$", r"\1 lines \2 to \3", place, flags=re.DOTALL)
 
 
 def write_code_report(index: Index, pairs: Sequence[Pair], options: CodeOptions) -> None:
     """Write the web page that --report asks for."""
     assert options.report is not None
     title = f"Programs in {display_path(typed_key(options.folder or ''))}"
-    contents = ReportContents(title, *count_documents(index, []), [], pairs, len(pairs))
+    contents = ReportContents(title, *count_documents(index, []), [], pairs, len(pairs), programs=True)
     write_whole(options.report, html(index, contents, ReportWording(key=one_line, size=size, share=percent)))

@@ -27,7 +27,7 @@ COMMANDS = {
     "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
     "dups": CommandEntry("dups_command", "Find copies and similar texts among files.", logs=False),
     "act": CommandEntry("act_command", "Remove or link the exact copies that a plan lists."),
-    "undo": CommandEntry("act_command", "Restore the files that act removed or linked."),
+    "undo": CommandEntry("undo_command", "Restore the files that act removed or linked."),
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
     "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
     "compare": CommandEntry("compare_command", "Show what two files share, or with --diff what differs."),

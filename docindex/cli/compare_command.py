@@ -1,6 +1,7 @@
 """``docindex compare A B``: how much text two files share, and the shared passages side by side."""
 
 import dataclasses
+import os
 from typing import Any
 
 import click
@@ -8,15 +9,15 @@ import click
 from docindex.cli.existing_index import open_existing
 from docindex.cli.options import Command, encoding_option, form_options, verbose_option
 from docindex.cli.output import emit, progress, show
-from docindex.cli.text_input import read_text
-from docindex.cli.typed_paths import display_path, typed_key
+from docindex.cli.text_input import read_named
+from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import percent, several
 from docindex.index.scopes import open_scope
 from docindex.index.texts import distance, simhash
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.query.differences import Difference, differences
-from docindex.query.passages import SHORTEST_PASSAGE, Passage
+from docindex.query.passages import SHORTEST_PASSAGE, Passage, with_places
 from docindex.query.resolve import Query, Text
 from docindex.reading.registry import symbol_reader
 
@@ -75,6 +76,9 @@ def compare_command(
     or between [- and -], and those only in B in green or between {+ and +}. With --index, text that an index
     ignores (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
 
+    A and B may also be keys of documents in the index, or documents inside a file, such as
+    'mail.mbox!/message 2' or 'a.zip!/b.txt'.
+
     \b
     Examples:
       docindex compare draft.txt final.txt
@@ -82,16 +86,21 @@ def compare_command(
       docindex compare --verbose draft.txt final.txt
       docindex compare --index essays.docindex draft.txt final.txt
     """
-    text_a, text_b = (read_text(name, encoding, verbose=verbose) for name in (a, b))
+    named = index_path or os.environ.get("DOCINDEX")
+    (key_a, source_a), (key_b, source_b) = (
+        read_named(name, encoding, named, verbose=verbose) for name in (a, b)
+    )
+    text_a, text_b = source_a.text, source_b.text
     opened = open_index(":memory:") if index_path is None else open_existing(index_path)
     with opened as index, progress("comparing"):
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length)
         numbers = _numbers_of_both(index, text_a, text_b)
         changes = differences(text_a, text_b, symbol_reader(index.recipe.reading)) if diff else []
-    passages = [passage for passage in found.passages if not passage.boilerplate]
+    shared = with_places(found.passages, source_a.places, source_b.places)
+    passages = [passage for passage in shared if not passage.boilerplate]
     record = {
-        "a": typed_key(a),
-        "b": typed_key(b),
+        "a": key_a,
+        "b": key_b,
         "resemblance": found.resemblance,
         "containment_of_a_in_b": found.containment,
         "containment_of_b_in_a": found.reverse_containment,

@@ -20,11 +20,18 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
-from docindex.cli.scan_summary import remark_on_unknown, scan_text, scan_with_progress, walked_text
+from docindex.cli.scan_summary import (
+    existing_roots,
+    remark_on_unknown,
+    scan_text,
+    scan_with_progress,
+    walked_text,
+)
 from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
 from docindex.default_path import default_name
+from docindex.folders.plan_table import plan_rows
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -118,9 +125,10 @@ def dups_command(
     count groups of five words (shingles), as in `docindex pairs`, without those found in more than
     --ignore-common texts.
 
-    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. With --kind
-    exact or folder alone and without --no-scan, no index is used, and only files that have the size of
-    another file are read. Photos that look alike and songs with other tags are not found.
+    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it; or save it
+    with --csv, edit the column "keep" in a spreadsheet program, and run `act` on that. With --kind exact or
+    folder alone and without --no-scan, no index is used, and only files that have the size of another file
+    are read. Photos that look alike and songs with other tags are not found.
 
     \b
     Examples:
@@ -129,9 +137,12 @@ def dups_command(
       docindex dups --prefer ~/Documents --top 20 ~
       docindex dups --kind big --kind empty ~
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
+      docindex dups --csv ~ > plan.csv
     """
     settings = read_settings()
-    roots = [typed_path(path) for path in paths or settings.folders or (".",)]
+    roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
+    if not no_scan:
+        roots, missing = existing_roots(roots)
     options = walk_options(selection)
     lists = [kind for name, kind in _LISTS.items() if name in kinds]
     wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
@@ -161,9 +172,14 @@ def dups_command(
     listed = [each for each in listed if each.files]
     _remark_on_files(found, scanned, form, verbose=verbose)
     plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
-    records = [*map(group_record, found.groups[: top or _ALL]), *map(list_record, listed)]
+    groups = found.groups[: top or _ALL]
+    if form == "csv":
+        records = list(plan_rows(groups, listed))
+    else:
+        records = [*map(group_record, groups), *map(list_record, listed)]
     keys = [folders.key_of(root) for root in roots]
-    return show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    code = show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    return missing or code
 
 
 def _policy(
@@ -202,7 +218,7 @@ def _find(
     everywhere, scanned = [*roots, *policy["reference"]], None
     with (
         log_as_remarks(),
-        open_existing(index_path, readonly=False) if reading is None else open_index(index_path) as index,
+        open_existing(index_path) if reading is None else open_index(index_path) as index,
     ):
         if reading is None:
             remark_on_unknown(index, everywhere)

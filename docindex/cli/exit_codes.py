@@ -72,4 +72,6 @@ def exit_code_of(error: Exception) -> int:
     >>> exit_code_of(errors.DiskFull("the disk is full", "a.docindex")), exit_code_of(ZeroDivisionError())
     (11, 70)
     """
+    if isinstance(error, OSError) and errors.is_no_room(error):
+        error = errors.DiskFull("", "")
     return next((EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES), INTERNAL)

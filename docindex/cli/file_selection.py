@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from docindex.cli.options import F
+from docindex.cli.options import F, archives_option
 from docindex.cli.settings import read_settings
 from docindex.folders import WalkOptions
 
@@ -38,7 +38,7 @@ def selection_options(command: F) -> F:
             is_flag=True,
             help="Read plain text only: no office files or PDFs, and web pages as plain text.",
         ),
-        click.option("--archives", is_flag=True, help="Also read the files inside zip and tar archives."),
+        archives_option,
         click.option("--max-size", type=ByteSize(), help="Leave out larger files, for example 10M."),
         click.option(
             "--min-size", type=ByteSize(), default=0, help="Leave out smaller files, for example 1k."
@@ -85,4 +85,5 @@ def walk_options(values: dict[str, Any]) -> WalkOptions:
         min_size=values["min_size"],
         max_size=values["max_size"],
         formats="archives" if values["archives"] else "plain" if values["plain"] else "documents",
+        retry=values.get("retry", False),
     )

@@ -95,6 +95,13 @@ form_options = one_of("form", FORMS)
 """The options for the form in which results are printed."""
 
 
+dry_run_option = click.option(
+    "--dry-run/--no-dry-run", default=True, show_default=True, help="Only show what would be done."
+)
+DRY_RUN = "nothing was changed; repeat the command with --no-dry-run to do it"
+"""What a command says at the end of a dry run."""
+
+
 def index_option(command: F) -> F:
     """The option that names the index."""
     text = (
@@ -130,14 +137,21 @@ def common_option(command: F) -> F:
     return option(command)
 
 
+def archives_option(command: F) -> F:
+    """The option that also reads what is inside archives."""
+    text = "Also read the files inside zip and tar archives."
+    return click.option("--archives", is_flag=True, help=text)(command)
+
+
 def encoding_option(command: F) -> F:
     """The option that forces the encoding of text files; `click.UsageError` if Python does not know it."""
     option = click.option(
         "--encoding",
         metavar="NAME",
         callback=_known_encoding,
-        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages and "
-        "other text formats are then read as plain text.",
+        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages, "
+        "mail, tables and other text formats too, unless a file declares its encoding or has a byte order "
+        "mark.",
     )
     return option(command)
 

@@ -11,9 +11,9 @@ from docindex.cli.exit_codes import NOTHING_FOUND
 from docindex.cli.group_records import KIND_HEADINGS
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.output import emit, progress, remark, remark_on_ignored, show
-from docindex.cli.typed_paths import display_path, typed_key, typed_path
+from docindex.cli.typed_paths import display_path, report_name, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
-from docindex.cli.wording import one_line, percent, several, size
+from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
 from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.report.page import (
@@ -99,7 +99,7 @@ def report_command(
         )
         pairs = list(itertools.islice(found, _COUNTED_PAIRS))
         contents = ReportContents(title, documents, texts, groups, pairs, limit, full_paths)
-        page = html(index, contents, ReportWording(key=one_line, size=size, share=percent))
+        page = html(index, contents, ReportWording(key=report_name, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
         emit(page)

@@ -12,7 +12,7 @@ import click
 
 from docindex.cli.exit_codes import DONE, INTERNAL, INTERRUPTED, USAGE, exit_code_of
 from docindex.cli.output import say
-from docindex.errors import UnknownKey, UnreadableFile
+from docindex.errors import UnknownKey, UnreadableFile, is_no_room
 
 
 def run(command: click.Command, arguments: Sequence[str] | None) -> int:
@@ -55,6 +55,9 @@ def _report(error: Exception) -> int:
 def _sentence(error: BaseException) -> str:
     if isinstance(error, KeyError) and not isinstance(error, UnknownKey):
         return f"there is no document {error}"
+    if isinstance(error, OSError) and is_no_room(error):
+        name = "the output" if error.filename is None else os.fsdecode(error.filename)
+        return f"the disk is full: {name} cannot be written; free some space and try again"
     if isinstance(error, FileNotFoundError) and error.filename:
         return f"{os.fsdecode(error.filename)} does not exist"
     if isinstance(error, OSError) and error.filename:

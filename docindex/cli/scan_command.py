@@ -15,7 +15,7 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import remark, show
-from docindex.cli.scan_summary import scan_record, scan_text, scan_with_progress
+from docindex.cli.scan_summary import existing_roots, scan_record, scan_text, scan_with_progress
 from docindex.cli.typed_paths import typed_path
 from docindex.errors import UnreadableFile
 from docindex.folders import Scan, WalkOptions
@@ -27,10 +27,16 @@ from docindex.opening import open as open_index
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @selection_options
 @encoding_option
+@click.option(
+    "--retry",
+    is_flag=True,
+    help="Read again the files that could not be read, or only in part. Without it, they are read again when "
+    "they change or docindex can read more: a file that takes too long may cost ten minutes each time.",
+)
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
 @verbose_option(
-    "List the files that could not be read, and guessed or unknown encodings. Files that have not changed "
-    "may be missing from this list."
+    "List the files that could not be read, or only in part, with the reasons, and guessed or unknown "
+    "encodings. Guessed encodings are listed when a file is read, not when it has not changed."
 )
 @index_option
 @form_options
@@ -47,11 +53,16 @@ def scan_command(
 
     Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
     Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
-    file, such as a message of a mailbox, gets the key of the file, ! and its name. Files that have not
+    file, such as a message of a mailbox, gets the key of the file, !/ and its name. Files that have not
     changed since the last scan are not read again: their documents stay, even with --plain or without
-    --archives. But they are read again if docindex can now read their format, and with --encoding all plain
-    text is. Files on unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and
-    program folders such as node_modules are left out unless an option includes them.
+    --archives. But they are read again if docindex can now read their format, and with --encoding all text
+    is. Files on unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and program
+    folders such as node_modules are left out unless an option includes them.
+
+    A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:
+    100 MB; Markdown and subtitles: 50 MB), if its text is longer than 100 million characters, or if reading
+    takes more than 60 seconds or 2 GB of memory. The documents inside a file may take ten minutes and have
+    256 million characters together. The report counts these files, and --verbose names them.
 
     \b
     Examples:
@@ -60,13 +71,16 @@ def scan_command(
       docindex scan --watch --quiet ~/Documents
     """
     roots, options = [typed_path(path) for path in paths], walk_options(selection)
+    code = 0
+    if not watch:  # a disk may be mounted later
+        roots, code = existing_roots(roots)
     with open_index(index_path) as index:
         if watch:
             _watch(index, roots, options, encoding, form, verbose=verbose)
         else:
             result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
-            _show(result, form, verbose=verbose)
-    return 0
+            _show(result, form, verbose=verbose, plain=options.formats == "plain")
+    return code
 
 
 def _watch(
@@ -99,12 +113,13 @@ def _watch(
                     raise
                 remark(f"docindex: {error}")
                 continue
+            options = options._replace(retry=False)
             if first or result.changes:
-                _show(result, form, verbose=verbose)
+                _show(result, form, verbose=verbose, plain=options.formats == "plain")
             first = False
 
 
-def _show(result: Scan, form: str | None, *, verbose: bool) -> None:
+def _show(result: Scan, form: str | None, *, verbose: bool, plain: bool) -> None:
     record = scan_record(result)
     if form or not is_quiet():  # with --quiet there is no output, so that cron sends no mail
-        show([record], form, lambda: scan_text(result, verbose=verbose), record)
+        show([record], form, lambda: scan_text(result, verbose=verbose, plain=plain), record)

@@ -4,19 +4,44 @@ Also says which folders were never scanned.
 """
 
 import collections
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from docindex import folders
-from docindex.cli.output import progress, remark
+from docindex.cli.exit_codes import DONE, exit_code_of
+from docindex.cli.output import progress, remark, say
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import one_line, several, size
+from docindex.errors import UnreadableFile
 from docindex.folders.walk import IN_PROGRAMS
 
 if TYPE_CHECKING:  # a search for exact copies needs no index
     from docindex.index.writer import Index
 
 _COUNTS = ("unchanged", "added", "changed", "moved", "removed", "texts", "binaries", "bytes")
+
+
+def existing_roots(roots: Iterable[bytes]) -> tuple[list[bytes], int]:
+    """The roots that exist, and the exit code for the end: not 0 if others do not, which stderr names.
+
+    `UnreadableFile` if no root exists.
+    """
+    found: list[bytes] = []
+    missing: list[str] = []
+    for root in roots:
+        if os.path.lexists(root):
+            found.append(root)
+        else:
+            missing.append(folders.key_of(root))
+    errors = [f"{display_path(key)} cannot be read: No such file or directory" for key in missing]
+    if not errors:
+        return found, DONE
+    if not found:
+        raise UnreadableFile("; ".join(errors), missing[0])
+    for error in errors:
+        say(f"docindex: {error}")
+    return found, exit_code_of(UnreadableFile("", ""))
 
 
 def scan_with_progress(
@@ -65,18 +90,22 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         "skipped": dict(sorted(result.skipped.items())),
         "undetected": list(result.undetected),
         "unread": [unread._asdict() for unread in result.unread],
+        "problems": [{"path": key, "why": why} for key, why in sorted(result.problems.items())],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 
 
-def scan_text(result: "folders.Scan", *, verbose: bool, compared: bool = False) -> str:
+def scan_text(result: "folders.Scan", *, verbose: bool, plain: bool = False, compared: bool = False) -> str:
     """The result of a scan for a person; with `verbose`, every file that could not be read.
 
-    With `compared`, it says how the files were compared, and what such a comparison does not find.
+    `plain` says that only plain text was read. With `compared`, it says how the files were compared, and what
+    such a comparison does not find.
     """
-    texts, others = several(result.texts, "text"), several(result.binaries, "other file")
+    texts = several(result.texts, "text")
+    others = f"{several(result.binaries, 'file')} in other formats"
+    found = f": {texts}, {others if plain else several(result.binaries, 'other file')}"
     lines = [
-        f"{several(result.files, 'file')}, {size(result.bytes)}{'' if compared else f': {texts}, {others}'}",
+        f"{several(result.files, 'file')}, {size(result.bytes)}{'' if compared else found}",
         f"{result.added:,} new, {result.changed:,} changed, {result.moved:,} moved, "
         f"{result.removed:,} gone, {result.unchanged:,} unchanged",
     ]
@@ -109,7 +138,7 @@ def _as_bytes(result: "folders.Scan") -> str:
 _UNREAD = {
     "encrypted": "encrypted",
     "no text": "no text, perhaps scanned pages",
-    "too slow": "takes too long",
+    "too slow": "takes too long; docindex scan --retry tries again",
     "not installed": "needs: pip install 'docindex[formats]'",
 }
 
@@ -119,6 +148,11 @@ def _unread_lines(result: "folders.Scan", *, verbose: bool) -> Iterable[str]:
     counts = collections.Counter((unread.format, unread.reason) for unread in result.unread)
     for (format_, reason), count in sorted(counts.items()):
         yield f"not read: {several(count, f'{format_} file'.lstrip())} ({_UNREAD.get(reason, reason)})"
+    partly = len(result.problems.keys() - {unread.key for unread in result.unread})
+    if partly:
+        yield f"read in part: {several(partly, 'file')}"
+    if result.problems and not verbose:
+        yield "--verbose names these files, with the reasons"
     if verbose:
         yield from (f"  {display_path(key)}: {problem}" for key, problem in sorted(result.problems.items()))
 

@@ -30,6 +30,7 @@ from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import one_line, percent, several
 from docindex.errors import TextNotKept
+from docindex.frontends.extracted import Places
 from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
 from docindex.query.passages import Passage
@@ -103,23 +104,31 @@ def search_command(
 ) -> int:
     """Find the documents that share text with FILE.
 
-    FILE may be in any format that `docindex scan` reads, except archives. If it is in the index, it is one of
-    the documents found. The shares are estimated from fingerprints (selected runs of symbols), which is fast.
-    With --exact they are counted in shingles (groups of five words), as in `docindex compare`; but those of a
-    document whose text is not kept stay estimates. If FILE is -, plain text is read from standard input.
+    FILE may be in any format that `docindex scan` reads. It may also be the key of a document in the index,
+    or a document inside a file, such as 'mail.mbox!/message 2' or 'a.zip!/b.txt'. If it is in the index, it
+    is one of the documents found. The shares are estimated from fingerprints (selected runs of symbols),
+    which is fast. With --exact they are counted in shingles (groups of five words), as in `docindex compare`;
+    but those of a document whose text is not kept stay estimates. If FILE is -, plain text is read from
+    standard input.
 
     \b
     Examples:
       docindex search essay.txt
       docindex search essay.pdf
+      docindex search 'mail.mbox!/message 2'
       git show HEAD:essay.txt | docindex search -
     """
-    query = read_query(file, encoding, verbose=verbose)
+    _, query = read_query(file, encoding, index_path, verbose=verbose)
     with open_existing(index_path) as index:
         found = index.search(
-            Text(query), limit=limit, min_containment=min_containment, rank=rank, exact=exact, window=window
+            Text(query.text),
+            limit=limit,
+            min_containment=min_containment,
+            rank=rank,
+            exact=exact,
+            window=window,
         )
-        passages = [_own_passages(match) if verbose else [] for match in found]
+        passages = [_own_passages(match, query.places) if verbose else [] for match in found]
     records = [_record(match) for match in found]
     if verbose:
         for record, shared in zip(records, passages, strict=True):
@@ -131,7 +140,7 @@ def search_command(
             lines.append(f"{display_path(match.key)}: {_both_shares(match, file)}")
             if shared is None:
                 lines.append("      its passages cannot be shown, because its text is not kept")
-            lines += [_passage_line(query, passage) for passage in shared or []]
+            lines += [_passage_line(query.text, passage) for passage in shared or []]
         return "\n".join(lines) or "no document shares text with this text"
 
     return show(records, form, text)
@@ -156,13 +165,14 @@ def similar_command(
 
     Resemblance is the number of different shared shingles (groups of five words) as a share of the different
     shingles of the two texts together. A plain number is exact. "about 91%" is an estimate: the text of that
-    document is not kept. If FILE is -, the text is read from standard input.
+    document is not kept. FILE is named as for `docindex search`. If it is -, the text is read from standard
+    input.
 
     \b
     Example:
       docindex similar --min-resemblance 0.5 essay.txt
     """
-    query = Text(read_query(file, encoding, verbose=verbose))
+    query = Text(read_query(file, encoding, index_path, verbose=verbose).found.text)
     with open_existing(index_path) as index:
         found = index.similar(query, min_resemblance)
     shares = [_share(match, match.resemblance) for match in found]
@@ -289,19 +299,24 @@ def _both_shares(match: Match, file: str) -> str:
     return f"{share} of {asked} is in it; {reverse} of it is in {asked}"
 
 
-def _own_passages(match: Match) -> list[Passage] | None:
+def _own_passages(match: Match, of_query: Places) -> list[Passage] | None:
     """The passages that are not boilerplate, or None if the text of the document is not kept."""
     try:
-        return [passage for passage in match.passages() if not passage.boilerplate]
+        own = [passage for passage in match.passages() if not passage.boilerplate]
     except TextNotKept:
         return None
+    return [
+        dataclasses.replace(passage, query_place=of_query.between(passage.query_start, passage.query_end))
+        for passage in own
+    ]
 
 
 def _passage_line(query: str, passage: Passage) -> str:
     excerpt = " ".join(query[passage.query_start : passage.query_end].split())
     if len(excerpt) > _EXCERPT:
         excerpt = f"{excerpt[:_EXCERPT]}…"
-    lines = f"line {passage.query_line} ({passage.place or f'line {passage.line}'} of the document)"
+    of_query = passage.query_place or f"line {passage.query_line}"
+    lines = f"{of_query} ({passage.place or f'line {passage.line}'} of the document)"
     return f"      {lines}, {passage.length} symbols: {excerpt}"
 
 

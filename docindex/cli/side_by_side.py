@@ -57,8 +57,11 @@ def side_by_side(a: str, b: str, passages: Sequence[Passage]) -> str:
         of_a = (a, passage.query_start, passage.query_end)
         of_b = (b, passage.start, passage.end)
         table = Table(box=box.MINIMAL, expand=True, show_edge=False, header_style="")
-        table.add_column(f"A, {_lines(*of_a)}", ratio=1, overflow="fold")
-        table.add_column(f"B, {_lines(*of_b)}   ({passage.length:,} symbols)", ratio=1, overflow="fold")
+        place_a, place_b = (harmless(place) for place in (passage.query_place, passage.place))
+        table.add_column(f"A, {place_a or _lines(*of_a)}", ratio=1, overflow="fold")
+        table.add_column(
+            f"B, {place_b or _lines(*of_b)}   ({passage.length:,} symbols)", ratio=1, overflow="fold"
+        )
         table.add_row(_passage_in_context(*of_a, style), _passage_in_context(*of_b, style))
         console.print(table)
         console.print()

@@ -6,14 +6,14 @@ An existing file stays until the new one is complete. A link stays a link, and t
 import secrets
 from pathlib import Path
 
-from docindex.errors import UnreadableFile
+from docindex.errors import DiskFull, UnreadableFile, is_no_room
 
 
 def write_whole(name: str, text: str) -> None:
     """Write a text to a file in UTF-8; if that fails, an existing file is as before.
 
     A name that exists and is not a regular file, such as /dev/stdout, is written to directly.
-    `UnreadableFile` or `OSError` if the file cannot be written.
+    `DiskFull`, `UnreadableFile` or `OSError` if the file cannot be written.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -37,9 +37,13 @@ def write_whole(name: str, text: str) -> None:
             file.write(text)
         part.replace(target)
     except OSError as error:
-        if error.filename != str(part):
+        if error.filename not in (None, str(part)):
             raise
         # The caller does not know the name of the temporary file.
+        if is_no_room(error):
+            raise DiskFull(
+                f"the disk is full: {name} cannot be written; free some space and try again", name
+            ) from error
         raise UnreadableFile(f"{name} cannot be written: {error.strerror}", name) from error
     finally:
         part.unlink(missing_ok=True)

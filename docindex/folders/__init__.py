@@ -6,7 +6,7 @@
         plan = findings.plan()                        # plan.to_json() for a person to edit
         folders.act(plan, "trash", dry_run=True)      # what would be done
         outcome = folders.act(plan, "trash")
-        folders.undo(outcome.journal)                 # every act in this journal that is not undone yet
+        folders.undo(outcome)                         # or undo() for the last act; acts() lists them
 
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
     folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
@@ -16,7 +16,7 @@ too; `Plan.steps` are all its groups in the order in which `act` takes them. Pro
 node_modules are left out unless `WalkOptions.programs` is true.
 
 `act` and `undo` do their work unless you pass ``dry_run=True``; the commands of the same names only show what
-they would do unless ``--no-dry-run`` is given. To undo one act alone, give `act` a journal of its own.
+they would do unless ``--no-dry-run`` is given.
 
 Paths are given as `str`, `bytes` or `os.PathLike`; a leading ``~`` stands for the home folder. Results name
 files by their keys, which are text; `key_of` and `path_of` convert paths to keys and back. A progress
@@ -36,7 +36,8 @@ import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is no
 
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelFlag
-    from docindex.folders.actions import Outcome, UndoOutcome, act, undo
+    from docindex.folders.act_list import Act
+    from docindex.folders.actions import Outcome, UndoOutcome, act, acts, undo
     from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
     from docindex.folders.exact_findings import find_exact
     from docindex.folders.file_kinds import MediaKind
@@ -60,11 +61,13 @@ if TYPE_CHECKING:
     from docindex.folders.restore import UndoneFile
     from docindex.folders.scanner import Scan, scan
     from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
+    from docindex.folders.write_guard import Guard
 
 # The same modules and names as above, for `__getattr__`. A test compares them.
 _HOMES = {
     "docindex.cancel_tokens": ("CancelFlag",),
-    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "undo"),
+    "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
+    "docindex.folders.act_list": ("Act",),
     "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
     "docindex.folders.exact_findings": ("find_exact",),
     "docindex.folders.file_kinds": ("MediaKind",),
@@ -81,6 +84,7 @@ _HOMES = {
     "docindex.folders.restore": ("UndoneFile",),
     "docindex.folders.scanner": ("Scan", "scan"),
     "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
+    "docindex.folders.write_guard": ("Guard",),
 }
 
 __all__ = [
@@ -89,6 +93,7 @@ __all__ = [
     "KEEP",
     "KINDS",
     "LIST_KINDS",
+    "Act",
     "CancelFlag",
     "CopyGroup",
     "ExactKind",
@@ -99,6 +104,7 @@ __all__ = [
     "Findings",
     "FolderGroup",
     "FolderProgress",
+    "Guard",
     "How",
     "KeepRule",
     "LikeFile",
@@ -117,6 +123,7 @@ __all__ = [
     "WalkOptions",
     "Walked",
     "act",
+    "acts",
     "find",
     "find_exact",
     "key_of",

@@ -5,11 +5,13 @@ are stored in the index, so that the next call need not read them again. Must ne
 unless all their bytes were read.
 """
 
+import contextlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from docindex.checkpoints import checkpoint, stopped_by
+from docindex.errors import ReadOnly
 from docindex.folders.file_reader import TAIL, NotReadable, digest_of, tail_of
 from docindex.folders.path_keys import path_of
 from docindex.folders.walk import FolderProgress, Skipped, no_progress
@@ -57,7 +59,8 @@ def find_copies(
         with stopped_by(index.files.cancel_check()):
             return copies_among(known, skipped, progress, digested)
     finally:
-        index.files.put(digested)
+        with contextlib.suppress(ReadOnly):  # then the next call reads the files again
+            index.files.put(digested)
 
 
 def copies_among(

@@ -210,6 +210,7 @@ class _Search:
             kind=UNDETECTED,
             reading="",
             parts=0,
+            problem="",
             digest=digest,
         )
 

@@ -8,7 +8,17 @@ from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import Formats, WalkedFile
 from docindex.frontends.recognition import by_extension, named
-from docindex.storage.tracked_files import BINARY, NO_ARCHIVE, NO_DOCUMENT, PLAIN_READINGS, Tracked
+from docindex.storage.tracked_files import (
+    BINARY,
+    NO_ARCHIVE,
+    NO_DOCUMENT,
+    PLAIN_READINGS,
+    TEXT,
+    UNDETECTED,
+    Tracked,
+)
+
+_LONGEST_PROBLEM = 1000
 
 
 def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
@@ -26,8 +36,14 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
         kind=content.kind,
         reading=content.reading,
         parts=len(content.parts),
+        problem=_storable(content.problem),
         digest=content.digest,
     )
+
+
+def _storable(problem: str) -> str:
+    """Sentences that can be stored. They may quote a damaged file."""
+    return problem[:_LONGEST_PROBLEM].replace("\0", " ").encode("utf-8", "backslashreplace").decode()
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
@@ -57,6 +73,14 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     return file.reading != front_end.reading
 
 
+def may_be_decoded_otherwise(file: Tracked) -> bool:
+    """Whether the text of a file, or of a document inside it, may depend on the encoding of a scan."""
+    if file.kind == UNDETECTED or file.parts:
+        return True
+    front_end = None if file.reading in PLAIN_READINGS else named(file.reading.rpartition("-")[0])
+    return file.kind == TEXT and (front_end is None or front_end.is_text)
+
+
 def has_changed(known: Tracked, file: Tracked) -> bool:
     """Whether a file that was read again differs from what the index noted."""
     if known.digest and file.digest:
@@ -70,7 +94,7 @@ def is_same_file(file: Tracked, found: WalkedFile) -> bool:
 
     The caller has checked that size, inode and device are the same.
     """
-    if file.kind == BINARY:
+    if file.kind == BINARY or file.digest is None:
         return file.mtime_ns == found.status.st_mtime_ns
     try:
         # The system may give the inode of a removed file to a new file, and even the times may agree.

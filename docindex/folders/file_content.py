@@ -10,13 +10,13 @@ from collections.abc import Mapping
 
 import xxhash
 
-from docindex.folders.file_reader import NotReadable, read_bytes
+from docindex.folders.file_reader import LARGEST_TEXT, NotReadable, read_bytes
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import FrontEnd
 from docindex.frontends.messages import Source
-from docindex.frontends.recognition import by_extension, may_need_front_end
+from docindex.frontends.recognition import by_extension, may_need_front_end, recognise
 from docindex.frontends.source_documents import read_source
 from docindex.frontends.text import UndetectedEncoding, decode, looks_binary
 from docindex.storage.tracked_files import (
@@ -28,6 +28,8 @@ from docindex.storage.tracked_files import (
     TEXT,
     UNDETECTED,
 )
+
+_TOO_LARGE = f"it has more than {LARGEST_TEXT // 1_000_000} MB"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,14 +71,19 @@ def read_file(
     not a regular file, or is plain text that is not valid in `encoding`.
     """
     name = os.fsdecode(path)
+    wanted = b""
 
     def may_have_text(head: bytes) -> bool:
-        return _needs_front_end(head, name, encoding, extractor) or not looks_binary(head, encoding)
+        nonlocal wanted
+        is_wanted = _needs_front_end(head, name, extractor) or not looks_binary(head, encoding)
+        wanted = head if is_wanted else b""
+        return is_wanted
 
     status, data = read_bytes(path, may_have_text, follow_symlinks=follow_symlinks)
     if data is None:
-        expected = None if extractor is None else _expected(name, extractor)
-        content = FileContent(status, None, reading=NOT_ASKED if expected is None else expected.reading)
+        content = FileContent(status, None, reading=_asked_reading(wanted, name, extractor))
+        if wanted:
+            content = dataclasses.replace(content, kind="too large", problem=_TOO_LARGE)
     else:
         whole = FileContent(status, xxhash.xxh3_128_digest(data))
         content = _content_of(whole, data, name, encoding, extractor)
@@ -86,15 +93,21 @@ def read_file(
     return content
 
 
-def _needs_front_end(head: bytes, name: str, encoding: str | None, extractor: Extractor | None) -> bool:
-    # A forced encoding is for plain text, which web pages and tables are, too.
-    return extractor is not None and may_need_front_end(
-        head, name, text=encoding is None, archives=extractor.options.archives
-    )
+def _needs_front_end(head: bytes, name: str, extractor: Extractor | None) -> bool:
+    return extractor is not None and may_need_front_end(head, name, archives=extractor.options.archives)
 
 
 def _expected(name: str, extractor: Extractor) -> FrontEnd | None:
     return by_extension(name, archives=extractor.options.archives)
+
+
+def _asked_reading(data: bytes, name: str, extractor: Extractor | None) -> str:
+    """The name and version of the front end for a file that has no text."""
+    if extractor is None:
+        return NOT_ASKED
+    archives = extractor.options.archives
+    front_end = _expected(name, extractor) or recognise(data, name, archives=archives)
+    return NOT_ASKED if front_end is None else front_end.reading
 
 
 def _content_of(
@@ -104,19 +117,21 @@ def _content_of(
 
     `NotReadable` if it is plain text and not valid in `encoding`.
     """
-    if extractor is None or not _needs_front_end(data, name, encoding, extractor):
+    if extractor is None and _is_other_format(data, name):
+        return whole
+    if extractor is None or not _needs_front_end(data, name, extractor):
         # Text in a file with the extension of another format: nothing is left to ask.
-        is_forced = encoding is not None
-        expected = None if extractor is None or is_forced else _expected(name, extractor)
+        expected = None if extractor is None else _expected(name, extractor)
         return _asked(_plain(whole, data, encoding), "" if expected is None else expected.reading)
     expected = _expected(name, extractor)
     try:
         found = read_source(Source(data, name, options=extractor.options), extractor)
     except NotExtracted as error:
-        reading = expected.reading if expected is not None else error.reading
         if error.reason == "unknown format":
+            reading = expected.reading if expected is not None else error.reading
             return _asked(_plain(whole, data, encoding), reading)
-        return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=str(error))
+        reading = _asked_reading(data, name, extractor)
+        return dataclasses.replace(whole, kind=error.reason, reading=reading, problem=f"{error}")
     return dataclasses.replace(
         whole,
         kind=CONTAINER if found.main is None else TEXT,
@@ -126,6 +141,14 @@ def _content_of(
         reading=found.reading,
         problem=" ".join(found.problems),
     )
+
+
+def _is_other_format(data: bytes, name: str) -> bool:
+    """Whether a source is in a format that is not plain text with marks. It may be written in letters."""
+    if not may_need_front_end(data, name, text=False):
+        return False
+    front_end = recognise(data, name)
+    return front_end is not None and not front_end.is_text
 
 
 def _asked(content: FileContent, reading: str) -> FileContent:

@@ -34,7 +34,7 @@ TAIL = 1 << 14
 but photographs and archives of one kind often have the same beginning."""
 
 LARGEST_TEXT = 256_000_000
-"""Bytes. A larger file counts as binary: as a document it would fill the memory."""
+"""Bytes. A larger file is not read: as a document it would fill the memory."""
 
 
 _FLAGS = READ_FLAGS | NO_FOLLOW
@@ -62,7 +62,7 @@ def read_bytes(
         with opened_for_reading(path, flags) as file:
             before = _regular_status(file.fileno())
             data = file.read(max(_HEAD, min(before.st_size, AT_ONCE) + 1))
-            if before.st_size > LARGEST_TEXT or not is_wanted(data[:_HEAD]):
+            if not is_wanted(data[:_HEAD]) or before.st_size > LARGEST_TEXT:
                 return before, None
             if len(data) > before.st_size or before.st_size > AT_ONCE:
                 data += file.read()

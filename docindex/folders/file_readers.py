@@ -55,7 +55,7 @@ class FileReaders:
         self._encoding = encoding
         self._count = default_workers() if workers is None else workers
         self._extractors: queue.SimpleQueue[Extractor] = queue.SimpleQueue()
-        options = ExtractionOptions(archives=formats == "archives")
+        options = ExtractionOptions(archives=formats == "archives", encoding=encoding)
         self._made = [Extractor(options) for _ in range(self._count + 1)] if formats != "plain" else []
         for extractor in self._made[1:]:
             self._extractors.put(extractor)

@@ -1,4 +1,4 @@
-"""Write the journal of `act`, and read from it the steps that `undo` can undo.
+"""Write the journal of `act`, and read the steps in it.
 
 Each line is on the disk before the next change to a file is made. `journal_steps` knows the fields of a line.
 Must never lose a line that was written.
@@ -7,15 +7,16 @@ Must never lose a line that was written.
 import contextlib
 import json
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import platformdirs
 
-from docindex.errors import Busy, UnreadableFile
-from docindex.folders.journal_steps import JournalStep, begun_entry, done_entry, follow_entry, undone_entry
+from docindex.errors import Busy, DiskFull, UnreadableFile, is_no_room
+from docindex.folders.journal_steps import JournalStep, begun_entry, done_entry, follow_entry, settled_entry
 from docindex.folders.system import BINARY_FLAG, exclusive_lock
 
 
@@ -24,6 +25,8 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = path
+        self.act = secrets.token_hex(8)
+        """A random number for the steps of one call of `act`."""
         self._descriptor: int | None = None
 
     def __enter__(self) -> Self:
@@ -34,16 +37,29 @@ class Journal:
             os.close(self._descriptor)
 
     def begin(self, step: JournalStep) -> None:
-        """Record that a step begins. The step must not change anything before this returns."""
-        self.append(begun_entry(step))
+        """Record that a step begins. The step must not change anything before this returns.
+
+        `DiskFull` if there is no room for the line.
+        """
+        try:
+            self.append(begun_entry(step))
+        except OSError as error:
+            if not is_no_room(error):
+                raise
+            name = os.fspath(self.path or "")
+            raise DiskFull(
+                f"the disk is full: the journal {name} cannot be written, so no more files are changed; free "
+                "some space, or name a journal on another disk",
+                name,
+            ) from error
 
     def end(self, step: JournalStep, trashed: str | None) -> None:
         """Record that a step is done; `trashed` is the key of the file in the trash, if it is there."""
         self.append(done_entry(step, trashed))
 
-    def revoke(self, step: JournalStep) -> None:
-        """Record that a step is undone, or was given up without any change."""
-        self.append(undone_entry(step))
+    def settle(self, step: JournalStep, state: Literal["undone", "reverted", "given up"]) -> None:
+        """Record that nothing is left to do about a step."""
+        self.append(settled_entry(step, state))
 
     def append(self, entry: Mapping[str, object]) -> None:
         """Append a line, whole or not at all, and wait until it is on the disk."""
@@ -75,8 +91,8 @@ def own_journal() -> Path:
     return _state_folder("the journal of act") / "journal.jsonl"
 
 
-def open_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
-    """The steps of a journal that were begun and not undone, in the order of the journal.
+def all_steps(path: str | os.PathLike[str]) -> list[JournalStep]:
+    """The steps of a journal, in their order, with what became of each.
 
     A line that is not JSON was cut short, for example by a power failure, and is ignored. If it began a step,
     the step changed nothing; if it ended a step, `undo` finds that out from the files. There are no steps if
@@ -117,7 +133,14 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 def _state_folder(purpose: str) -> Path:
     """The folder for `purpose`, which is made if it does not exist."""
-    folder = platformdirs.user_state_path("docindex")
+    try:
+        folder = platformdirs.user_state_path("docindex")
+    except RuntimeError as error:
+        raise UnreadableFile(
+            f"your home folder is not known, so neither is the folder for {purpose}; set the environment "
+            "variable HOME or XDG_STATE_HOME",
+            "",
+        ) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,16 +1,20 @@
 """Convert the steps of a journal to lines of JSON and back.
 
 A step is the change that `act` makes to one file. A journal has a line for the start of a step, one for its
-end, and one when the step is undone. No other module knows the fields of these lines. Must never accept a
-line that `act` did not write.
+end, and one when nothing is left to do about it. No other module knows the fields of these lines. Must never
+accept a line that `act` did not write.
 """
 
 import base64
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from docindex.folders.system import FileFacts
+
+StepState = Literal["begun", "done", "undone", "reverted", "given up"]
+"""Begun: it was interrupted, or its end could not be recorded. Undone: its file is back. Reverted: it changed
+nothing in the end. Given up: `undo` cannot bring its file back."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -19,19 +23,32 @@ class JournalStep:
 
     number: str
     """A random number in hexadecimal that all lines of the step have."""
+    act: str
+    """The random number of the call of `act`, which all its steps have."""
     how: str
     key: str
     kept: str
     """The key of the copy that stays."""
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
+    size: int
+    """Bytes."""
     aside: str
     """The temporary path of the file during the step, as a key."""
     facts: FileFacts
     """The time, mode, owner and attributes that `undo` gives to a copy of the kept file."""
-    is_done: bool = False
+    inode: tuple[int, int]
+    """The device and the inode of the file."""
+    at: float = 0.0
+    """When the step began, in seconds since 1970."""
+    state: StepState = "begun"
     trashed: str | None = None
     """The path of the file in the trash, as a key."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `undo` has still to bring the file back."""
+        return self.state in ("begun", "done")
 
 
 def begun_entry(step: JournalStep) -> dict[str, object]:
@@ -40,10 +57,13 @@ def begun_entry(step: JournalStep) -> dict[str, object]:
     return {
         "begun": step.how,
         "step": step.number,
+        "act": step.act,
         "key": step.key,
         "kept": step.kept,
         "digest": step.digest,
+        "size": step.size,
         "aside": step.aside,
+        "inode": step.inode,
         "mtime_ns": facts.mtime_ns,
         "mode": facts.mode,
         "owner": [facts.user, facts.group],
@@ -56,13 +76,13 @@ def done_entry(step: JournalStep, trashed: str | None) -> dict[str, object]:
     return {"done": step.how, "step": step.number, "trashed": trashed}
 
 
-def undone_entry(step: JournalStep) -> dict[str, object]:
-    """The line to write after the file of a step was brought back."""
-    return {"undone": step.number}
+def settled_entry(step: JournalStep, state: Literal["undone", "reverted", "given up"]) -> dict[str, object]:
+    """The line to write when nothing is left to do about a step."""
+    return {state: step.number}
 
 
 def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
-    """Apply a line to the steps so far: add a step, mark a step as done, or drop a step that is undone.
+    """Apply a line to the steps so far: add a step, or note what became of one.
 
     `steps` has the number of each step as its key. `KeyError`, `TypeError`, `AttributeError` or `ValueError`
     if `act` did not write the line.
@@ -70,27 +90,37 @@ def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
     if "begun" in entry:
         step = _step_of(entry)
         steps[step.number] = step
-    elif "done" in entry:
-        number = entry["step"]
-        if number in steps:
-            trashed = entry["trashed"]
-            steps[number] = dataclasses.replace(
-                steps[number], is_done=True, trashed=None if trashed is None else _checked(trashed, str)
+        return
+    if "done" in entry:
+        known = steps.get(entry["step"])
+        trashed = entry["trashed"]
+        if known is not None:
+            steps[known.number] = dataclasses.replace(
+                known, state="done", trashed=None if trashed is None else _checked(trashed, str)
             )
-    elif "emptied" not in entry:  # a folder, which `emptied_folders` reads
-        steps.pop(entry["undone"], None)
+        return
+    if "emptied" in entry:  # a folder, which `emptied_folders` reads
+        return
+    ((state, number),) = ((name, entry[name]) for name in _SETTLED if name in entry)
+    if number in steps:
+        steps[number] = dataclasses.replace(steps[number], state=state)
+
+
+_SETTLED: tuple[StepState, ...] = ("undone", "reverted", "given up")
 
 
 def _step_of(entry: dict[str, Any]) -> JournalStep:
-    user, group = _all_checked(_checked(entry["owner"], list), int)
+    user, group = _pair(entry["owner"])
     attributes = _checked(entry["attributes"], dict)
     names, values = (_all_checked(some, str) for some in (attributes, attributes.values()))
     return JournalStep(
         number=_checked(entry["step"], str),
+        act=_checked(entry["act"], str),
         how=_checked(entry["begun"], str),
         key=_checked(entry["key"], str),
         kept=_checked(entry["kept"], str),
         digest=_checked(entry["digest"], str),
+        size=_checked(entry["size"], int),
         aside=_checked(entry["aside"], str),
         facts=FileFacts(
             mtime_ns=_checked(entry["mtime_ns"], int),
@@ -99,7 +129,14 @@ def _step_of(entry: dict[str, Any]) -> JournalStep:
             group=group,
             attributes=tuple(zip(names, map(base64.b64decode, values), strict=True)),
         ),
+        inode=_pair(entry["inode"]),
+        at=_checked(entry["at"], float),
     )
+
+
+def _pair(values: Any) -> tuple[int, int]:
+    first, second = _all_checked(_checked(values, list), int)
+    return first, second
 
 
 def _all_checked(values: Iterable[Any], kind: type) -> list[Any]:

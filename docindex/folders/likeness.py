@@ -10,12 +10,13 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from docindex.folders.found_groups import LikeFile, LikenessGroup, LikenessKind
+from docindex.frontends.extracted import PART_MARK
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
 from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
 from docindex.storage.key_ranges import under_roots
-from docindex.storage.tracked_files import PART_MARK, Tracked
+from docindex.storage.tracked_files import Tracked
 
 # More texts than any index has.
 _NO_LIMIT = 1 << 62

@@ -1,8 +1,9 @@
 r"""Convert file paths to document keys and back. A key is text; a path on Unix is any bytes except NUL.
 
 Bytes that are not UTF-8 become ``\xNN``, and a backslash that already looks like the start of ``\xNN``
-becomes ``\x5c``. So two paths never have the same key, and a printed key can be read back. On Windows a key
-has forward slashes. Must never open or change a file.
+becomes ``\x5c``. So two paths never have the same key, and a printed key can be read back. A ``!`` at the end
+of a name becomes ``\x21``: then no path has the key of a document inside a file, such as ``a.zip!/b.txt``. On
+Windows a key has forward slashes. Must never open or change a file.
 """
 
 import os
@@ -13,6 +14,7 @@ from docindex.errors import UnreadableFile
 
 _LOOKS_ESCAPED = rb"\\(?=x[0-9a-f]{2})"
 _ESCAPED = rb"\\x([0-9a-f]{2})"
+_ENDS_AS_FILE = rb"!(?=/|\Z)"  # as the key of a file does before the name of a document inside it
 
 Root = str | bytes | os.PathLike[str]
 """A path as a caller gives it. In public calls a leading ``~`` stands for the home folder."""
@@ -23,9 +25,13 @@ def key_of(path: bytes) -> str:
 
     >>> key_of(b"/home/ada/caf\xc3\xa9"), key_of(b"/home/ada/caf\xe9"), key_of(rb"/a\x41")
     ('/home/ada/café', '/home/ada/caf\\xe9', '/a\\x5cx41')
+    >>> key_of(b"/Wow!.txt"), key_of(b"/a.zip!/b.txt")
+    ('/Wow!.txt', '/a.zip\\x21/b.txt')
     """
     # Escape the backslashes of the path first, because decoding adds escapes of its own.
     literal = re.sub(_LOOKS_ESCAPED, rb"\\x5c", path) if b"\\x" in path else path
+    if b"!" in literal:
+        literal = re.sub(_ENDS_AS_FILE, rb"\\x21", literal)
     return literal.decode("utf-8", "backslashreplace")
 
 

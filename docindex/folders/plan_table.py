@@ -7,13 +7,14 @@ never return a plan that removes the last file of a group.
 """
 
 import csv
-import datetime
+import datetime as dt
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
+from docindex.folders.file_lists import FileList
 from docindex.folders.found_groups import LikenessGroup
 from docindex.folders.path_keys import is_under, key_of, path_of
 from docindex.folders.plan import Plan
@@ -25,32 +26,60 @@ _UNSEEN = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 """Control characters as keys may write them, so that each row of the table is one line."""
 
 _IN_FOLDER = "file in folder"
-_KEEP = {"true", "wahr", "vrai", "verdadero", "vero", "verdadeiro", "waar", "sant", "1", "x", "yes", "ja", "keep"}
+_KEEP = {
+    "true",
+    "wahr",
+    "vrai",
+    "verdadero",
+    "vero",
+    "verdadeiro",
+    "waar",
+    "sant",
+    "1",
+    "x",
+    "yes",
+    "ja",
+    "keep",
+}
 _REMOVE = {"false", "falsch", "faux", "falso", "onwaar", "falskt", "0", "", "no", "nein"}
 _COLUMNS = ("group", "kind", "keep", "size", "date", "path", "why", "check")
 _READ = ("group", "kind", "keep", "path", "check")
 
 
-def plan_rows(groups: Iterable[FolderGroup | CopyGroup | LikenessGroup]) -> Iterator[dict[str, Any]]:
-    """A row for each file of some groups, which are numbered. `act` reads copied folders and exact copies.
+def plan_rows(
+    groups: Iterable[FolderGroup | CopyGroup | LikenessGroup], lists: Iterable[FileList] = ()
+) -> Iterator[dict[str, Any]]:
+    """A row for each file of some groups and lists, which are numbered.
 
-    A copied folder has rows for both folders, and then for the files that are in both.
+    A plan can be read from those of copied folders and exact copies. A copied folder has rows for both
+    folders, and then for the files that are in both.
     """
-    for number, group in enumerate(groups, 1):
+    for number, group in enumerate((*groups, *lists), 1):
         if isinstance(group, FolderGroup):
             yield from _folder_rows(number, group)
         elif isinstance(group, CopyGroup):
             for file in group.files:
                 yield _file_row(number, "exact", file, group, group.reason if file.keep else "")
+        elif isinstance(group, FileList):
+            for listed in group.files:
+                target = "" if listed.target is None else f"a link to {listed.target}"
+                yield _row(number, group.kind, "", listed.size, "", listed.key, target, "")
         else:
             for like in group.files:
-                why = f"{like.share:.3f} of it is like another" if like.like else ""
+                of_text = (
+                    f"{like.share:.2f} of it is in"
+                    if group.kind == "contained"
+                    else f"resemblance {like.share:.2f} to"
+                )
+                why = f"{of_text} {like.like}" if like.like else ""
                 yield _row(number, group.kind, "", like.size, "", like.key, why, "")
 
 
-def is_table(text: bytes) -> bool:
-    """Whether the contents of a plan are a table and not JSON."""
-    return not text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
+def read_plan(text: bytes, *, name: str = "this") -> Plan:
+    """Read a plan from JSON, or from a table, whose first line names its columns."""
+    header = text.partition(b"\n")[0].replace(b"\0", b"").lower()  # a table may be in UTF-16
+    is_table = b"{" not in header and b"keep" in header and b"path" in header
+    return plan_of_table(text, name=name) if is_table else Plan.from_json(text, name=name)
 
 
 def plan_of_table(text: bytes, *, name: str = "this") -> Plan:
@@ -76,7 +105,9 @@ class _Entry(NamedTuple):
     check: tuple[str, ...]
 
 
-def _row(number: int, kind: str, keep: str, size: int, date: str, key: str, why: str, check: str) -> dict[str, Any]:
+def _row(
+    number: int, kind: str, keep: str, size: int, date: str, key: str, why: str, check: str
+) -> dict[str, Any]:
     values = (number, kind, keep, size, date, _cell(key), _cell(why), check)
     return dict(zip(_COLUMNS, values, strict=True))
 
@@ -84,7 +115,8 @@ def _row(number: int, kind: str, keep: str, size: int, date: str, key: str, why:
 def _file_row(number: int, kind: str, file: PlannedFile, group: CopyGroup, why: str) -> dict[str, Any]:
     moment = ""
     if file.mtime_ns != -1:
-        moment = datetime.datetime.fromtimestamp(file.mtime_ns // 10**9).isoformat(" ")  # noqa: DTZ006 - as the person's clock shows it
+        # In local time, as a person's file manager shows it.
+        moment = dt.datetime.fromtimestamp(file.mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     check = f"c:{group.digest}:{file.size}:{file.mtime_ns}"
     return _row(number, kind, _written(file.keep), file.size, moment, file.key, why, check)
 
@@ -93,7 +125,7 @@ def _folder_rows(number: int, group: FolderGroup) -> Iterator[dict[str, Any]]:
     check = f"f:{group.differing}:{group.only_here}:{group.only_in_kept}"
     yield _row(number, "folder", "true", group.size, "", group.kept, group.reason, check)
     yield _row(number, "folder", _written(group.keep), group.size, "", group.folder, "", check)
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for copies in group.copies:
         for file in copies.files:
             row = _file_row(number, _IN_FOLDER, file, copies, "")
@@ -204,17 +236,24 @@ def _plan_of(
         kept = [_planned(entry) for entry in entries.values() if entry.keep]
         others = [_planned(entry) for entry in entries.values() if not entry.keep]
         pair = pairs.get(group)
+        if pair and any(
+            is_under(file.key, pair[0].key) and not is_under(file.key, pair[1].key) for file in others
+        ):
+            raise ValueError(
+                f"group {group} keeps {pair[0].key!r}, but not the files in it; change their 'keep', too"
+            )
         inside = [file for file in others if pair and is_under(file.key, pair[1].key)]
         outside = [file for file in others if file not in inside]
         copied.setdefault(group, []).extend(_group(kept, [file], digest) for file in inside)
         if outside and not (pair and pair[1].keep):
             single.append(_group(kept, outside, digest))
-    folders = tuple(
-        FolderGroup(other.key, kept.key, tuple(copied[group]), *map(int, other.check), keep=other.keep)
-        for group, (kept, other) in pairs.items()
-        if copied.get(group)
-    )
-    return Plan(tuple(single), folders)
+    folders = []
+    for group, (kept, other) in pairs.items():
+        differing, only_here, only_in_kept = map(int, other.check)
+        if copies := tuple(copied.get(group, ())):
+            facts = (differing, only_here, only_in_kept)
+            folders.append(FolderGroup(other.key, kept.key, copies, *facts, "", other.keep))
+    return Plan(tuple(single), tuple(folders))
 
 
 def _planned(entry: _Entry) -> PlannedFile:

@@ -2,25 +2,26 @@
 
 A file comes back from the trash, or from its temporary name if the step was interrupted. A file that was
 deleted or linked is copied from the kept file if that still has the same bytes. Must never replace a file
-that is now at the path.
+that is now at the path, nor restore other bytes than the newest without saying so.
 """
 
 import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Literal, NamedTuple, Self
 
 import xxhash
 
+from docindex.errors import DiskFull, is_no_room
 from docindex.folders.emptied_folders import FolderRestorer
 from docindex.folders.file_reader import NotReadable, digest_of
-from docindex.folders.journal import Journal, act_lock, open_steps
+from docindex.folders.journal import Journal, act_lock, all_steps
 from docindex.folders.journal_steps import JournalStep
-from docindex.folders.path_keys import path_of
+from docindex.folders.path_keys import key_of, path_of
 from docindex.folders.system import NO_FOLLOW, READ_FLAGS, apply_facts, opened_for_reading, rename_no_replace
-from docindex.folders.trash import from_trash
+from docindex.folders.trash import found_in_trash, from_trash, is_named_in_trash
 
 _PIECE = 1 << 20
 _COPY, _OUT = b".copy", b".out"
@@ -32,50 +33,82 @@ class UndoneFile:
     """The outcome of `undo` for the file of one step."""
 
     key: str
-    outcome: Literal["undone", "would be undone", "left"]
+    outcome: Literal["undone", "would be undone", "already back", "left"]
+    """Already back: the file is at its path with the same bytes, although `undo` did not restore it."""
     reason: str | None = None
-    """Why the file was left as it is."""
+    """Why the file was left as it is, or how the restored file differs from the one that was removed."""
+    size: int = 0
+
+    @property
+    def is_back(self) -> bool:
+        """Whether the file is back at its path, or would be."""
+        return self.outcome != "left"
 
 
 def undo_steps(
-    path: str | os.PathLike[str], journal: Journal, *, dry_run: bool
+    steps: Iterable[JournalStep], journal: Journal, *, dry_run: bool
 ) -> Generator[UndoneFile, None, None]:
-    """Undo the open steps of the journal at `path`, the last step first, and yield the outcome of each file.
+    """Undo steps in the given order, and yield the outcome of each file.
 
-    Records each undone step in `journal`. With `dry_run` no file is touched. `Busy` if another process runs
-    `act` or `undo`.
+    Records in `journal` that a step is undone, or that it cannot be undone because its bytes are gone or
+    another file has its place. With `dry_run` no file is touched. `Busy` if another process runs `act` or
+    `undo`; `DiskFull` if there is no room for a copy.
     """
     folders = FolderRestorer(journal.path)
     with contextlib.nullcontext() if dry_run else act_lock(), contextlib.ExitStack() as last:
         last.callback(folders.finish)
-        for step in reversed(open_steps(path)):
+        for step in steps:
             try:
                 folders.make_around(step.key)
-                _restore(step, dry_run=dry_run)
-            except (OSError, NotReadable) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                yield UndoneFile(step.key, "left", reason)
-                continue
-            reason = None
-            try:
-                journal.revoke(step)
+                yield _undo_one(step, journal, dry_run=dry_run)
             except OSError as error:
-                reason = f"but this cannot be written to the journal: {error.strerror}"
-            yield UndoneFile(step.key, "would be undone" if dry_run else "undone", reason)
+                if is_no_room(error) and not dry_run:
+                    raise DiskFull(
+                        f"the disk is full: {step.key} is not restored; free some space, and run undo again",
+                        step.key,
+                    ) from error
+                yield UndoneFile(step.key, "left", error.strerror or str(error), step.size)
+
+
+def _undo_one(step: JournalStep, journal: Journal, *, dry_run: bool) -> UndoneFile:
+    """Undo one step, and record that; `OSError` if that is not possible now."""
+    try:
+        remark = _restore(step, dry_run=dry_run)
+    except _Final as error:
+        with contextlib.suppress(OSError):  # then the next undo says it again
+            journal.settle(step, "given up")
+        return UndoneFile(step.key, "left", str(error), step.size)
+    except NotReadable as error:
+        return UndoneFile(step.key, "left", str(error), step.size)
+    try:
+        journal.settle(step, "undone")
+    except OSError as error:
+        remark = f"but this cannot be written to the journal: {error.strerror}"
+    if remark == _BACK:
+        return UndoneFile(step.key, "already back", None, step.size)
+    return UndoneFile(step.key, "would be undone" if dry_run else "undone", remark, step.size)
 
 
 def restore_interrupted(journal: Journal) -> Iterator[str]:
     """Restore each file that an interrupted step left at its temporary path, and yield its key."""
     if journal.path is None:
         return
-    for step in open_steps(journal.path):
+    for step in all_steps(journal.path):
+        if not step.is_open:
+            continue
         with contextlib.suppress(OSError, NotReadable):  # `undo` will say why
             paths = _StepPaths.of(step)
             _clear(paths)
-            if not step.is_done and os.path.lexists(paths.aside):
+            if step.state == "begun" and os.path.lexists(paths.aside):
                 _restore(step, dry_run=False)
-                journal.revoke(step)
+                journal.settle(step, "reverted")
                 yield step.key
+            elif step.state == "begun" and _is_inode(paths.path, step.inode):
+                journal.settle(step, "reverted")  # it was interrupted before its first change
+
+
+class _Final(NotReadable):
+    """A file cannot be brought back, and another attempt would not help."""
 
 
 class _StepPaths(NamedTuple):
@@ -88,18 +121,33 @@ class _StepPaths(NamedTuple):
 
     @classmethod
     def of(cls, step: JournalStep) -> Self:
+        path = path_of(step.key)
         trashed = None if step.trashed is None else path_of(step.trashed)
-        return cls(path_of(step.key), path_of(step.kept), path_of(step.aside), trashed)
+        if step.how == "trash" and step.state == "begun":
+            # It may have been interrupted after it moved the file, and before it could record that.
+            trashed = found_in_trash(path, step.inode)
+        return cls(path, path_of(step.kept), path_of(step.aside), trashed)
 
 
-def _restore(step: JournalStep, *, dry_run: bool) -> None:
-    """Bring a file back; `NotReadable` if that is not possible."""
+_BACK = "the same bytes are at its path"
+_WRITTEN_LATER = "with the changes that a program made after it was removed"
+
+
+def _restore(step: JournalStep, *, dry_run: bool) -> str | None:
+    """Bring a file back, and return how it differs from the file that was removed, if it does.
+
+    Returns `_BACK` if it is back already. `NotReadable` if it cannot be brought back.
+    """
     paths = _StepPaths.of(step)
     if not dry_run:
         _clear(paths)
-    bring_back = _rest_of_rename(paths) or _way_back(step, paths)
+    bring_back = _rest_of_rename(paths)
+    remark = None
+    if bring_back is None:
+        bring_back, remark = _way_back(step, paths)
     if not dry_run:
         bring_back()
+    return remark
 
 
 def _rest_of_rename(paths: _StepPaths) -> Callable[[], None] | None:
@@ -110,19 +158,60 @@ def _rest_of_rename(paths: _StepPaths) -> Callable[[], None] | None:
     return None
 
 
-def _way_back(step: JournalStep, paths: _StepPaths) -> Callable[[], None]:
-    """The call that brings the file of a step back; `NotReadable` if that is not possible."""
+def _way_back(step: JournalStep, paths: _StepPaths) -> tuple[Callable[[], None], str | None]:
+    """The call that brings the file of a step back, and how the file then differs from the removed one.
+
+    `NotReadable` if the file cannot be brought back.
+    """
     path, kept, aside, trashed = paths
     is_aside = os.path.lexists(aside)
     if os.path.lexists(path) and not (step.how == "hardlink" and _is_link_to(path, kept)):
-        raise NotReadable(f"{_TAKEN}; the old file is {step.aside}" if is_aside else _TAKEN)
+        if is_aside:
+            raise NotReadable(f"{_TAKEN}; the old file is {step.aside}")
+        if not os.path.islink(path) and _has_digest(path, step.digest):
+            return _nothing, _BACK
+        raise _Final(_TAKEN)
     if is_aside:
-        return functools.partial(move_into_place, aside, path, kept)
-    if trashed is not None and _has_digest(trashed, step.digest):
-        return functools.partial(from_trash, trashed, path)
+        return functools.partial(move_into_place, aside, path, kept), None
+    in_trash = trashed is not None and os.path.lexists(trashed)
+    if trashed is not None and in_trash:
+        is_same = _has_digest(trashed, step.digest)
+        if is_same or (_is_inode(trashed, step.inode) and is_named_in_trash(trashed, path)):
+            return functools.partial(from_trash, trashed, path), None if is_same else _WRITTEN_LATER
     if _has_digest(kept, step.digest):
-        return functools.partial(_copy_into_place, step, paths)
-    raise NotReadable("the kept file is gone or has changed")
+        remark = None
+        if trashed is not None:
+            found = (
+                "another file has its name in the trash" if in_trash else "it is not in the trash any more"
+            )
+            remark = f"as a copy of {step.kept}, because {found}"
+        return functools.partial(_copy_into_place, step, paths), remark
+    other = f"; {key_of(trashed)} has other bytes" if trashed is not None and in_trash else ""
+    raise _Final(f"the kept file is gone or has changed{other}")
+
+
+def _nothing() -> None:
+    """There is nothing to do."""
+
+
+def _is_inode(path: bytes, inode: tuple[int, int]) -> bool:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == inode
+
+
+def probe_paths(aside: bytes) -> tuple[bytes, bytes]:
+    """The paths of the empty file with which a step finds out how its file system renames files."""
+    return aside + b".probe", aside + b".probed"
+
+
+def remove_probes(aside: bytes) -> None:
+    """Remove the empty file of a step that was interrupted while it tried to rename it."""
+    for probe in probe_paths(aside):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(probe)
 
 
 def _copy_into_place(step: JournalStep, paths: _StepPaths) -> None:
@@ -138,6 +227,7 @@ def _copy_into_place(step: JournalStep, paths: _StepPaths) -> None:
 def _clear(paths: _StepPaths) -> None:
     """Remove the temporary names that an interrupted `act` or `undo` left."""
     path, kept, aside, _ = paths
+    remove_probes(aside)
     with contextlib.suppress(FileNotFoundError):
         os.unlink(aside + _COPY)
     if _is_link_to(aside + b".new", kept):

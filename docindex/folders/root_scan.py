@@ -1,7 +1,8 @@
 """Scan one root: walk it, read the files that are new or changed, and bring the index up to date with them.
 
 A file whose size, time, inode and device are unchanged is not opened, unless it was changed just before the
-last scan, or it is a text and the caller forces an encoding. Must never forget a document whose file could
+last scan, or it is a text and the caller forces an encoding, or it could not be read and the caller wants to
+try again. Must never forget a document whose file could
 not be read, nor lose finished work when it is interrupted.
 """
 
@@ -19,6 +20,7 @@ from docindex.folders.file_changes import (
     is_outdated,
     is_same_file,
     is_unchanged,
+    may_be_decoded_otherwise,
     tracked_file,
 )
 from docindex.folders.file_content import FileContent
@@ -34,13 +36,12 @@ from docindex.folders.walk import (
     index_identities,
     walk_files,
 )
-from docindex.frontends.extracted import Extracted, text_in
+from docindex.frontends.extracted import PART_MARK, Extracted, text_in
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
 from docindex.storage.tracked_files import (
     BINARY,
     CONTAINER,
-    PART_MARK,
     PLAIN_READINGS,
     TEXT,
     UNDETECTED,
@@ -108,7 +109,10 @@ class ScanTally:
         if file.kind == UNDETECTED:
             self.undetected.append(file.key)
         elif file.kind not in (TEXT, CONTAINER, BINARY):
-            self.unread.append(UnreadFormat(file.key, file.reading.rpartition("-")[0], file.kind))
+            asked = "" if file.reading in PLAIN_READINGS else file.reading.rpartition("-")[0]
+            self.unread.append(UnreadFormat(file.key, asked, file.kind))
+        if file.problem:
+            self.problems[file.key] = file.problem
 
 
 class RootScan:
@@ -288,15 +292,13 @@ class RootScan:
             if not self._was_read(file.key):
                 self._tally.added += 1
             elif has_changed(before := self._known[file.key], file) or (
-                self._rereads(before) and not is_stored
+                self._rereads(before) and not is_stored and (file.kind == TEXT or file.kind != before.kind)
             ):
                 self._tally.changed += 1
             else:
                 self._tally.unchanged += 1
         self._tally.count(file)
         self._tally.bytes_read += file.size if content.digest else 0
-        if content.problem:
-            self._tally.problems[file.key] = content.problem
         if content.guessed and content.encoding is not None:
             self._tally.guessed[file.key] = content.encoding
 
@@ -320,7 +322,7 @@ class RootScan:
     def _announce(self, files: list[WalkedFile]) -> None:
         """Note files before their documents are added, so that after a kill each document has a file."""
         self._index.files.put(
-            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, "", 0, None)
+            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, "", 0, "", None)
             for found in files
             if (key := key_of(found.path)) not in self._known
         )
@@ -372,10 +374,12 @@ class RootScan:
     def _rereads(self, file: Tracked) -> bool:
         """Whether a known file is read even if it is unchanged.
 
-        A text is, if an encoding is forced; and a file that another front end would read.
+        If the caller forces an encoding, a file that may declare none is. So is a file that another front end
+        would read, and one that was not read as a whole if the caller wants to try again.
         """
-        is_forced = self._reading.rereads and file.kind in (TEXT, UNDETECTED)
-        return is_forced or is_outdated(file, self._reading.options.formats)
+        is_forced = self._reading.rereads and may_be_decoded_otherwise(file)
+        is_retried = self._reading.options.retry and file.problem != ""
+        return is_forced or is_retried or is_outdated(file, self._reading.options.formats)
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

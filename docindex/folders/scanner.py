@@ -52,7 +52,8 @@ class Scan:
     unread: tuple[UnreadFormat, ...]
     """The files in known formats whose texts could not be read, with the reasons. They have no document."""
     problems: Mapping[str, str]
-    """What could not be read in the files that this scan read, in sentences, by the key of the file."""
+    """What could not be read in the files that were found, in sentences, by the key of the file: those of
+    `unread`, and files that were read in part."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
 
@@ -84,10 +85,10 @@ def scan(
     file whose size, time, inode and device are unchanged is not read again, unless it was changed just before
     the last scan.
 
-    `encoding` is the encoding of plain text; without it, the encoding is detected. With `encoding`, text
-    formats such as web pages are read as plain text, and unchanged texts are read again, unless
+    `encoding` is the encoding of plain text, and of web pages, mail, tables and other text that does not
+    declare one; without it, the encoding is detected. With `encoding`, unchanged texts are read again, unless
     ``reread=False`` leaves them as they are. A document inside a file, such as a message of a mailbox, has
-    the key of the file, ``!`` and its name.
+    the key of the file, ``!/`` and its name.
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 

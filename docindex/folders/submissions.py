@@ -26,6 +26,8 @@ SOURCE_SUFFIXES = frozenset(
 )
 """The suffixes of files that are source code, in lower case."""
 
+NO_SOURCE_CODE = "no source code"
+"""The reason for which files are left out that have none of these suffixes."""
 
 _BETWEEN = "\n\n"
 """What stands between two files of a submission."""
@@ -53,7 +55,7 @@ class Submission(NamedTuple):
 def submissions(folder: bytes, skipped: Skipped) -> Iterator[Submission]:
     """The submissions in a folder, ordered by their keys. Counts the files that are left out in `skipped`.
 
-    A submission without source code is left out. `OSError` if the folder cannot be read.
+    A folder without source code is a failure. `OSError` if the folder cannot be read.
     """
     prefix = os.path.join(folder, b"")
     found: dict[bytes, list[bytes]] = collections.defaultdict(list)
@@ -62,7 +64,12 @@ def submissions(folder: bytes, skipped: Skipped) -> Iterator[Submission]:
         if os.path.splitext(os.fsdecode(file.path))[1].lower() in SOURCE_SUFFIXES:
             found[name].append(file.path)
         else:
-            skipped.counts["no source code"] += 1
+            skipped.counts[NO_SOURCE_CODE] += 1
+    with os.scandir(folder) as entries:
+        folders = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+    for name in folders:
+        if name not in found and not name.startswith(b"."):
+            skipped.fail(os.path.join(folder, name), "it has no source code")
     for name, paths in sorted(found.items()):
         own = os.path.join(folder, name)
         files = [file for path in paths for file in _read(path, own, skipped)]

@@ -11,6 +11,7 @@ import errno
 import functools
 import io
 import os
+import signal
 import stat
 import struct
 import sys
@@ -147,7 +148,10 @@ _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 def rename_no_replace(old: bytes, new: bytes) -> None:
-    """Rename a file. `FileExistsError` if the new name is taken; then nothing is changed."""
+    """Rename a file. `FileExistsError` if the new name is taken; then nothing is changed.
+
+    `OSError` if the file system can neither do that in one step nor make hard links.
+    """
     try:
         _rename_in_one_step(old, new)
         return
@@ -159,11 +163,30 @@ def rename_no_replace(old: bytes, new: bytes) -> None:
         os.link(old, new, follow_symlinks=False)
     except FileExistsError:
         raise
-    except OSError:  # some file systems have no links, and the kernel forbids links to some files
-        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        os.rename(old, new)
-    else:
-        os.unlink(old)
+    except OSError as error:  # some file systems have no links, and the kernel forbids links to some files
+        raise OSError(
+            errno.EOPNOTSUPP, "its file system cannot rename a file without the risk of replacing another one"
+        ) from error
+    os.unlink(old)
+
+
+def renames_safely(old: bytes, new: bytes) -> bool:
+    """Whether files can be renamed without replacing others on the file system of two paths.
+
+    Makes an empty file at one path, renames it to the other path, and removes it.
+    """
+    os.close(os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC, 0o600))
+    try:
+        rename_no_replace(old, new)
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:
+            return False
+        raise
+    finally:
+        for path in (old, new):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+    return True
 
 
 def _rename_in_one_step(old: bytes, new: bytes) -> None:
@@ -243,6 +266,38 @@ def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     with open(path, "a", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+def take_lease(descriptor: int) -> None:
+    """Keep every other program from opening a file for writing, until the lease ends.
+
+    The program that tries waits, up to 45 seconds, and `lease_holds` is False from then on. `BlockingIOError`
+    if some program, this one included, has the file open for writing, or has mapped it into its memory for
+    writing. Another `OSError` if the system cannot tell: it gives a lease to the owner of a file only, and
+    many network file systems have no leases. The file must be open for reading only.
+    """
+    try:
+        import fcntl  # Unix only
+
+        # The signal for a lease that is to end would terminate this process; this one is ignored.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except (ModuleNotFoundError, AttributeError) as error:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from error
+
+
+def lease_holds(descriptor: int) -> bool:
+    """Whether no program has tried to open the file for writing since `take_lease`."""
+    import fcntl  # Unix only
+
+    return fcntl.fcntl(descriptor, fcntl.F_GETLEASE) == fcntl.F_RDLCK
+
+
+def end_lease(descriptor: int) -> None:
+    """End a lease: a program that waits for the file goes on."""
+    import fcntl  # Unix only
+
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 
 
 def user_number() -> int:

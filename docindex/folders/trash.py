@@ -43,9 +43,11 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
         except FileExistsError:
             continue
         now = dt.datetime.now().astimezone().strftime("%Y-%m-%dT%H:%M:%S")
-        with os.fdopen(handle, "wb") as file:
-            file.write(f"[Trash Info]\nPath={urllib.parse.quote(original)}\nDeletionDate={now}\n".encode())
         try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(
+                    f"[Trash Info]\nPath={urllib.parse.quote(original)}\nDeletionDate={now}\n".encode()
+                )
             os.rename(path, target)
         except BaseException:
             if not os.path.lexists(target):
@@ -57,9 +59,48 @@ def to_trash(path: bytes, shown: bytes) -> bytes:
 def from_trash(trashed: bytes, path: bytes) -> None:
     """Move a file back from the trash; `FileExistsError` if another file is at its path now."""
     rename_no_replace(trashed, path)
-    name = os.path.basename(trashed) + b".trashinfo"
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(os.path.join(os.path.dirname(os.path.dirname(trashed)), b"info", name))
+        os.unlink(_info(trashed))
+
+
+def is_named_in_trash(trashed: bytes, path: bytes) -> bool:
+    """Whether the trash says that a file in it was at this path."""
+    try:
+        with open(_info(trashed), "rb") as file:
+            line = next(line for line in file if line.startswith(b"Path="))
+    except (OSError, StopIteration):
+        return False
+    original = urllib.parse.unquote_to_bytes(line[len(b"Path=") :].strip())
+    # In the trash at the top of a disk, the path begins at that top.
+    return (b"/" + path.lstrip(b"/")).endswith(b"/" + original.lstrip(b"/"))
+
+
+def found_in_trash(path: bytes, inode: tuple[int, int]) -> bytes | None:
+    """The path in a trash of a file that was at a path, by its device and inode; None if it is not there."""
+    for trash in _trashes(path):
+        with contextlib.suppress(OSError), os.scandir(os.path.join(trash, b"files")) as entries:
+            for entry in entries:
+                if entry.inode() == inode[1] and entry.stat(follow_symlinks=False).st_dev == inode[0]:
+                    return entry.path if is_named_in_trash(entry.path, path) else None
+    return None
+
+
+def _trashes(path: bytes) -> tuple[bytes, bytes]:
+    """The trashes in which a file from a path may be."""
+    return _home(), os.path.join(_top(os.path.realpath(os.path.dirname(path))), b".Trash-%d" % user_number())
+
+
+def _top(folder: bytes) -> bytes:
+    """The point at which the file system of a folder is mounted."""
+    while not os.path.ismount(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _info(trashed: bytes) -> bytes:
+    """The path of the trash info of a file in the trash."""
+    name = os.path.basename(trashed) + b".trashinfo"
+    return os.path.join(os.path.dirname(os.path.dirname(trashed)), b"info", name)
 
 
 def _home() -> bytes:
@@ -80,9 +121,7 @@ def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
     if os.stat(home).st_dev == device:
         return home, shown
     real = os.path.realpath(os.path.dirname(path))
-    top = real
-    while not os.path.ismount(top):
-        top = os.path.dirname(top)
+    top = _top(real)
     trash = os.path.join(top, b".Trash-%d" % user_number())
     try:
         if os.stat(top).st_dev != device:

@@ -62,6 +62,9 @@ class WalkOptions(NamedTuple):
     """The files whose texts are read: "plain" for plain text only, which text formats such as web pages are
     read as; "documents" for all formats of `docindex.frontends`; "archives" for these and the files inside
     zip and tar archives."""
+    retry: bool = False
+    """Read unchanged files again that could not be read, or only in part. Otherwise a scan reads them again
+    when their front end is newer: a hostile file may take minutes each time."""
 
 
 IN_PROGRAMS = "in program folders"

@@ -6,6 +6,7 @@ is bounded.
 """
 
 import datetime as dt
+import functools
 import re
 from collections.abc import Sequence
 from typing import Literal
@@ -45,16 +46,13 @@ class RowWriter:
         """Write a row; nothing if it has no cells."""
         if not cells:
             return
-        builder = self._builder.end_line()
         if self._places < MOST_CELL_PLACES:
             self._places += len(cells)
-            mark = ""
-            for column, text in cells:
-                builder.add(mark).begin(f"{sheet}!{column}{row}").add(text)
-                mark = "\t"
+            self._builder.add_row([(f"{sheet}!{column}{row}", text) for column, text in cells])
         else:
+            self._builder.end_line()
             self._begin_rows(sheet, row, 1 if self._places < MOST_PLACES else _ROWS)
-            builder.add("\t".join([text for _, text in cells]))
+            self._builder.add("\t".join([text for _, text in cells]))
 
     def _begin_rows(self, sheet: str, row: int, rows: int) -> None:
         """Begin the place of a number of rows that share one, unless it is the last one."""
@@ -66,6 +64,7 @@ class RowWriter:
             self._places += 1
 
 
+@functools.lru_cache(1 << 10)
 def column_letters(number: int) -> str:
     """The letters of a column, which is counted from 1.
 

@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.markup_tokens import single_spaced
+from docindex.frontends.safe_xml import OTHERS, Attributes, read_xml
 
 _BLOCKS = {
     *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "div", "dl", "dt"),
@@ -44,7 +45,7 @@ def read_chapter(data: bytes) -> Chapter:
     """
     try:
         reader = _Reader()
-        read_xml(_NAMED.sub(_by_number, data), reader.start, reader.end, reader.text)
+        read_xml(_NAMED.sub(_by_number, data), reader.starts, reader.ends, reader.text)
     except NotExtracted:
         reader = _Reader()
         _read_loosely(data, reader)
@@ -53,7 +54,7 @@ def read_chapter(data: bytes) -> Chapter:
 
 
 class _Reader:
-    """Collects the paragraphs of a chapter."""
+    """Collects the paragraphs of a chapter. `starts`, `ends` and `text` are its functions for `read_xml`."""
 
     def __init__(self) -> None:
         self.paragraphs: list[str] = []
@@ -61,53 +62,88 @@ class _Reader:
         self._pieces: list[str] = []
         self._depth = 0
         self._left_out_at = 0  # the depth at which the text ends for now; 0 if it does not
+        self.starts = {
+            **dict.fromkeys(_BLOCKS, self._start_block),
+            **dict.fromkeys(_LEFT_OUT, self._leave_out),
+            "br": self._start_break,
+            OTHERS: self._start,
+        }
+        self.ends = {
+            **dict.fromkeys(_BLOCKS, self._end_block),
+            **dict.fromkeys(_HEADINGS, self._end_heading),
+            OTHERS: self._end,
+        }
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        self._depth += 1
-        if self._left_out_at:
-            return
-        if name in _LEFT_OUT or (attributes and not _MARKS.isdisjoint(_kinds(attributes))):
-            self._left_out_at = self._depth
-        elif name in _BLOCKS:
-            self.end_paragraph()
-        elif name == "br":
-            self._pieces.append("\0")
-
-    def end(self, name: str) -> None:
-        if self._left_out_at == self._depth:
-            self._left_out_at = 0
-        elif not self._left_out_at and name in _BLOCKS:
-            text = self.end_paragraph()
-            if name in _HEADINGS and text and not self.heading:
-                self.heading = " ".join(text.split())
-        self._depth -= 1
+    def read_empty(self, name: str) -> None:
+        """Read an element without attributes, text and elements."""
+        self.starts.get(name, self._start)({})
+        self.ends.get(name, self._end)()
 
     def text(self, text: str) -> None:
+        """Read a text between two tags."""
         if not self._left_out_at:
             self._pieces.append(text)
 
     def end_paragraph(self) -> str:
+        """End the paragraph, and return its text."""
+        if not self._pieces:
+            return ""
         text = "".join(self._pieces)
         self._pieces.clear()
-        text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\0"))))
+        if "\0" in text:
+            text = "\n".join(filter(None, map(single_spaced, text.split("\0"))))
+        else:
+            text = single_spaced(text)
         if text:
             self.paragraphs.append(text)
         return text
+
+    def _start(self, attributes: Attributes) -> None:
+        self._depth += 1
+        if attributes and not self._left_out_at and not _MARKS.isdisjoint(_kinds(attributes)):
+            self._left_out_at = self._depth
+
+    def _end(self) -> None:
+        if self._left_out_at == self._depth:
+            self._left_out_at = 0
+        self._depth -= 1
+
+    def _leave_out(self, _: Attributes) -> None:
+        self._depth += 1
+        self._left_out_at = self._left_out_at or self._depth
+
+    def _start_block(self, attributes: Attributes) -> None:
+        self._start(attributes)
+        if not self._left_out_at:
+            self.end_paragraph()
+
+    def _end_block(self) -> None:
+        if not self._left_out_at:
+            self.end_paragraph()
+        self._end()
+
+    def _end_heading(self) -> None:
+        if not self._left_out_at and (text := self.end_paragraph()):
+            self.heading = self.heading or single_spaced(text)
+        self._end()
+
+    def _start_break(self, attributes: Attributes) -> None:
+        self._start(attributes)
+        self.text("\0")
 
 
 def _kinds(attributes: Attributes) -> list[str]:
     return f"{attributes.get('type', '')} {attributes.get('role', '')}".split()
 
 
-_NAMED = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
-_OF_XML = {b"amp", b"lt", b"gt", b"quot", b"apos"}
+_NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]{1,31});")
 
 
 def _by_number(found: re.Match[bytes]) -> bytes:
     """The number of a character that HTML names and XML does not; an unknown name stays as it is."""
     name = found[1]
     text = html.entities.html5.get(f"{name.decode()};")
-    if name in _OF_XML or text is None:
+    if text is None:
         return found[0]
     return "".join(f"&#{ord(character)};" for character in text).encode()
 
@@ -136,8 +172,7 @@ def _read_tags(text: str, reader: _Reader) -> None:
             reader.text(f"<{html.unescape(piece)}")
             continue
         elif name:
-            reader.start(name, {})
-            reader.end(name)
+            reader.read_empty(name)
         if not is_script:
             reader.text(html.unescape(rest))
 

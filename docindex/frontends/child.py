@@ -34,7 +34,7 @@ def extracted_from(source: Source) -> Extracted:
     if front_end is None:
         raise NotExtracted("unknown format", "no front end reads this format")
     try:
-        found = front_end.extract(source.data, source.options)
+        found = front_end.extract_within_limits(source.data, source.options)
         refuse_other_types(found)
         return dataclasses.replace(found, reading=front_end.reading)
     except Exception as error:  # a parser may raise anything for a source that is damaged

@@ -5,6 +5,9 @@ end of each line. Encodings are taken from a list: some codecs of Python are no 
 quadratic time.
 """
 
+import codecs
+import io
+
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.text import UndetectedEncoding, decode
 
@@ -50,6 +53,9 @@ _CODECS = {
 """Python's codecs, and the names that documents use. An encoding that Windows extended is read as the
 extended one, as browsers do: pages in "iso-8859-1" contain the quotation marks of Windows-1252."""
 
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""The byte order marks. That of UTF-32 begins with one of them."""
+
 _BY_LABEL = {label: codec for codec, labels in _CODECS.items() for label in labels.split()}
 
 
@@ -62,20 +68,34 @@ def codec_of(label: str) -> str | None:
     return _BY_LABEL.get(label.strip().lower())
 
 
-def decode_source(data: bytes, declared: str | None = None) -> str:
+def decode_source(data: bytes, declared: str | None = None, forced: str | None = None) -> str:
     r"""The text of some bytes; `NotExtracted` if they are not text.
 
-    UTF-8 comes first, even if the source declares another encoding: bytes that happen to be UTF-8 are rare,
-    and programs often convert a file and leave its declaration.
+    `forced` is the encoding that the caller wants for sources that neither declare one nor begin with a byte
+    order mark. It is used strictly. Without it, UTF-8 comes first, even if the source declares another
+    encoding: bytes that happen to be UTF-8 are rare, and programs often convert a file and leave its
+    declaration.
 
     >>> decode_source("Größe\r\n".encode("latin-1"), "iso-8859-1")
     'Größe\n'
     """
     codec = codec_of(declared) if declared else None
     text = _by_declaration(data, codec) if codec else None
+    if text is None and forced is not None and not (codec and _is_utf8(data)) and not data.startswith(_MARKS):
+        text = _forced(data, forced)
     if text is None:
         text = _by_letters(data)
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return io.IncrementalNewlineDecoder(None, translate=True).decode(text, True) if "\r" in text else text
+
+
+def _forced(data: bytes, encoding: str) -> str:
+    try:
+        decoded = decode(data, encoding)
+    except ValueError as error:
+        raise NotExtracted("damaged", f"{error}") from error
+    if decoded is None:
+        raise NotExtracted("damaged", f"it contains binary data instead of text in {encoding}")
+    return decoded.text
 
 
 def _by_declaration(data: bytes, codec: str) -> str | None:

@@ -25,9 +25,9 @@ _REGULAR = 0.8
 _MOST_PLACES = 200_000
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of a table."""
-    source = decode_source(data).rstrip("\n")
+    source = decode_source(data, forced=options.encoding).rstrip("\n")
     delimiter = _delimiter(source)
     builder = TextBuilder()
     rows = _rows(source, delimiter) if delimiter else ([line] for line in source.split("\n"))
@@ -71,6 +71,8 @@ def _delimiter(source: str) -> str | None:
         share = _regularity(sample, delimiter)
         if share > most:
             best, most = delimiter, share
+        if most == 1:
+            break
     return best if most >= _REGULAR else None
 
 
@@ -93,4 +95,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".csv", ".tsv", ".tab"}),
     media_types=frozenset({"text/csv", "text/tab-separated-values"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

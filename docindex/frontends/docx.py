@@ -5,23 +5,25 @@ paragraph of the body, counted from 1, also in tables; a text box is named by th
 anchored in. Text that was deleted with track changes is left out, headers and footers of pages too.
 """
 
+import functools
+
 from docindex.frontends.extracted import Extracted, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.nested_paragraphs import OpenParagraphs, Paragraph
+from docindex.frontends.nested_paragraphs import OpenParagraphs
 from docindex.frontends.ooxml import (
     SIGNATURES,
+    TITLE_PART,
     Relation,
-    core_title,
     has_member,
     main_part,
     refuse_encrypted,
     relations,
     targets,
 )
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_xml import Attributes, StartHandler, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, warn_of_damage, write_paragraph
+from docindex.frontends.written_text import read_title, text_of_zip, warn_of_damage, write_paragraph
 
 _AS_TEXT = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 """Empty elements of a run, and the text that they stand for."""
@@ -48,7 +50,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
         parts = _imported(source, beside)
     except NotExtracted as error:
         warn_of_damage(builder, "The list of its notes and comments", error)
-    return text_of_zip(builder, source, core_title(source), parts)
+    return text_of_zip(builder, source, read_title(source, TITLE_PART), parts)
 
 
 def _read_notes(builder: TextBuilder, note: str, source: ZipSource, beside: list[Relation]) -> None:
@@ -71,30 +73,58 @@ class _Reader:
     """Writes the paragraphs of a part: those of the body, or of one kind of notes."""
 
     def __init__(self, builder: TextBuilder, note: str | None = None) -> None:
-        self._builder = builder
         self._note = note
-        self._paragraphs = OpenParagraphs(self._write)
+        self._paragraphs = OpenParagraphs(functools.partial(write_paragraph, builder))
         self._number = 0
         self._left_out = 0
         self._is_text = False
 
     def read(self, part: bytes) -> None:
-        read_xml(part, self._start, self._end, self._text)
+        starts: dict[str, StartHandler] = {
+            **{name: functools.partial(self._add, text) for name, text in _AS_TEXT.items()},
+            "t": self._start_text,
+            "p": self._start_paragraph,
+            "sym": self._add_symbol,
+            **dict.fromkeys(_LEFT_OUT, self._leave_out),
+        }
+        if self._note:
+            starts[self._note] = self._start_note
+        ends = {"t": self._end_text, "p": self._end_paragraph, **dict.fromkeys(_LEFT_OUT, self._end_left_out)}
+        read_xml(part, starts, ends, self._text)
 
-    def _start(self, name: str, attributes: Attributes) -> None:
-        if name in _LEFT_OUT:
-            self._left_out += 1
-        elif self._left_out:
-            return
-        elif name == "t":
-            self._is_text = True
-        elif name == "p":
+    def _leave_out(self, _: Attributes) -> None:
+        self._left_out += 1
+
+    def _end_left_out(self) -> None:
+        self._left_out -= 1
+
+    def _start_text(self, _: Attributes) -> None:
+        self._is_text = True
+
+    def _end_text(self) -> None:
+        self._is_text = False
+
+    def _text(self, text: str) -> None:
+        if self._is_text and not self._left_out:
+            self._paragraphs.pieces.append(text)
+
+    def _start_paragraph(self, _: Attributes) -> None:
+        if not self._left_out:
             self._paragraphs.start(self._place())
-        elif name in _AS_TEXT:
-            self._paragraphs.add(_AS_TEXT[name])
-        elif name == "sym":
-            self._paragraphs.add(_symbol(attributes.get("char", "")))
-        elif name == self._note and "type" not in attributes:  # the others are lines that separate notes
+
+    def _end_paragraph(self) -> None:
+        if not self._left_out:
+            self._paragraphs.end()
+
+    def _add(self, text: str, _: Attributes) -> None:
+        if not self._left_out:
+            self._paragraphs.add(text)
+
+    def _add_symbol(self, attributes: Attributes) -> None:
+        self._add(_symbol(attributes.get("char", "")), attributes)
+
+    def _start_note(self, attributes: Attributes) -> None:
+        if not self._left_out and "type" not in attributes:  # the others are lines that separate notes
             self._number += 1
 
     def _place(self) -> str:
@@ -104,21 +134,6 @@ class _Reader:
             return f"text box in paragraph {self._number}"
         self._number += 1
         return f"paragraph {self._number}"
-
-    def _end(self, name: str) -> None:
-        if name in _LEFT_OUT:
-            self._left_out -= 1
-        elif name == "t":
-            self._is_text = False
-        elif name == "p" and not self._left_out:
-            self._paragraphs.end()
-
-    def _text(self, text: str) -> None:
-        if self._is_text and not self._left_out:
-            self._paragraphs.add(text)
-
-    def _write(self, paragraph: Paragraph) -> None:
-        write_paragraph(self._builder, paragraph)
 
 
 def _symbol(code: str) -> str:

@@ -9,6 +9,9 @@ from docindex.frontends.safe_xml import Attributes, read_xml
 _LEFT_OUT = {"Fallback"}
 """Second versions for old programs."""
 
+_TEXTS = {"t", "text"}
+"""The elements that hold text; the second one is a comment."""
+
 _DECORATION = {"sldNum", "dt", "ftr", "hdr"}
 """The types of the placeholders that repeat on each page."""
 
@@ -20,7 +23,21 @@ def shape_texts(part: bytes) -> list[str]:
     ['Dear Ada']
     """
     reader = _Reader()
-    read_xml(part, reader.start, reader.end, reader.text)
+    starts = {
+        **dict.fromkeys(_LEFT_OUT, reader.leave_out),
+        **dict.fromkeys(_TEXTS, reader.start_text),
+        "br": reader.end_line,
+        "ph": reader.start_placeholder,
+        "fld": reader.start_field,
+    }
+    ends = {
+        **dict.fromkeys(_LEFT_OUT, reader.end_left_out),
+        **dict.fromkeys(("p", "text"), reader.end_paragraph),
+        "t": reader.end_text,
+        "sp": reader.end_shape,
+        "fld": reader.end_field,
+    }
+    read_xml(part, starts, ends, reader.text)
     return reader.paragraphs
 
 
@@ -35,34 +52,41 @@ class _Reader:
         self._is_decoration = False
         self._is_number = False
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name in _LEFT_OUT:
-            self._left_out += 1
-        elif name in ("t", "text"):  # the second one is a comment
-            self._is_text = not (self._left_out or self._is_decoration or self._is_number)
-        elif name == "br":
-            self._pieces.append("\n")
-        elif name == "ph":
-            self._is_decoration = attributes.get("type") in _DECORATION
-        elif name == "fld":
-            self._is_number = attributes.get("type", "").startswith(("slidenum", "datetime"))
+    def leave_out(self, _: Attributes) -> None:
+        self._left_out += 1
 
-    def end(self, name: str) -> None:
-        if name in _LEFT_OUT:
-            self._left_out -= 1
-        elif name == "t":
-            self._is_text = False
-        elif name in ("p", "text"):
-            self._is_text = False
-            text = "".join(self._pieces).strip()
-            if text:
-                self.paragraphs.append(text)
-            self._pieces.clear()
-        elif name == "sp":
-            self._is_decoration = False
-        elif name == "fld":
-            self._is_number = False
+    def end_left_out(self) -> None:
+        self._left_out -= 1
+
+    def start_text(self, _: Attributes) -> None:
+        self._is_text = not (self._left_out or self._is_decoration or self._is_number)
+
+    def end_text(self) -> None:
+        self._is_text = False
 
     def text(self, text: str) -> None:
         if self._is_text:
             self._pieces.append(text)
+
+    def end_line(self, _: Attributes) -> None:
+        self._pieces.append("\n")
+
+    def end_paragraph(self) -> None:
+        self._is_text = False
+        if self._pieces:
+            text = "".join(self._pieces).strip()
+            self._pieces.clear()
+            if text:
+                self.paragraphs.append(text)
+
+    def start_placeholder(self, attributes: Attributes) -> None:
+        self._is_decoration = attributes.get("type") in _DECORATION
+
+    def end_shape(self) -> None:
+        self._is_decoration = False
+
+    def start_field(self, attributes: Attributes) -> None:
+        self._is_number = attributes.get("type", "").startswith(("slidenum", "datetime"))
+
+    def end_field(self) -> None:
+        self._is_number = False

@@ -16,7 +16,7 @@ from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.mail_text import MailText
 from docindex.frontends.mime import MOST_LEAVES, Leaf, clean_header, leaves_of, split_message
 from docindex.frontends.part_list import PartList
-from docindex.frontends.text import UndetectedEncoding, decode
+from docindex.frontends.text import Decoded, UndetectedEncoding, decode
 
 _HEAD_BYTES = 1 << 16
 _FIRST_HEADERS = (
@@ -104,7 +104,7 @@ def _add_part(parts: PartList, number: int, leaf: Leaf) -> None:
 
 def _add_texts(builder: TextBuilder, texts: list[Leaf], options: ExtractionOptions) -> None:
     """Add texts; of alternatives the plain one, unless it is empty."""
-    decoded = [_decoded(builder, leaf) for leaf in texts]
+    decoded = [_decoded(builder, leaf, options.encoding) for leaf in texts]
     plain = {
         _alternative(leaf)
         for leaf, text in zip(texts, decoded, strict=True)
@@ -118,25 +118,33 @@ def _add_texts(builder: TextBuilder, texts: list[Leaf], options: ExtractionOptio
             added.add_page(BOM_UTF8 + text.encode("utf-8", "replace"))
 
 
-def _decoded(builder: TextBuilder, leaf: Leaf) -> str:
-    text = _with_charset(builder, leaf.decoded(), leaf.charset).replace("\r\n", "\n")
+def _decoded(builder: TextBuilder, leaf: Leaf, forced: str | None) -> str:
+    text = _with_charset(builder, leaf.decoded(), leaf.charset, forced).replace("\r\n", "\n")
     if str(leaf.headers.get_param("delsp", "")).lower() == "yes":
         return text.replace(" \n", "")  # a line was broken in the middle of a word, or after a space
     return text
 
 
-def _with_charset(builder: TextBuilder, data: bytes, charset: str | None) -> str:
+def _with_charset(builder: TextBuilder, data: bytes, charset: str | None, forced: str | None) -> str:
     if charset and charset not in _NO_HELP:
         with contextlib.suppress(LookupError, ValueError):  # no such encoding: it is detected
             return data.decode(charset, "replace")
     try:
-        found = decode(data)
+        found = _decoded_as(data, forced)
     except UndetectedEncoding:
         return data.decode("latin-1")
     if found is None:
         builder.warn("A part of the message claims to be text, but is binary data.")
         return ""
     return found.text
+
+
+def _decoded_as(data: bytes, forced: str | None) -> Decoded | None:
+    """A text in the encoding that the caller wants; if it is not valid in that, by its letters."""
+    if forced is not None:
+        with contextlib.suppress(ValueError):
+            return decode(data, forced)
+    return decode(data)
 
 
 def _alternative(leaf: Leaf) -> str:

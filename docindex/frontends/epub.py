@@ -44,8 +44,8 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
             warn_of_damage(builder, f"Chapter {number}", error)
             continue
         builder.begin("table of contents" if is_navigation else _place(number, chapter.heading or ""))
-        for text in chapter.paragraphs:
-            builder.add(text).end_paragraph()
+        if chapter.paragraphs:
+            builder.add("\n\n".join(chapter.paragraphs)).end_paragraph()
     return text_of_zip(builder, source, book.title)
 
 
@@ -66,23 +66,26 @@ class _Package:
         self._items: dict[str, Attributes] = {}
         self._spine: list[str] = []
         self._pieces: list[str] | None = None
-        read_xml(source.read(self._name), self._start, self._end, self._text)
+        starts = {"item": self._add_item, "itemref": self._add_reference, "title": self._start_title}
+        read_xml(source.read(self._name), starts, {"title": self._end_title}, self._text)
         for identity in self._spine:
             item = self._items.get(identity, {})
             if item.get("media-type", "html").endswith(_PAGES) and "svg" not in item.get("media-type", ""):
                 is_navigation = "nav" in item.get("properties", "").split()
                 self.chapters[_resolved(self._name, item.get("href", ""))] = is_navigation
 
-    def _start(self, name: str, attributes: Attributes) -> None:
-        if name == "item":
-            self._items[attributes.get("id", "")] = attributes
-        elif name == "itemref":
-            self._spine.append(attributes.get("idref", ""))
-        elif name == "title" and self.title is None:
+    def _add_item(self, attributes: Attributes) -> None:
+        self._items[attributes.get("id", "")] = attributes
+
+    def _add_reference(self, attributes: Attributes) -> None:
+        self._spine.append(attributes.get("idref", ""))
+
+    def _start_title(self, _: Attributes) -> None:
+        if self.title is None:
             self._pieces = []
 
-    def _end(self, name: str) -> None:
-        if name == "title" and self._pieces is not None:
+    def _end_title(self) -> None:
+        if self._pieces is not None:
             self.title = "".join(self._pieces)
             self._pieces = None
 
@@ -95,11 +98,10 @@ def _package_name(source: ZipSource) -> str:
     """The name of the member that lists the parts of the book."""
     found: list[str] = []
 
-    def start(name: str, attributes: Attributes) -> None:
-        if name == "rootfile":
-            found.append(attributes.get("full-path", ""))
+    def start(attributes: Attributes) -> None:
+        found.append(attributes.get("full-path", ""))
 
-    read_xml(source.read(_CONTAINER), start, _ignore, _ignore)
+    read_xml(source.read(_CONTAINER), {"rootfile": start})
     if not found:
         raise NotExtracted("damaged", "it does not say where the list of its chapters is")
     return found[0]
@@ -109,13 +111,12 @@ def _encrypted(source: ZipSource) -> set[str]:
     """The names of the members that need a key."""
     found: set[str] = set()
 
-    def start(name: str, attributes: Attributes) -> None:
-        if name == "CipherReference":
-            found.add(_resolved("", attributes.get("URI", "")))
+    def start(attributes: Attributes) -> None:
+        found.add(_resolved("", attributes.get("URI", "")))
 
     listed = source.read_if_there(_ENCRYPTION)
     if listed is not None:
-        read_xml(listed, start, _ignore, _ignore)
+        read_xml(listed, {"CipherReference": start})
     return found
 
 
@@ -123,10 +124,6 @@ def _resolved(base: str, reference: str) -> str:
     """The name of the member that a reference in another member means."""
     path = urllib.parse.unquote(reference.partition("#")[0])
     return posixpath.normpath(posixpath.join("/", posixpath.dirname(base), path))[1:]
-
-
-def _ignore(_: str) -> None:
-    pass
 
 
 FRONT_END = FrontEnd(

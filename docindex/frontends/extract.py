@@ -3,6 +3,7 @@
 In: a path or bytes. Out: the text, or the texts of all documents inside. Must never change a file.
 """
 
+import dataclasses
 import os
 import threading
 from pathlib import Path
@@ -46,10 +47,10 @@ def extract(
     """The text of a file or of some bytes, and where each piece of it lies in the source.
 
     `source` is a path or the bytes. The content tells the format; if it does not, the extension of the path
-    or of `name` does, and then `media_type`. `encoding` is the encoding of plain text. Without it, docindex
-    detects the encoding. With it, text formats such as web pages and mail are read as plain text, with their
-    marks. A separate process with limited time and memory reads the formats that are not plain text. It is
-    started when it is first needed, and then stays.
+    or of `name` does, and then `media_type`. `encoding` is the encoding of plain text, and of web pages,
+    mail, tables and other text that does not declare one. Without it, docindex detects the encoding. A
+    separate process with limited time and memory reads the formats that are not plain text. It is started
+    when it is first needed, and then stays.
 
     The documents inside a source, such as the attachments of a mail, are not part of the result;
     `Index.add_file` stores them. `UnreadableFile` if the file cannot be opened, if it has no text that can be
@@ -93,18 +94,19 @@ def extract_all(
         except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
             reason = getattr(error, "strerror", None) or error
             raise UnreadableFile(f"{shown(path)} cannot be read: {reason}", path) from error
+    options = options or DEFAULT_OPTIONS
+    if encoding is not None:
+        options = dataclasses.replace(options, encoding=encoding)
     try:
-        return _documents_of(
-            Source(data, name or path, media_type, options=options or DEFAULT_OPTIONS), encoding
-        )
+        return _documents_of(Source(data, name or path, media_type, options=options))
     except ValueError as error:
         raise UnreadableFile(f"the text of {shown(path)} cannot be read: {error}", path) from error
 
 
-def _documents_of(source: Source, encoding: str | None) -> SourceDocuments:
+def _documents_of(source: Source) -> SourceDocuments:
     global _extractor
     archives = source.options.archives
-    is_plain = not may_need_front_end(source.data, source.name, text=encoding is None, archives=archives)
+    is_plain = not may_need_front_end(source.data, source.name, archives=archives)
     if source.media_type is not None or not is_plain:
         with _lock:
             _extractor = _extractor or Extractor()
@@ -113,7 +115,7 @@ def _documents_of(source: Source, encoding: str | None) -> SourceDocuments:
             except NotExtracted as error:
                 if error.reason != "unknown format":
                     raise
-    decoded = decode(source.data, encoding)
+    decoded = decode(source.data, source.options.encoding)
     if decoded is None:
         raise NotExtracted("unknown format", "it is not text, and not in a format that docindex reads")
     return SourceDocuments(Extracted(decoded.text, reading=PLAIN), {}, PLAIN, ())

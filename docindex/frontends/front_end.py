@@ -5,6 +5,7 @@ import importlib.metadata
 from collections.abc import Callable
 
 from docindex.frontends.extracted import Extracted
+from docindex.frontends.failures import NotExtracted
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -14,15 +15,22 @@ class ExtractionOptions:
     - `navigation`: the navigation, headers and footers of web pages
     - `quotes`: the lines that a mail quotes from another mail
     - `archives`: the files inside zip and tar archives, as parts
+    - `encoding`: the encoding of text that does not declare one; None to detect it. A byte order mark, or the
+      encoding that a web page, XML, TeX or a mail declares, comes first.
     """
 
     navigation: bool = False
     quotes: bool = True
     archives: bool = False
+    encoding: str | None = None
 
 
 DEFAULT_OPTIONS = ExtractionOptions()
 """The main text only, with quotes."""
+
+
+MOST_BYTES = 256_000_000
+"""The bytes of a source whose front end does not say how many it reads. A larger file is not opened."""
 
 
 def _always(_: bytes) -> bool:
@@ -46,6 +54,8 @@ class FrontEnd:
     - `media_types`: the media types of this format. They decide last.
     - `is_text`: true if sources are plain text with marks. Then the extension or the media type is enough,
       and a source needs no signature.
+    - `most_bytes`: a larger source is refused as too large, before it is read. Choose it so that an ordinary
+      source of this size needs less than 1 GB of memory. The process that extracts has 2 GB.
     - `package`: the distribution that `extract` needs, unless it is a part of Python or docindex.
     """
 
@@ -57,7 +67,14 @@ class FrontEnd:
     extensions: frozenset[str] = frozenset()
     media_types: frozenset[str] = frozenset()
     is_text: bool = False
+    most_bytes: int = MOST_BYTES
     package: str | None = None
+
+    def extract_within_limits(self, data: bytes, options: ExtractionOptions) -> Extracted:
+        """The result of `extract`; `NotExtracted` if the source is too large for it."""
+        if len(data) > self.most_bytes:
+            raise NotExtracted("too large", f"it has more than {self.most_bytes / 1e6:,g} MB")
+        return self.extract(data, options)
 
     @property
     def reading(self) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.line_places import add_lines, places_of_lines
-from docindex.kernels.arrays import I64
+from docindex.frontends.json_marks import WrittenValues, split_values
+from docindex.frontends.line_places import add_lines, lengths_of, places_of_lines
 
 # What lies before a value: names, marks, comments and words. No part goes back, and `_VALUE` matches any
 # text, so that the time is linear.
@@ -26,41 +26,50 @@ _BEFORE = (
 _VALUE = re.compile(rf'({_BEFORE})(?:({_STRING})(?:"|\\?\Z)|(-?[0-9][0-9.eE+-]*+)|\Z|(.+))', re.DOTALL)
 """The groups: what lies before a value, a string without its last quote, a number, and what is no JSON."""
 
-_STRINGS = json.JSONDecoder(strict=False)  # which takes line ends in a string
+_read_string = json.JSONDecoder().parse_string  # type: ignore[attr-defined]  # Python documents the class only
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of a JSON source."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
+    found = split_values(source) or search_values(source)
+    if found is None:
+        return _as_it_is(source)
+    values, offsets = found
+    if "\\" in source:
+        values = [_decoded(value) if "\\" in value else value for value in values]
+    sizes = lengths_of(values)
+    is_given = sizes > 0
+    sizes = sizes[is_given] + 1
+    places = places_of_lines(source, offsets[is_given], np.cumsum(sizes) - sizes)
+    return TextBuilder().add("\n".join([*filter(None, values), ""])).extracted(places=places)
+
+
+def search_values(source: str) -> WrittenValues | None:
+    """The values of JSON that may have comments or be cut off; None if it is no JSON.
+
+    >>> search_values('[1, // two').values[0]
+    '1'
+    """
     pieces = _VALUE.split(source)  # takes half the time of a loop over matches
     if any(pieces[4::5]):
-        return _as_it_is(source)
+        return None
     strings, numbers = pieces[2::5], pieces[3::5]
     values = [
         (number or "") if string is None else string[1:]
         for string, number in zip(strings, numbers, strict=True)
     ]
-    sizes = _lengths(values) + 2 * np.array([string is not None for string in strings], np.bool_)
-    offsets = np.cumsum(_lengths(pieces[1::5]) + sizes) - sizes
-    if "\\" in source:
-        values = [_decoded(value) if "\\" in value else value for value in values]
-    is_given = np.array([bool(value) for value in values], np.bool_)
-    given = [value for value in values if value]
-    sizes = _lengths(given) + 1
-    places = places_of_lines(source, offsets[is_given], np.cumsum(sizes) - sizes)
-    return TextBuilder().add("\n".join([*given, ""])).extracted(places=places)
-
-
-def _lengths(texts: list[str]) -> I64:
-    return np.fromiter(map(len, texts), np.int64, len(texts))
+    sizes = lengths_of(values) + 2 * np.array([string is not None for string in strings], np.bool_)
+    return WrittenValues(values, np.cumsum(lengths_of(pieces[1::5]) + sizes) - sizes)
 
 
 def _decoded(written: str) -> str:
     """A string with its escapes decoded."""
     try:
-        return str(_STRINGS.decode(f'"{written}"'))
+        text: str = _read_string(f'{written}"', 0, False)[0]  # not strictly: with line ends
     except ValueError:  # an escape that JSON does not have
         return written
+    return text
 
 
 def _as_it_is(source: str) -> Extracted:
@@ -76,4 +85,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".json", ".jsonl", ".ndjson", ".jsonc", ".geojson"}),
     media_types=frozenset({"application/json", "application/jsonl", "application/x-ndjson"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

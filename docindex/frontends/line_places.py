@@ -1,5 +1,7 @@
 """Name places in a text file by lines, as editors do: "line 120", or "line 1 column 52,001" in a long one."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from docindex.frontends.extracted import Places, TextBuilder
@@ -58,8 +60,7 @@ def places_of_lines(source: str, offsets: I64, starts: I64) -> Places:
     >>> places.starts, [place.name for place in places.places]
     ((0, 4, 9), ['line 1', 'line 2', 'line 2 column 3,001'])
     """
-    lengths = np.fromiter(map(len, source.split("\n")), np.int64)
-    line_starts = np.cumsum(lengths + 1) - lengths - 1
+    line_starts = _line_starts(source)
     lines = np.searchsorted(line_starts, offsets, "right") - 1
     columns = offsets - line_starts[lines]
     begins_line = _changes(lines)
@@ -71,6 +72,19 @@ def places_of_lines(source: str, offsets: I64, starts: I64) -> Places:
     return Places(
         tuple(starts[chosen].tolist()), NumberedPlaces("line", numbers, tuple(named) if any(named) else ())
     )
+
+
+def _line_starts(source: str) -> I64:
+    written = np.frombuffer(source.encode("utf-8", "surrogatepass"), np.uint8)
+    starts = np.concatenate(([0], np.flatnonzero(written == ord("\n")) + 1))
+    if source.isascii():
+        return starts
+    return starts - np.searchsorted(np.flatnonzero((written & 0xC0) == 0x80), starts)
+
+
+def lengths_of(texts: Sequence[str]) -> I64:
+    """The number of characters of each text."""
+    return np.fromiter(map(len, texts), np.int64, len(texts))
 
 
 def _changes(values: I64) -> Bool:

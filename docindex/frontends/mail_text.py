@@ -1,12 +1,11 @@
 """Add the text of a mail to a text: plain, HTML or RTF, without quotes if the options say so."""
 
 import re
-from collections.abc import Callable
 
 from docindex.frontends import rtf, web_page
-from docindex.frontends.extracted import Extracted, TextBuilder
+from docindex.frontends.extracted import TextBuilder
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.front_end import ExtractionOptions
+from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.quoted_lines import without_quotes
 
 _PARAGRAPH_END = re.compile(r"\n(?:[ \t]*\n)+")
@@ -35,16 +34,19 @@ class MailText:
                 self._builder.begin(f"paragraph {self._paragraphs}").add(paragraph).end_paragraph()
 
     def add_page(self, page: bytes) -> None:
-        """Add the text of a page in HTML. A place is what it is for web pages."""
-        self._add(web_page.extract, page)
+        """Add the text of a page in HTML. A place is that of a web page; without quotes, a paragraph."""
+        if self._options.quotes or len(page) > web_page.FRONT_END.most_bytes:
+            self._add(web_page.FRONT_END, page)
+        else:
+            self.add_plain(web_page.text_with_marked_quotes(page, self._options))
 
     def add_rtf(self, document: bytes) -> None:
         """Add the text of a document in RTF."""
-        self._add(rtf.extract, document)
+        self._add(rtf.FRONT_END, document)
 
-    def _add(self, extract: Callable[[bytes, ExtractionOptions], Extracted], data: bytes) -> None:
+    def _add(self, front_end: FrontEnd, data: bytes) -> None:
         try:
-            found = extract(data, self._options)
+            found = front_end.extract_within_limits(data, self._options)
         except NotExtracted as error:
             if error.reason != "no text":
                 self._builder.warn(f"A part of the message cannot be read: {error}.")

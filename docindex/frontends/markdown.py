@@ -14,9 +14,9 @@ from docindex.frontends.line_places import add_lines
 from docindex.frontends.markdown_lines import front_matter_title, without_marks
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The text of a Markdown document."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
     builder = TextBuilder()
     add_lines(without_marks(source), builder)
     return builder.extracted(front_matter_title(source) or _first_heading(source))
@@ -37,4 +37,5 @@ FRONT_END = FrontEnd(
     extensions=frozenset({".md", ".markdown", ".mkd", ".mdown", ".rmd", ".qmd"}),
     media_types=frozenset({"text/markdown", "text/x-markdown"}),
     is_text=True,
+    most_bytes=50_000_000,
 )

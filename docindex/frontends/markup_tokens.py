@@ -33,6 +33,22 @@ XML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_TAG}|[!/
 _ATTRIBUTE = re.compile(r"""([^\s"'/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++)))?+""")
 _LONG_NUMBER = re.compile(r"&#[0-9]{9,}+;?")  # Python refuses to read very long ones
 
+_ENTITY = re.compile(r"&(#[0-9]++;?+|#[xX][0-9a-fA-F]++;?+|[^\t\n\f <&#;]{1,32}+;?+)")
+
+
+class _Signs(dict[str, str]):
+    """The texts that entities stand for; looked up, because decoding each one takes twice as long."""
+
+    def __missing__(self, name: str) -> str:
+        if len(self) > _MOST_SIGNS:
+            self.clear()
+        sign = self[name] = html.unescape(_LONG_NUMBER.sub("\ufffd", f"&{name}"))
+        return sign
+
+
+_MOST_SIGNS = 3000
+_signs = _Signs()
+
 
 def attributes_of(written: str) -> dict[str, str]:
     """The attributes of a tag, with names in lower case.
@@ -54,4 +70,31 @@ def unescaped(text: str) -> str:
     """
     if "&" not in text:
         return text
-    return html.unescape(_LONG_NUMBER.sub("\ufffd", text) if "&#" in text else text)
+    return _ENTITY.sub(_sign, text)
+
+
+def _sign(entity: re.Match[str]) -> str:
+    return _signs[entity[1]]
+
+
+def unescaped_all(texts: list[str]) -> list[str]:
+    """Many texts with their entities decoded, each by itself, in a fraction of the time.
+
+    They have no NUL, which no text has that was decoded.
+
+    >>> unescaped_all(["Ada &am", "p; Zo&#235;"])
+    ['Ada &am', 'p; Zoë']
+    """
+    return unescaped("\0".join(texts)).split("\0") if texts else []
+
+
+def single_spaced(text: str) -> str:
+    r"""A text with one space instead of each run of white space, and without any around it.
+
+    >>> single_spaced(" Dear\n\t Ada ")
+    'Dear Ada'
+    """
+    spaced = text.replace("\n", " ")
+    if "  " not in spaced and spaced.isprintable():  # its only white space is single spaces
+        return spaced.strip(" ")
+    return " ".join(spaced.split())  # takes twice as long

@@ -15,9 +15,9 @@ from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.markdown_lines import without_marks
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The text of a notebook."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
     try:
         notebook = json.loads(source, strict=False)
     except (ValueError, RecursionError) as error:
@@ -70,4 +70,5 @@ FRONT_END = FrontEnd(
     _is_notebook,
     frozenset({".ipynb"}),
     frozenset({"application/x-ipynb+json"}),
+    most_bytes=100_000_000,
 )

@@ -4,9 +4,10 @@ Gives the slides in their order, hidden ones too: the paragraphs of their shapes
 the file, then the speaker's notes and the comments. Numbers, dates and footers of slides are left out.
 """
 
+import functools
+
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.nested_paragraphs import Paragraph
 from docindex.frontends.opendocument import SIGNATURE, OpenDocument, OpenDocumentText, is_open_document
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.written_text import text_of_zip, write_paragraph
@@ -19,7 +20,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The text of a presentation."""
     document = OpenDocument(data)
     reader = _Reader()
-    read_xml(document.content(), reader.start, reader.end, reader.text)
+    reader.read(document.content())
     return text_of_zip(reader.builder, document.source, document.title())
 
 
@@ -32,29 +33,35 @@ class _Reader:
         self._is_notes = False
         self._frames: list[bool] = []  # whether each open frame is decoration
         self._decoration = 0
-        self._text = OpenDocumentText(self._write, self._place)
+        self._text = OpenDocumentText(functools.partial(write_paragraph, self.builder), self._place)
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "page":
-            self._slide += 1
-        elif name == "notes":
-            self._is_notes = True
-        elif name == "frame":
-            self._frames.append(attributes.get("class") in _DECORATION)
-            self._decoration += self._frames[-1]
-        self._text.start(name, attributes)
+    def read(self, content: bytes) -> None:
+        text = self._text
+        starts = {"page": self._start_slide, "notes": self._start_notes, "frame": self._start_frame}
+        ends = {"page": self._end_slide, "notes": self._end_notes, "frame": self._end_frame}
+        read_xml(content, {**text.starts, **starts}, {**text.ends, **ends}, self._add)
 
-    def end(self, name: str) -> None:
-        self._text.end(name)
-        if name == "notes":
-            self._is_notes = False
-        elif name == "frame":
-            self._decoration -= self._frames.pop()
-        elif name == "page":
-            for comment in self._text.notes():
-                write_paragraph(self.builder, comment)
+    def _start_slide(self, _: Attributes) -> None:
+        self._slide += 1
 
-    def text(self, text: str) -> None:
+    def _end_slide(self) -> None:
+        for comment in self._text.notes():
+            write_paragraph(self.builder, *comment)
+
+    def _start_notes(self, _: Attributes) -> None:
+        self._is_notes = True
+
+    def _end_notes(self) -> None:
+        self._is_notes = False
+
+    def _start_frame(self, attributes: Attributes) -> None:
+        self._frames.append(attributes.get("class") in _DECORATION)
+        self._decoration += self._frames[-1]
+
+    def _end_frame(self) -> None:
+        self._decoration -= self._frames.pop()
+
+    def _add(self, text: str) -> None:
         if not self._decoration:
             self._text.text(text)
 
@@ -62,9 +69,6 @@ class _Reader:
         if kind == "comment":
             return f"comments on slide {self._slide}"
         return f"notes of slide {self._slide}" if self._is_notes else f"slide {self._slide}"
-
-    def _write(self, paragraph: Paragraph) -> None:
-        write_paragraph(self.builder, paragraph)
 
 
 FRONT_END = FrontEnd(

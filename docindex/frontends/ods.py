@@ -31,7 +31,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The text of a workbook."""
     document = OpenDocument(data)
     reader = _Reader()
-    read_xml(document.content(), reader.start, reader.end, reader.text)
+    reader.read(document.content())
     return text_of_zip(reader.builder, document.source, document.title())
 
 
@@ -52,52 +52,63 @@ class _Reader:
         self._shape_texts: list[Paragraph] = []
         self._left = MOST_REPEATED
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name in _CELLS:
-            self._cell = attributes
-            self._column += 1
-        elif name == "table-row":
-            self._row += 1
-            self._column = 0
-            self._row_repeats = _repeats(attributes, "number-rows-repeated")
-        elif name in _SHAPES:
-            self._shapes += 1
-        elif name == "table" and not self._shapes:
+    def read(self, content: bytes) -> None:
+        text = self._text
+        starts = {
+            **text.starts,
+            **dict.fromkeys(_SHAPES, self._start_shape),
+            **dict.fromkeys(_CELLS, self._start_cell),
+            "table-row": self._start_row,
+            "table": self._start_sheet,
+        }
+        ends = {
+            **text.ends,
+            **dict.fromkeys(_SHAPES, self._end_shape),
+            **dict.fromkeys(_CELLS, self._end_cell),
+            "table-row": self._end_row,
+            "table": self._end_sheet,
+        }
+        read_xml(content, starts, ends, text.text)
+
+    def _start_cell(self, attributes: Attributes) -> None:
+        self._cell = attributes
+        self._column += 1
+
+    def _start_row(self, attributes: Attributes) -> None:
+        self._row += 1
+        self._column = 0
+        self._row_repeats = _repeats(attributes, "number-rows-repeated")
+
+    def _start_shape(self, _: Attributes) -> None:
+        self._shapes += 1
+
+    def _end_shape(self) -> None:
+        self._shapes -= 1
+
+    def _start_sheet(self, attributes: Attributes) -> None:
+        if not self._shapes:
             self._sheet, self._row = attributes.get("name", ""), 0
-        else:
-            self._text.start(name, attributes)
-
-    def end(self, name: str) -> None:
-        if name in _CELLS:
-            self._end_cell()
-        elif name == "table-row":
-            self._end_row()
-        elif name in _SHAPES:
-            self._shapes -= 1
-        elif name == "table" and not self._shapes:
-            self._end_sheet()
-        else:
-            self._text.end(name)
-
-    def text(self, text: str) -> None:
-        self._text.text(text)
 
     def _end_cell(self) -> None:
         if self._cell is None:
             return
         repeats = _repeats(self._cell, "number-columns-repeated")
         if text := _value(self._cell, self._lines):
-            for number in range(1 + self._granted(repeats - 1)):
-                self._cells.append((column_letters(self._column + number), text))
+            self._cells.append((column_letters(self._column), text))
+            if repeats > 1:
+                for number in range(1, 1 + self._granted(repeats - 1)):
+                    self._cells.append((column_letters(self._column + number), text))
         self._column += repeats - 1
         self._cell = None
         self._lines = []
 
     def _end_row(self) -> None:
         if self._cells:
-            granted = self._granted((self._row_repeats - 1) * len(self._cells)) // len(self._cells)
-            for number in range(1 + granted):
-                self._rows.write(self._sheet, self._row + number, self._cells)
+            self._rows.write(self._sheet, self._row, self._cells)
+            if self._row_repeats > 1:
+                granted = self._granted((self._row_repeats - 1) * len(self._cells)) // len(self._cells)
+                for number in range(1, 1 + granted):
+                    self._rows.write(self._sheet, self._row + number, self._cells)
             self._cells = []
         self._row += self._row_repeats - 1
 
@@ -110,9 +121,11 @@ class _Reader:
         return granted
 
     def _end_sheet(self) -> None:
+        if self._shapes:
+            return
         self.builder.end_paragraph()
         for paragraph in (*self._shape_texts, *self._text.notes()):
-            write_paragraph(self.builder, paragraph)
+            write_paragraph(self.builder, *paragraph)
         self._shape_texts.clear()
 
     def _place(self, kind: str, _: int) -> str:
@@ -120,16 +133,18 @@ class _Reader:
             return f"comment on {self._sheet}!{column_letters(self._column)}{self._row}"
         return f"shapes on {self._sheet}" if self._shapes else ""
 
-    def _write(self, paragraph: Paragraph) -> None:
-        if paragraph.place:
-            self._shape_texts.append(paragraph)
+    def _write(self, place: str, text: str) -> None:
+        if place:
+            self._shape_texts.append(Paragraph(place, text))
         elif self._cell is not None:
-            self._lines.append(paragraph.text)
+            self._lines.append(text)
 
 
 def _repeats(attributes: Attributes, name: str) -> int:
     """How many cells or rows an element stands for."""
-    number = attributes.get(name, "1")
+    number = attributes.get(name)
+    if number is None:
+        return 1
     return max(1, int(number)) if re.fullmatch("[0-9]{1,9}", number) else 1
 
 

@@ -4,9 +4,10 @@ Gives the paragraphs of the body, of tables, text boxes, foot- and endnotes and 
 Word documents have. A place is a paragraph of the body, counted from 1, also in tables.
 """
 
+import functools
+
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.nested_paragraphs import Paragraph
 from docindex.frontends.opendocument import SIGNATURE, OpenDocument, OpenDocumentText, is_open_document
 from docindex.frontends.safe_xml import read_xml
 from docindex.frontends.written_text import text_of_zip, write_paragraph
@@ -17,13 +18,11 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     document = OpenDocument(data)
     builder = TextBuilder()
 
-    def write(paragraph: Paragraph) -> None:
-        write_paragraph(builder, paragraph)
-
+    write = functools.partial(write_paragraph, builder)
     text = OpenDocumentText(write, _place)
-    read_xml(document.content(), text.start, text.end, text.text)
+    read_xml(document.content(), text.starts, text.ends, text.text)
     for note in text.notes():
-        write(note)
+        write(*note)
     return text_of_zip(builder, document.source, document.title())
 
 

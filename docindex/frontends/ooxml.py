@@ -1,4 +1,4 @@
-"""Find the parts of a file of Microsoft Office (Office Open XML): the main part, relations, and the title."""
+"""Find the parts of a file of Microsoft Office (Office Open XML): the main part and its relations."""
 
 import posixpath
 from typing import NamedTuple
@@ -13,6 +13,9 @@ _ZIP = b"PK\x03\x04"
 _END = b"PK\x05\x06"
 _LONGEST_END = 22 + 65_535  # with a comment
 _MAIN = "/officeDocument"
+
+TITLE_PART = "docProps/core.xml"
+"""The part that has the title of a document."""
 
 SIGNATURES = _ZIP.lower(), _OLE
 """The first bytes of a file of Office: a zip file, or an OLE file if it is encrypted."""
@@ -57,13 +60,13 @@ def relations(source: ZipSource, part: str) -> list[Relation]:
     listed = source.read_if_there(posixpath.join(folder, "_rels", f"{file}.rels"))
     found: list[Relation] = []
 
-    def start(name: str, attributes: Attributes) -> None:
-        if name == "Relationship" and attributes.get("TargetMode") != "External":
+    def start(attributes: Attributes) -> None:
+        if attributes.get("TargetMode") != "External":
             target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
             found.append(Relation(attributes.get("Id", ""), attributes.get("Type", ""), target[1:]))
 
     if listed is not None:
-        read_xml(listed, start, _ignore, _ignore)
+        read_xml(listed, {"Relationship": start})
     return found
 
 
@@ -85,30 +88,3 @@ def related(source: ZipSource, part: str, kind: str) -> list[str]:
 def main_part(source: ZipSource, usual: str) -> str:
     """The name of the main part of a document, such as "word/document.xml"."""
     return usual if usual in source.names else next(iter(related(source, "", _MAIN)), usual)
-
-
-def core_title(source: ZipSource) -> str | None:
-    """The title in the properties of a document, or None."""
-    properties = source.read_if_there("docProps/core.xml")
-    if properties is None:
-        return None
-    pieces: list[str] = []
-    inside = False
-
-    def start(name: str, _: Attributes) -> None:
-        nonlocal inside
-        inside = name == "title"
-
-    def end(_: str) -> None:
-        nonlocal inside
-        inside = False
-
-    try:
-        read_xml(properties, start, end, lambda text: pieces.append(text) if inside else None)
-    except NotExtracted:
-        return None  # a title is no reason to refuse the text
-    return "".join(pieces) or None
-
-
-def _ignore(_: str) -> None:
-    pass

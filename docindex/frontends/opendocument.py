@@ -4,14 +4,16 @@
 that the file keeps for its track of changes is left out.
 """
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Callable
 
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.nested_paragraphs import OpenParagraphs, Paragraph
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_xml import Attributes, EndHandlers, StartHandlers
 from docindex.frontends.safe_zip import ZipSource
+from docindex.frontends.written_text import read_title
 
 SIGNATURE = b"pk\3\4"
 _TYPE = "application/vnd.oasis.opendocument."
@@ -56,42 +58,39 @@ class OpenDocument:
 
     def title(self) -> str | None:
         """The title in the properties of the document, or None."""
-        pieces: list[str] = []
-        is_title = False
-
-        def start(name: str, _: Attributes) -> None:
-            nonlocal is_title
-            is_title = name == "title"
-
-        def end(_: str) -> None:
-            nonlocal is_title
-            is_title = False
-
-        try:
-            properties = self.source.read_if_there("meta.xml")
-            if properties is not None:
-                read_xml(properties, start, end, lambda text: pieces.append(text) if is_title else None)
-        except NotExtracted:
-            return None  # a title is no reason to refuse the text
-        return "".join(pieces) or None
+        return read_title(self.source, "meta.xml")
 
 
 class OpenDocumentText:
-    """Collects paragraphs, for a front end that hands on the elements of the content.
+    """Collects paragraphs. `starts`, `ends` and `text` are its functions for `read_xml`.
 
     The kinds of paragraphs are "paragraph", "text box", "footnote", "endnote" and "comment". A text box has
     the number of the paragraph that it is anchored in. Paragraphs of notes and comments are kept in `notes`,
     because they do not belong to the text around them; the others are written when they end.
     """
 
-    def __init__(self, write: Callable[[Paragraph], object], place: PlaceNaming) -> None:
+    def __init__(self, write: Callable[[str, str], object], place: PlaceNaming) -> None:
         self._place = place
-        self._open = OpenParagraphs(write)
+        self._open = self._innermost = OpenParagraphs(write)
         self._notes: list[tuple[str, OpenParagraphs]] = []
         self._counts: Counter[str] = Counter()
+        self._number = 0
         self._left_out = 0
         self._note_class = "footnote"
         self._kept: dict[str, list[Paragraph]] = {"footnote": [], "endnote": [], "comment": []}
+        self.starts: StartHandlers = {
+            **dict.fromkeys(_PARAGRAPHS, self._start_paragraph),
+            **{name: functools.partial(self._add, text) for name, text in _AS_TEXT.items()},
+            "note": self._note,
+            "note-body": self._start_note,
+            "annotation": self._start_comment,
+            **dict.fromkeys(_LEFT_OUT, self._leave_out),
+        }
+        self.ends: EndHandlers = {
+            **dict.fromkeys(_PARAGRAPHS, self._end_paragraph),
+            **dict.fromkeys(("note-body", "annotation"), self._end_apart),
+            **dict.fromkeys(_LEFT_OUT, self._end_left_out),
+        }
 
     def notes(self) -> list[Paragraph]:
         """The paragraphs of the footnotes, endnotes and comments since the last call."""
@@ -100,54 +99,61 @@ class OpenDocumentText:
             kept.clear()
         return found
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        """An element begins."""
-        if name in _LEFT_OUT:
-            self._left_out += 1
-        elif self._left_out:
-            return
-        elif name in _PARAGRAPHS:
-            self._start_paragraph()
-        elif name in _AS_TEXT:
-            self._innermost().add(_AS_TEXT[name])
-        elif name == "note":
-            self._note_class = "endnote" if attributes.get("note-class") == "endnote" else "footnote"
-        elif name == "note-body":
-            self._start_note(self._note_class)
-        elif name == "annotation":
-            self._start_note("comment")
+    def _leave_out(self, _: Attributes) -> None:
+        self._left_out += 1
 
-    def end(self, name: str) -> None:
-        """An element ends."""
-        if name in _LEFT_OUT:
-            self._left_out -= 1
-        elif self._left_out:
-            return
-        elif name in _PARAGRAPHS:
-            self._innermost().end()
-        elif name in ("note-body", "annotation"):
-            self._notes.pop()
+    def _end_left_out(self) -> None:
+        self._left_out -= 1
+
+    def _add(self, text: str, _: Attributes) -> None:
+        if not self._left_out:
+            self._innermost.add(text)
 
     def text(self, text: str) -> None:
         """Text between two elements."""
         if not self._left_out:
-            self._innermost().add(_SPACE.sub(" ", text) if "\n" in text else text)
+            self._innermost.pieces.append(_SPACE.sub(" ", text) if "\n" in text else text)
 
-    def _innermost(self) -> OpenParagraphs:
-        return self._notes[-1][1] if self._notes else self._open
+    def _note(self, attributes: Attributes) -> None:
+        if not self._left_out:
+            self._note_class = "endnote" if attributes.get("note-class") == "endnote" else "footnote"
 
-    def _start_note(self, kind: str) -> None:
-        self._counts[kind] += 1
-        self._notes.append((kind, OpenParagraphs(self._kept[kind].append)))
+    def _start_note(self, _: Attributes) -> None:
+        self._start_apart(self._note_class)
 
-    def _start_paragraph(self) -> None:
+    def _start_comment(self, _: Attributes) -> None:
+        self._start_apart("comment")
+
+    def _start_apart(self, kind: str) -> None:
+        if not self._left_out:
+            self._counts[kind] += 1
+            self._innermost = OpenParagraphs(functools.partial(self._keep, kind))
+            self._notes.append((kind, self._innermost))
+
+    def _keep(self, kind: str, place: str, text: str) -> None:
+        self._kept[kind].append(Paragraph(place, text))
+
+    def _end_apart(self) -> None:
+        if not self._left_out:
+            self._notes.pop()
+            self._innermost = self._notes[-1][1] if self._notes else self._open
+
+    def _start_paragraph(self, _: Attributes) -> None:
+        if self._left_out:
+            return
         if self._notes:
-            kind, paragraphs = self._notes[-1]
-            paragraphs.start(self._place(kind, self._counts[kind]))
+            kind = self._notes[-1][0]
+            place = self._place(kind, self._counts[kind])
+        elif self._open.depth:
+            place = self._place("text box", self._number)
         else:
-            kind = "text box" if self._open.depth else "paragraph"
-            self._counts["paragraph"] += kind == "paragraph"
-            self._open.start(self._place(kind, self._counts["paragraph"]))
+            self._number += 1
+            place = self._place("paragraph", self._number)
+        self._innermost.start(place)
+
+    def _end_paragraph(self) -> None:
+        if not self._left_out:
+            self._innermost.end()
 
 
 _SPACE = re.compile(r"\s+")

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from docindex.frontends.extracted import Place, Places
+from docindex.frontends.extracted import NamedPlaces, Place, Places
 from docindex.frontends.numbered_places import NumberedPlaces
 
 
@@ -29,6 +29,8 @@ def packed_places(places: Places) -> dict[str, Any]:
             "columns": named.columns,
             "span": named.span,
         }
+    if isinstance(named, NamedPlaces) and not named.boxes:
+        return {"gaps": gaps, "places": list(named.names)}
     return {"gaps": gaps, "places": [place.name if place.box is None else place for place in named]}
 
 
@@ -40,13 +42,16 @@ def unpacked_places(found: dict[str, Any]) -> Places:
         numbers = tuple(itertools.accumulate(found["steps"]))
         named = NumberedPlaces(found["kind"], numbers, tuple(found["columns"]), found["span"])
     else:
-        named = tuple(
-            Place(each) if isinstance(each, str) else Place(each[0], tuple(each[1]))
-            for each in found["places"]
-        )
+        named = _named(found["places"])
     if len(starts) != len(named):
         raise ValueError(f"{len(starts):,} places have {len(named):,} names")
     return Places(starts, named)
+
+
+def _named(found: list[Any]) -> NamedPlaces:
+    pairs = [(each, None) if isinstance(each, str) else (each[0], tuple(each[1])) for each in found]
+    boxes = tuple(box for _, box in pairs)
+    return NamedPlaces(tuple(name for name, _ in pairs), boxes if any(boxes) else ())
 
 
 def _steps(numbers: Iterable[int]) -> list[int]:

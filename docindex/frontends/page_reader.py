@@ -8,7 +8,7 @@ element is taken off once.
 import re
 
 from docindex.frontends.extracted import TextBuilder
-from docindex.frontends.markup_tokens import HTML, attributes_of, unescaped
+from docindex.frontends.markup_tokens import HTML, attributes_of, single_spaced, unescaped
 
 
 def _words(written: str) -> frozenset[str]:
@@ -23,6 +23,8 @@ _BLOCKS = _words(
 )
 _HEADINGS = _words("h1 h2 h3 h4 h5 h6")
 _CELLS = _words("td th")
+_CHANGING = _words("main nav aside header footer dialog rt rp")
+"""Elements that may change what is shown, whatever their attributes."""
 _PREFORMATTED = _words("pre textarea listing xmp plaintext")
 _VOID = _words("area base br col embed hr img input link meta param source track wbr")
 _APART = _words("button input img object embed label textarea")
@@ -46,11 +48,17 @@ _SHOWN, _HIDDEN, _MAIN, _PRE = range(4)
 _TELLING = re.compile(r"hidden|display|visibility|role|note|\b(?:id|title)\b", re.IGNORECASE)
 _INVISIBLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"noteref|note-ref|note-?(?:anc|sym|back)", re.IGNORECASE)
-_HAS_MAIN = re.compile(r"""<main[\s>]|role\s*=\s*["']?main\b""", re.IGNORECASE)
+_MAIN_TAG, _MAIN_ROLE = re.compile(r"<main[\s>]"), re.compile(r"""role\s*=\s*["']?main\b""")
+"""For a page in lower case: an expression that ignores case takes ten times as long."""
 _ROLES = _words("navigation banner contentinfo complementary search menu menubar toolbar")
 _IDS = _words("nav navbar navigation menu sidebar footer breadcrumb breadcrumbs")
 """Older pages say by these ids what newer ones say by elements. Classes say it less clearly: a page that has
 a sidebar is often of the class "sidebar"."""
+
+_ANSWERED = re.compile(
+    r"""\b(?:id|class)\s*=\s*["']?(?:divRplyFwdMsg|appendonsend|yahoo_quoted)\b""", re.IGNORECASE
+)
+"""The elements of Outlook and Yahoo that begin the mail that is answered, without a blockquote."""
 
 _LONGEST_NAME = 60
 
@@ -58,11 +66,15 @@ _LONGEST_NAME = 60
 class PageReader:
     """The text of a page in `builder`, and its `title`."""
 
-    def __init__(self, source: str, *, everything: bool) -> None:
+    def __init__(self, source: str, *, everything: bool, marks_quotes: bool = False) -> None:
+        """With `marks_quotes`, quoted lines begin with > as in a plain mail, and an answered mail that is not
+        marked as a quote with the line that Outlook writes into plain mails.
+        """
         self.builder = TextBuilder()
         self.title: str | None = None
         self._everything = everything
-        self._in_main_only = not everything and _HAS_MAIN.search(source) is not None
+        self._marks_quotes = marks_quotes
+        self._in_main_only = not everything and _has_main(source)
         self._open: list[tuple[str, int]] = []
         self._counts: dict[str, int] = {}
         self._kinds = [0, 0, 0, 0]
@@ -78,15 +90,17 @@ class PageReader:
     def _read(self, source: str) -> None:
         last = 0
         for mark in HTML.finditer(source):
-            start = mark.start()
+            start, end = mark.span()
             if start > last and self._visible:
-                self._pieces.append(source[last:start])
-            last = mark.end()
-            name = mark["name"]
+                text = source[last:start]
+                if self._pieces or self._kinds[_PRE] or not text.isspace():
+                    self._pieces.append(text)
+            last = end
+            name, is_end, attributes = mark.group("name", "end", "attributes")
             if name is None:
                 self._read_other(mark)
-            elif mark["end"] is None:
-                self._start(name.lower(), mark["attributes"])
+            elif is_end is None:
+                self._start(name.lower(), attributes)
             else:
                 self._end(name.lower())
         if self._visible:
@@ -104,6 +118,9 @@ class PageReader:
         if name in _BLOCKS:
             self._end_open(_ENDED_BY[name])
             self._break(name)
+            if self._marks_quotes and _ANSWERED.search(attributes):
+                self._lines.append("-----Original Message-----")
+                self._end_paragraph()
             self._heading = name in _HEADINGS
         elif name == "br":
             self._end_line()
@@ -147,7 +164,10 @@ class PageReader:
 
     def _kind(self, name: str, attributes: str) -> int:
         """How an element changes what is shown."""
-        found = attributes_of(attributes) if attributes and _TELLING.search(attributes) else {}
+        is_telling = attributes and _TELLING.search(attributes)
+        if not is_telling and name not in _CHANGING:
+            return _PRE if name in _PREFORMATTED else _SHOWN
+        found = attributes_of(attributes) if is_telling else {}
         if found and self._is_hidden(found):
             return _HIDDEN
         role = found.get("role", "").lower()
@@ -191,10 +211,12 @@ class PageReader:
         if self._kinds[_PRE]:
             line = text.strip("\n").rstrip()
         elif "\t" in text and self._counts.get("table"):
-            cells = (" ".join(cell.split()) for cell in text.split("\t"))
+            cells = (single_spaced(cell) for cell in text.split("\t"))
             line = "\t".join(filter(None, cells))
         else:
-            line = " ".join(text.split())
+            line = single_spaced(text)
+        if line and self._marks_quotes and self._counts.get("blockquote"):
+            line = "> " + line.replace("\n", "\n> ")
         if line:
             self._lines.append(line)
 
@@ -210,9 +232,15 @@ class PageReader:
     def _begin_place(self, text: str) -> None:
         self._paragraphs += 1
         if self._heading:
-            name = " ".join(text.split())
+            name = single_spaced(text)
             cut = f"{name[:_LONGEST_NAME].rstrip()}…" if len(name) > _LONGEST_NAME else name
             self.builder.begin(f'under "{cut}"')
             self._under_heading = True
         elif not self._under_heading:
             self.builder.begin(f"paragraph {self._paragraphs}")
+
+
+def _has_main(source: str) -> bool:
+    """Whether a page says which part of it is the main one."""
+    lower = source.lower()
+    return _MAIN_TAG.search(lower) is not None or _MAIN_ROLE.search(lower) is not None

@@ -11,7 +11,7 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.ooxml import (
     SIGNATURES,
-    core_title,
+    TITLE_PART,
     has_member,
     main_part,
     refuse_encrypted,
@@ -20,7 +20,7 @@ from docindex.frontends.ooxml import (
 )
 from docindex.frontends.safe_xml import Attributes, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, warn_of_damage
+from docindex.frontends.written_text import read_title, text_of_zip, warn_of_damage
 
 _BESIDE = (
     ("/diagramData", "slide {}"),
@@ -49,7 +49,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
                     _write(builder, source.read(part), place.format(number))
                 except NotExtracted as error:
                     warn_of_damage(builder, f"A part of the {place.format(number)}", error)
-    return text_of_zip(builder, source, core_title(source))
+    return text_of_zip(builder, source, read_title(source, TITLE_PART))
 
 
 def _slides(source: ZipSource, main: str) -> list[str]:
@@ -57,21 +57,17 @@ def _slides(source: ZipSource, main: str) -> list[str]:
     parts = {relation.identity: relation.target for relation in relations(source, main)}
     found: dict[str, None] = {}  # each once: a list that names one slide a million times is no presentation
 
-    def start(name: str, attributes: Attributes) -> None:
-        if name == "sldId" and attributes.get("id") in parts:
+    def start(attributes: Attributes) -> None:
+        if attributes.get("id") in parts:
             found[parts[attributes["id"]]] = None
 
-    read_xml(source.read(main), start, _ignore, _ignore)
+    read_xml(source.read(main), {"sldId": start})
     return list(found)
 
 
 def _write(builder: TextBuilder, part: bytes, place: str) -> None:
     for text in shape_texts(part):
-        builder.begin(place).add(text).end_paragraph()
-
-
-def _ignore(_: str) -> None:
-    pass
+        builder.add_paragraph(place, text)
 
 
 FRONT_END = FrontEnd(

@@ -103,14 +103,14 @@ def _running_heads(pages: list[PrintedPage]) -> set[_HeadKey]:
         return set()
     counts: collections.Counter[_HeadKey | None] = collections.Counter()
     for page in pages:
-        counts.update({_head_key(page, line) for line in page.lines})
+        counts.update({_head_key(line) for line in page.lines if _is_in_margin(page, line)})
     least = max(_FEWEST_HEADS, _HEAD_SHARE * len(pages))
     return {key for key, count in counts.items() if key is not None and count >= least}
 
 
-def _head_key(page: PrintedPage, line: PrintedLine) -> _HeadKey | None:
-    """What the same running head has in common on all pages; None for a line outside the margins."""
-    if len(line.text) > _LONGEST_HEAD or not _is_in_margin(page, line):
+def _head_key(line: PrintedLine) -> _HeadKey | None:
+    """What the same running head has in common on all pages; None for a line too long to be one."""
+    if len(line.text) > _LONGEST_HEAD:
         return None
     return _DIGITS.sub("0", line.text), round(_tenth(line.start[1]))
 
@@ -121,12 +121,16 @@ def _is_in_margin(page: PrintedPage, line: PrintedLine) -> bool:
 
 def _is_page_number(page: PrintedPage, line: PrintedLine) -> bool:
     found = _PAGE_NUMBER.fullmatch(line.text) if len(line.text) < _LONGEST_NUMBER else None
-    return found is not None and int(found[1]) == page.number and _is_in_margin(page, line)
+    return found is not None and int(found[1]) == page.number
 
 
 def _without_heads(page: PrintedPage, heads: set[_HeadKey]) -> list[PrintedLine]:
-    lines = [line for line in page.lines if not _is_page_number(page, line)]
-    return [line for line in lines if _head_key(page, line) not in heads] if heads else lines
+    return [
+        line
+        for line in page.lines
+        if not _is_in_margin(page, line)
+        or not (_is_page_number(page, line) or (heads and _head_key(line) in heads))
+    ]
 
 
 def _paragraphs(lines: list[PrintedLine]) -> Iterator[list[PrintedLine]]:
@@ -155,10 +159,10 @@ def _is_beside(line: PrintedLine, other: PrintedLine) -> bool:
 
 def _around(lines: list[PrintedLine]) -> Box:
     """The box of some lines, in tenths of a point, which are 0.04 mm."""
-    boxes = [box for line in lines for box in (line.start, line.end)]
-    left, right = min(box[0] for box in boxes), max(box[2] for box in boxes)
-    bottom, top = min(box[1] for box in boxes), max(box[3] for box in boxes)
-    return _tenth(left), _tenth(bottom), _tenth(right), _tenth(top)
+    lefts, bottoms, rights, tops = zip(
+        *[box for line in lines for box in (line.start, line.end)], strict=True
+    )
+    return _tenth(min(lefts)), _tenth(min(bottoms)), _tenth(max(rights)), _tenth(max(tops))
 
 
 def _tenth(points: float) -> float:

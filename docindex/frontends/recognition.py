@@ -126,16 +126,21 @@ def recognise(
     True
     """
     known = front_ends()
-    by_content = (each for each in known if _may_be(each, data) and each.recognises(data))
+    mark = _mark_of(data)
+    by_content = (each for each in known if _may_be(each, mark) and each.recognises(data))
     found = next(by_content, None) or _by_name(known, data, name, media_type)
     if found is None and archives:
         return next((each for each in _of_modules(ARCHIVES) if each.recognises(data)), None)
     return found
 
 
-def _may_be(front_end: FrontEnd, data: bytes) -> bool:
-    head = data[:_MARK].lstrip(_SPACE).lower()
-    return head.startswith(front_end.signatures) if front_end.signatures else False
+def _mark_of(data: bytes) -> bytes:
+    """The first bytes of a source that are compared with the signatures of front ends."""
+    return data[:_MARK].lstrip(_SPACE).lower()
+
+
+def _may_be(front_end: FrontEnd, mark: bytes) -> bool:
+    return mark.startswith(front_end.signatures)
 
 
 _MARK = 512
@@ -143,12 +148,12 @@ _SPACE = b" \t\r\n\x0c\xef\xbb\xbf"  # with a byte order mark
 
 
 def _by_name(known: list[FrontEnd], data: bytes, name: str, media_type: str | None) -> FrontEnd | None:
-    extension = extension_of(name)
+    extension, mark = extension_of(name), _mark_of(data)
     for front_end in known:
-        if extension in front_end.extensions and (front_end.is_text or _may_be(front_end, data)):
+        if extension in front_end.extensions and (front_end.is_text or _may_be(front_end, mark)):
             return front_end
     for front_end in known:
-        if media_type in front_end.media_types and (front_end.is_text or _may_be(front_end, data)):
+        if media_type in front_end.media_types and (front_end.is_text or _may_be(front_end, mark)):
             return front_end
     return None
 
@@ -182,11 +187,11 @@ def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: b
     >>> may_need_front_end(b"a letter", "ada.txt"), may_need_front_end(b"PK\3\4...", "ada.docx")
     (False, True)
     """
-    extension = extension_of(name)
-    if any(
-        _may_be(each, head) or (each.is_text and extension in each.extensions)
-        for each in front_ends()
-        if text or not each.is_text
-    ):
-        return True
-    return archives and any(_may_be(each, head) or each.recognises(head) for each in _of_modules(ARCHIVES))
+    extension, mark = extension_of(name), _mark_of(head)
+    # A loop, because a scan asks twice for each file: a generator would take twice as long.
+    for each in front_ends():
+        if (text or not each.is_text) and (
+            mark.startswith(each.signatures) or (each.is_text and extension in each.extensions)
+        ):
+            return True
+    return archives and any(_may_be(each, mark) or each.recognises(head) for each in _of_modules(ARCHIVES))

@@ -26,4 +26,5 @@ FRONT_END = FrontEnd(
     (b"{\\rtf",),
     extensions=frozenset({".rtf"}),
     media_types=frozenset({"application/rtf", "text/rtf", "text/richtext"}),
+    most_bytes=100_000_000,
 )

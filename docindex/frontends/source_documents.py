@@ -8,16 +8,19 @@ import dataclasses
 import time
 from collections.abc import Mapping
 
-from docindex.frontends.extracted import Extracted, SourcePart, text_in
+from docindex.frontends.extracted import PART_MARK, Extracted, SourcePart, text_in
 from docindex.frontends.extractor import Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import may_need_front_end
-from docindex.frontends.text import UndetectedEncoding, decode
+from docindex.frontends.text import decode, looks_binary
 
 _DEEPEST = 4
 """How deep documents may lie inside each other: an attachment of a message of a mailbox in an archive."""
+
+_HEAD = 1 << 14
+"""Bytes that show whether a part is binary."""
 
 MOST_PARTS = 100_000
 """The documents inside one source that are read."""
@@ -75,7 +78,7 @@ class _Parts:
                 continue
             text = self._text_of(part)
             if isinstance(text, Extracted):
-                self.read(text.parts, f"{name}!", depth + 1)
+                self.read(text.parts, f"{name}{PART_MARK}", depth + 1)
                 text = dataclasses.replace(text, parts=())
                 if not text.text.strip():
                     continue
@@ -100,9 +103,12 @@ class _Parts:
                 if error.reason != "unknown format":
                     self._unread += 1
                     return None
+        encoding = self._options.encoding
+        if looks_binary(part.data[:_HEAD], encoding):
+            return None
         try:
-            decoded = decode(part.data)
-        except UndetectedEncoding:
+            decoded = decode(part.data, encoding)
+        except ValueError:  # its encoding cannot be detected, or is not the wanted one
             self._unread += 1
             return None
         return None if decoded is None else decoded.text

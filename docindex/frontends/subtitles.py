@@ -22,9 +22,9 @@ _NO_SPEECH = ("WEBVTT", "NOTE", "STYLE", "REGION")
 """The blocks of a .vtt file that are not spoken begin with one of these words."""
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The spoken text of subtitles."""
-    source = decode_source(data)
+    source = decode_source(data, forced=options.encoding)
     is_vtt = source.startswith("WEBVTT")
     builder = TextBuilder()
     times = list(_TIMES.finditer(source))
@@ -75,4 +75,5 @@ FRONT_END = FrontEnd(
     frozenset({".srt", ".vtt"}),
     frozenset({"text/vtt", "application/x-subrip"}),
     is_text=True,
+    most_bytes=50_000_000,
 )

@@ -15,9 +15,9 @@ _ENCODING = re.compile(rb"\\usepackage\s*\[([a-z0-9]{2,20})\]\s*\{inputenc\}")
 _INPUT_ENCODINGS = {b"ansinew": "cp1252", b"latin9": "iso-8859-15", b"applemac": "macintosh"}
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The text of a LaTeX document."""
-    reader = TexReader(decode_source(data, _declared(data)))
+    reader = TexReader(decode_source(data, _declared(data), options.encoding))
     return reader.builder.extracted(reader.title)
 
 
@@ -42,4 +42,5 @@ FRONT_END = FrontEnd(
     frozenset({".tex", ".latex", ".ltx"}),
     frozenset({"application/x-tex", "text/x-tex", "application/x-latex"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

@@ -10,6 +10,8 @@ import codecs
 import dataclasses
 import re
 
+import numpy as np
+
 from docindex.frontends.detection import detect, read_strictly
 
 _BYTE_ORDER_MARKS = {
@@ -24,6 +26,7 @@ _BYTE_ORDER_MARKS = {
 # Control characters that text files do not contain. Tabs, line ends, form feeds and escape sequences do occur
 # in old text files.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
+_IS_CONTROL = np.isin(np.arange(32), list(_CONTROLS))
 _CONTROL = re.compile(f"[{re.escape(_CONTROLS.decode())}]")
 
 _ESCAPE = b"\x1b"
@@ -84,13 +87,19 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
             except UnicodeDecodeError:
                 continue
             return None if _CONTROL.search(text) else Decoded(text, name, guessed=False)
-    if len(data.translate(None, _CONTROLS)) < len(data):
+    if _has_control(data):
         return None
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         return _decode_detected(data)
     return _decode_escaped(data) or Decoded(text, "utf-8", guessed=False)
+
+
+def _has_control(data: bytes) -> bool:
+    """Whether some bytes have a control character; `bytes.translate` takes twice as long."""
+    found = np.frombuffer(data, np.uint8)
+    return bool(_IS_CONTROL[found[found < 32]].any())
 
 
 def looks_binary(head: bytes, encoding: str | None = None) -> bool:

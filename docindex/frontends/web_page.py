@@ -22,13 +22,19 @@ _MOST_HEAD = 4096
 
 def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The text of a web page."""
-    source = decode_source(data, declared_in(data))
+    source = decode_source(data, declared_in(data), options.encoding)
     page = PageReader(source, everything=options.navigation)
     if page.builder.length == 0 and not options.navigation:  # a page that is nothing but navigation
         page = PageReader(source, everything=True)
     if page.builder.length == 0:
         raise NotExtracted("no text", "it shows no text unless a browser runs its scripts")
     return page.builder.extracted(page.title)
+
+
+def text_with_marked_quotes(data: bytes, options: ExtractionOptions) -> str:
+    """The text of a page in a mail, with > before the lines that it quotes."""
+    source = decode_source(data, declared_in(data), options.encoding)
+    return PageReader(source, everything=options.navigation, marks_quotes=True).builder.extracted().text
 
 
 def declared_in(data: bytes) -> str | None:
@@ -62,4 +68,5 @@ FRONT_END = FrontEnd(
     frozenset({".html", ".htm", ".xhtml", ".xht"}),
     frozenset({"text/html", "application/xhtml+xml"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

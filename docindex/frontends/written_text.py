@@ -2,17 +2,17 @@
 
 from docindex.frontends.extracted import Extracted, SourcePart, TextBuilder
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.nested_paragraphs import Paragraph
+from docindex.frontends.safe_xml import TextInside, read_xml
 from docindex.frontends.safe_zip import ZipSource
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".bmp", ".emf", ".wmf", ".svg", ".webp")
 _THUMBNAILS = ("Thumbnails/", "docProps/")
 
 
-def write_paragraph(builder: TextBuilder, paragraph: Paragraph) -> None:
+def write_paragraph(builder: TextBuilder, place: str, text: str) -> None:
     """Add a paragraph to a text, unless it is empty."""
-    if text := paragraph.text.strip():
-        builder.begin(paragraph.place).add(text).end_paragraph()
+    if text := text.strip():
+        builder.add_paragraph(place, text)
 
 
 def warn_of_damage(builder: TextBuilder, what: str, error: NotExtracted) -> None:
@@ -29,6 +29,18 @@ def text_of_zip(
     if not builder.length and not parts and any(_is_picture(name) for name in source.names):
         raise NotExtracted("no text", "it has pictures only")
     return builder.extracted(title, parts)
+
+
+def read_title(source: ZipSource, name: str) -> str | None:
+    """The title in the member of a zip file that has the properties of a document, or None."""
+    title = TextInside()
+    try:
+        properties = source.read_if_there(name)
+        if properties is not None:
+            read_xml(properties, {"title": title.start}, {"title": title.end}, title.text)
+    except NotExtracted:
+        return None  # a title is no reason to refuse the text
+    return title.take() or None
 
 
 def _is_picture(name: str) -> bool:

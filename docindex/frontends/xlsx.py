@@ -5,7 +5,6 @@ sheet. A formula is given by its last value, a number as the file stores it, a d
 workbooks (.xlsb) are not read.
 """
 
-import re
 from typing import NamedTuple
 
 from docindex.frontends.cells import (
@@ -24,16 +23,16 @@ from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.nested_paragraphs import Paragraph
 from docindex.frontends.ooxml import (
     SIGNATURES,
-    core_title,
+    TITLE_PART,
     has_member,
     main_part,
     refuse_encrypted,
     related,
     relations,
 )
-from docindex.frontends.safe_xml import Attributes, read_xml
+from docindex.frontends.safe_xml import Attributes, TextInside, read_xml
 from docindex.frontends.safe_zip import ZipSource
-from docindex.frontends.written_text import text_of_zip, warn_of_damage, write_paragraph
+from docindex.frontends.written_text import read_title, text_of_zip, warn_of_damage, write_paragraph
 
 _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 """The numbers of Excel's own formats that show a date or a time."""
@@ -42,6 +41,8 @@ _DURATION = "46"
 """Excel's own format of hours beyond 24."""
 
 _BOOLEANS = {"0": "FALSE", "1": "TRUE"}
+_VALUES = ("v", "t")
+"""The elements that hold the value of a cell, or its text."""
 _DIGITS = "0123456789"
 
 
@@ -62,8 +63,8 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
             warn_of_damage(builder, f"The end of the sheet {name!r}", error)
         builder.end_paragraph()
         for paragraph in _beside(source, name, part, builder):
-            write_paragraph(builder, paragraph)
-    return text_of_zip(builder, source, core_title(source))
+            write_paragraph(builder, *paragraph)
+    return text_of_zip(builder, source, read_title(source, TITLE_PART))
 
 
 def _beside(source: ZipSource, name: str, part: str, builder: TextBuilder) -> list[Paragraph]:
@@ -97,13 +98,14 @@ class _Workbook:
                 self.dates = _date_styles(source.read(relation.target))
 
     def _read_list(self, part: bytes, targets: dict[str, str]) -> None:
-        def start(name: str, attributes: Attributes) -> None:
-            if name == "sheet" and (target := targets.pop(attributes.get("id", ""), None)):
+        def start_sheet(attributes: Attributes) -> None:
+            if target := targets.pop(attributes.get("id", ""), None):
                 self.sheets.append(_SheetPart(attributes.get("name", ""), target))
-            elif name == "workbookPr":
-                self.is_1904 = attributes.get("date1904") in ("1", "true")
 
-        read_xml(part, start, _ignore, _ignore)
+        def start_properties(attributes: Attributes) -> None:
+            self.is_1904 = attributes.get("date1904") in ("1", "true")
+
+        read_xml(part, {"sheet": start_sheet, "workbookPr": start_properties})
 
 
 class _SheetPart(NamedTuple):
@@ -114,27 +116,24 @@ class _SheetPart(NamedTuple):
 def _texts(part: bytes) -> list[str]:
     """The texts that cells refer to by their number, without the pronunciation of Japanese words."""
     found: list[str] = []
-    pieces: list[str] = []
-    is_text = is_spoken = False
+    inside = TextInside()
+    is_spoken = False
 
-    def start(name: str, _: Attributes) -> None:
-        nonlocal is_text, is_spoken
-        if name == "t":
-            is_text = not is_spoken
-        elif name == "rPh":
-            is_spoken = True
+    def start_text(attributes: Attributes) -> None:
+        if not is_spoken:
+            inside.start(attributes)
 
-    def end(name: str) -> None:
-        nonlocal is_text, is_spoken
-        if name == "si":
-            found.append("".join(pieces))
-            pieces.clear()
-        elif name == "t":
-            is_text = False
-        elif name == "rPh":
-            is_spoken = False
+    def start_spoken(_: Attributes) -> None:
+        nonlocal is_spoken
+        is_spoken = True
 
-    read_xml(part, start, end, lambda text: pieces.append(text) if is_text else None)
+    def end_spoken() -> None:
+        nonlocal is_spoken
+        is_spoken = False
+
+    starts = {"t": start_text, "rPh": start_spoken}
+    ends = {"t": inside.end, "rPh": end_spoken, "si": lambda: found.append(inside.take())}
+    read_xml(part, starts, ends, inside.text)
     return found
 
 
@@ -145,20 +144,22 @@ def _date_styles(part: bytes) -> dict[str, DateKind]:
     formats: list[str] = []
     is_inside = False
 
-    def start(name: str, attributes: Attributes) -> None:
+    def start_format(attributes: Attributes) -> None:
+        dates[attributes.get("numFmtId", "")] = date_kind(attributes.get("formatCode", ""))
+
+    def start_list(_: Attributes) -> None:
         nonlocal is_inside
-        if name == "numFmt":
-            dates[attributes.get("numFmtId", "")] = date_kind(attributes.get("formatCode", ""))
-        elif name == "cellXfs":
-            is_inside = True
-        elif name == "xf" and is_inside:
+        is_inside = True
+
+    def end_list() -> None:
+        nonlocal is_inside
+        is_inside = False
+
+    def start_style(attributes: Attributes) -> None:
+        if is_inside:
             formats.append(attributes.get("numFmtId", ""))
 
-    def end(name: str) -> None:
-        nonlocal is_inside
-        is_inside = is_inside and name != "cellXfs"
-
-    read_xml(part, start, end, _ignore)
+    read_xml(part, {"numFmt": start_format, "cellXfs": start_list, "xf": start_style}, {"cellXfs": end_list})
     kinds = (dates.get(number, "") for number in formats)
     return {str(style): kind for style, kind in enumerate(kinds) if kind}
 
@@ -178,34 +179,38 @@ class _Sheet:
         self._is_value = False
 
     def read(self, part: bytes) -> None:
-        read_xml(part, self._start, self._end, self._text)
-        self._end("row")
+        starts = {
+            **dict.fromkeys(_VALUES, self._start_value),
+            "c": self._start_cell,
+            "row": self._start_row,
+            "rPh": self._start_spoken,
+        }
+        ends = {
+            **dict.fromkeys(_VALUES, self._end_value),
+            "c": self._end_cell,
+            "row": self._end_row,
+            "rPh": self._end_spoken,
+        }
+        read_xml(part, starts, ends, self._text)
+        self._end_row()
 
-    def _start(self, name: str, attributes: Attributes) -> None:
-        if name == "c":
-            self._attributes = attributes
-        elif name in ("v", "t"):
-            self._is_value = True
-        elif name == "row":
-            number = attributes.get("r", "")
-            self._row = int(number) if _is_row_number(number) else self._row + 1
-        elif name == "rPh":  # how a Japanese word is pronounced
-            self._spoken_from = len(self._pieces)
+    def _start_row(self, attributes: Attributes) -> None:
+        number = attributes.get("r", "")
+        self._row = int(number) if _is_row_number(number) else self._row + 1
 
-    def _end(self, name: str) -> None:
-        if name in ("v", "t"):
-            self._is_value = False
-        elif name == "rPh":
-            del self._pieces[self._spoken_from :]
-        elif name == "c":
-            if self._pieces:
-                self._end_cell("".join(self._pieces))
-                self._pieces.clear()
-        elif name == "row" and self._cells:
+    def _end_row(self) -> None:
+        if self._cells:
             self._rows.write(self._name, self._row, self._cells)
             self._cells = []
 
-    def _end_cell(self, value: str) -> None:
+    def _start_cell(self, attributes: Attributes) -> None:
+        self._attributes = attributes
+
+    def _end_cell(self) -> None:
+        if not self._pieces:
+            return
+        value = "".join(self._pieces)
+        self._pieces.clear()
         attributes = self._attributes
         kind = attributes.get("t")
         if kind == "s":
@@ -220,47 +225,48 @@ class _Sheet:
             column = reference.rstrip(_DIGITS) if reference else column_letters(len(self._cells) + 1)
             self._cells.append((column, value))
 
+    def _start_value(self, _: Attributes) -> None:
+        self._is_value = True
+
+    def _end_value(self) -> None:
+        self._is_value = False
+
+    def _text(self, text: str) -> None:
+        if self._is_value:
+            self._pieces.append(text)
+
+    def _start_spoken(self, _: Attributes) -> None:
+        self._spoken_from = len(self._pieces)
+
+    def _end_spoken(self) -> None:
+        del self._pieces[self._spoken_from :]
+
     def _shared(self, number: str) -> str:
         try:
             return self._book.texts[int(number)]
         except (ValueError, IndexError):
             return ""
 
-    def _text(self, text: str) -> None:
-        if self._is_value:
-            self._pieces.append(text)
-
 
 def _is_row_number(number: str) -> bool:
-    return re.fullmatch("[0-9]{1,7}", number) is not None
+    return len(number) <= 7 and number.isascii() and number.isdigit()
 
 
 def _comments(part: bytes, sheet: str) -> list[Paragraph]:
     """The comments on cells."""
     found: list[Paragraph] = []
-    pieces: list[str] = []
+    inside = TextInside()
     reference = ""
-    is_text = False
 
-    def start(name: str, attributes: Attributes) -> None:
-        nonlocal reference, is_text
-        if name == "comment":
-            reference = attributes.get("ref", "")
-        is_text = name == "t"
+    def start(attributes: Attributes) -> None:
+        nonlocal reference
+        reference = attributes.get("ref", "")
 
-    def end(name: str) -> None:
-        nonlocal is_text
-        is_text = False
-        if name == "comment":
-            found.append(Paragraph(f"comment on {sheet}!{reference}", "".join(pieces)))
-            pieces.clear()
+    def end() -> None:
+        found.append(Paragraph(f"comment on {sheet}!{reference}", inside.take()))
 
-    read_xml(part, start, end, lambda text: pieces.append(text) if is_text else None)
+    read_xml(part, {"comment": start, "t": inside.start}, {"comment": end, "t": inside.end}, inside.text)
     return found
-
-
-def _ignore(_: str) -> None:
-    pass
 
 
 FRONT_END = FrontEnd(

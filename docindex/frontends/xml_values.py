@@ -10,46 +10,54 @@ import numpy as np
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.line_places import LinePlaces, places_of_lines
-from docindex.frontends.markup_tokens import XML, attributes_of, unescaped
+from docindex.frontends.line_places import LinePlaces, lengths_of, places_of_lines
+from docindex.frontends.markup_tokens import XML, attributes_of, unescaped_all
 from docindex.frontends.web_page import declared_in
 
 
-def extract(data: bytes, _: ExtractionOptions) -> Extracted:
+def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of an XML document."""
-    source = decode_source(data, declared_in(data))
+    source = decode_source(data, declared_in(data), options.encoding)
     values = _of_elements(source)
     return values if values.text else _of_attributes(source).extracted()
 
 
-class _Paragraph:
-    """Joins the texts of a paragraph, across the tags inside it."""
+class _Paragraphs:
+    """Joins the texts of paragraphs, across the tags inside them."""
 
-    def __init__(self, source: str, builder: TextBuilder) -> None:
-        self._builder = builder
-        self._source = source
-        self._offsets: list[int] = []
-        self._starts: list[int] = []
+    def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._start = 0
+        self._firsts: list[int] = []
+        """The piece that begins each paragraph."""
+        self._offsets: list[int] = []
+        self._is_open = False
 
-    def add(self, text: str, start: int) -> None:
-        if not self._pieces:
-            self._start = start
+    def add(self, text: str, offset: int) -> None:
+        """Add a text, with its entities, which lies at an offset of the source."""
+        if not self._is_open:
+            self._firsts.append(len(self._pieces))
+            self._offsets.append(offset)
+            self._is_open = True
         self._pieces.append(text)
 
     def end(self) -> None:
-        text = "".join(self._pieces).strip()
-        self._pieces.clear()
-        if text:
-            self._offsets.append(self._start)
-            self._starts.append(self._builder.length)
-            self._builder.add(text).end_paragraph()
+        self._is_open = False
 
-    def extracted(self) -> Extracted:
+    def extracted(self, source: str) -> Extracted:
         """The text of all paragraphs."""
-        offsets, starts = (np.array(each, np.int64) for each in (self._offsets, self._starts))
-        return self._builder.extracted(places=places_of_lines(self._source, offsets, starts))
+        pieces = unescaped_all(self._pieces)
+        ends = [*self._firsts[1:], len(pieces)]
+        paragraphs = [
+            "".join(pieces[first:end]).strip() for first, end in zip(self._firsts, ends, strict=False)
+        ]
+        sizes = lengths_of(paragraphs)
+        is_given = sizes > 0
+        sizes = sizes[is_given] + 2
+        places = places_of_lines(
+            source, np.array(self._offsets, np.int64)[is_given], np.cumsum(sizes) - sizes
+        )
+        text = "\n\n".join([*filter(None, paragraphs), ""])
+        return TextBuilder().add(text).extracted(places=places)
 
 
 def _of_elements(source: str) -> Extracted:
@@ -58,21 +66,21 @@ def _of_elements(source: str) -> Extracted:
     No schema says which elements lie inside a line. One tag between two texts does ("a<b>word</b>s"). Two
     tags side by side, or a line of their own, do not ("<a>1</a><b>2</b>").
     """
-    paragraph = _Paragraph(source, TextBuilder())
+    paragraphs = _Paragraphs()
     last = 0
     for mark in XML.finditer(source):
-        start = mark.start()
+        start, end = mark.span()
         between = source[last:start]
-        if mark["cdata"] is not None:
-            paragraph.add(unescaped(between) + mark["cdata"], last)
+        if mark.lastgroup == "cdata":
+            paragraphs.add(between, last)
+            paragraphs.add(mark["cdata"].replace("&", "&amp;"), last)
         elif not between or (between.isspace() and "\n" in between):
-            paragraph.end()
+            paragraphs.end()
         else:
-            paragraph.add(unescaped(between), last + len(between) - len(between.lstrip()))
-        last = mark.end()
-    paragraph.add(unescaped(source[last:]), last)
-    paragraph.end()
-    return paragraph.extracted()
+            paragraphs.add(between, last + len(between) - len(between.lstrip()))
+        last = end
+    paragraphs.add(source[last:], last)
+    return paragraphs.extracted(source)
 
 
 def _of_attributes(source: str) -> TextBuilder:
@@ -96,4 +104,5 @@ FRONT_END = FrontEnd(
     ),
     media_types=frozenset({"application/xml", "text/xml", "application/rss+xml", "application/atom+xml"}),
     is_text=True,
+    most_bytes=100_000_000,
 )

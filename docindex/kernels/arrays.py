@@ -81,7 +81,7 @@ def starts_of(lengths: I64) -> I64:
     [0, 2, 2, 5]
     """
     starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
+    lengths.cumsum(out=starts[1:])
     return starts
 
 
@@ -101,7 +101,9 @@ def ranges(begins: I64, lengths: I64) -> I64:
     [5, 6, 7, 0, 1]
     """
     starts = starts_of(lengths)
-    return np.arange(starts[-1]) + np.repeat(begins - starts[:-1], lengths)
+    found: I64 = (begins - starts[:-1]).repeat(lengths)
+    found += np.arange(starts[-1])
+    return found
 
 
 def are_first(ordered: U64 | I64) -> Bool:

@@ -8,17 +8,17 @@ text.
 
 import numpy as np
 
-from docindex.kernels.arrays import U32, U64, mix
+from docindex.kernels.arrays import U16, U64, mix
 
 
-def features(slots: U32, k: int, s: int) -> U64:
+def features(slots: U16, k: int, s: int) -> U64:
     """One row of k features per document: feature g is a hash of slots [g*s, (g+1)*s).
 
     The same slots give the same features on every machine; slots beyond k*s are not read. Two groups that
     differ in exactly one slot never have the same feature, and neither do equal groups at different places.
     Any other two groups collide with probability 2^-64. Arithmetic is modulo 2^64 on purpose.
 
-    >>> same, changed = features(np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint32), k=2, s=2)
+    >>> same, changed = features(np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint16), k=2, s=2)
     >>> (same == changed).tolist()
     [True, False]
     """

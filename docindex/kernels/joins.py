@@ -6,6 +6,7 @@ never hold two numbers for every pair, and must not know where groups come from.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,16 +48,24 @@ def size_levels(sizes: I64) -> I64:
     return np.frexp((sizes - 1).astype(np.float64))[1].astype(np.int64)
 
 
-def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> tuple[I64, I64, I64, I64]:
+class Limits(NamedTuple):
+    """Which early members a late member may meet. Indexed by the late member."""
+
+    lowest: I64
+    """The first early member that it may meet; at most the late member itself."""
+    highest: I64 | None = None
+    """The first early member that it may no longer meet; None if it may meet all from `lowest` on."""
+
+
+def meetings(sizes: I64, members: I64, early: Bool, late: Bool, limits: Limits) -> tuple[I64, I64, I64, I64]:
     """Which members meet in groups: each late member meets the early members before it in its group.
 
-    The members of each group must ascend; `early` and `late` mark some of them. A late member does not meet
-    members below its entry in `lowest`, which must not exceed the member itself. Returns four arrays:
+    The members of each group must ascend; `early` and `late` mark some of them. Returns four arrays:
     the early members, the late members, and for each late member where the range of early members that it
     meets begins, and the length of that range. This takes a few passes over the members, however many meet.
 
-    >>> every = np.ones(5, bool)
-    >>> parts = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, np.array([0, 0, 1]))
+    >>> every, limits = np.ones(5, bool), Limits(np.array([0, 0, 1]))
+    >>> parts = meetings(np.array([3, 2]), np.array([0, 1, 2, 1, 2]), every, every, limits)
     >>> [part.tolist() for part in parts]
     [[0, 1, 2, 1, 2], [0, 1, 2, 1, 2], [0, 0, 1, 3, 3], [0, 1, 1, 0, 1]]
     """
@@ -65,11 +74,15 @@ def meetings(sizes: I64, members: I64, early: Bool, late: Bool, lowest: I64) -> 
     late_members, ends = members[at], before[at]
     begins = np.repeat(before[starts_of(sizes)[:-1]], sizes)[at]
     limited = np.flatnonzero(begins < ends)
-    limited = limited[early_members[begins[limited]] < lowest[late_members[limited]]]
-    if len(limited):
+    limited = limited[early_members[begins[limited]] < limits.lowest[late_members[limited]]]
+    if len(limited) or limits.highest is not None:
         group = np.repeat(np.arange(len(sizes), dtype=np.uint64) << _HALF, sizes)
-        least = group[at[limited]] | lowest[late_members[limited]].astype(np.uint64)
-        begins[limited] = np.searchsorted(group[early] | early_members.astype(np.uint64), least)
+        keys = group[early] | early_members.astype(np.uint64)
+        least = group[at[limited]] | limits.lowest[late_members[limited]].astype(np.uint64)
+        begins[limited] = np.searchsorted(keys, least)
+        if limits.highest is not None:
+            most = np.searchsorted(keys, group[at] | limits.highest[late_members].astype(np.uint64))
+            ends = np.maximum(begins, np.minimum(ends, most))
     return early_members, late_members, begins, ends - begins
 
 
@@ -87,7 +100,7 @@ def are_alike(sizes: I64, values: I64, but: int) -> Bool:
 
 
 def meetings_between(
-    sizes: I64, members: I64, roles: tuple[Bool, Bool], crowds: I64, lowest: I64
+    sizes: I64, members: I64, roles: tuple[Bool, Bool], crowds: I64, limits: Limits
 ) -> Iterator[tuple[I64, I64, I64, I64]]:
     """As `meetings`, without the meetings of two members of one crowd, in several parts.
 
@@ -98,15 +111,15 @@ def meetings_between(
 
     >>> every, crowds = np.ones(4, bool), np.array([1, 0, 1, 2])
     >>> parts = meetings_between(
-    ...     np.array([4]), np.arange(4), (every, every), crowds, np.zeros(4, np.int64))
+    ...     np.array([4]), np.arange(4), (every, every), crowds, Limits(np.zeros(4, np.int64)))
     >>> pairs = np.concatenate([meeting_pairs(*part) for part in parts])
     >>> sorted((early, late) for early, late in zip(*(part.tolist() for part in split_pairs(pairs))))
     [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
     """
     early, late = roles
     alone = crowds == 0
-    yield meetings(sizes, members, early & alone, late, lowest)
-    yield meetings(sizes, members, early & ~alone, late & alone, lowest)
+    yield meetings(sizes, members, early & alone, late, limits)
+    yield meetings(sizes, members, early & ~alone, late & alone, limits)
     inside = np.flatnonzero(~alone)
     group = np.repeat(np.arange(len(sizes)), sizes)[inside]
     members, early, late, crowds = members[inside], early[inside], late[inside], crowds[inside]
@@ -118,7 +131,7 @@ def meetings_between(
         has_bit = (crowds[order] >> bit & 1).astype(bool)
         for first, second in ((has_bit, ~has_bit), (~has_bit, has_bit)):
             yield meetings(
-                np.diff(starts), members[order], early[order] & first, late[order] & second, lowest
+                np.diff(starts), members[order], early[order] & first, late[order] & second, limits
             )
 
 

@@ -14,11 +14,12 @@ the error is 0.74, 0.74, 0.97 and 1.02 times the ideal sqrt(r(1-r)/slots), at 52
 shingle. One densified permutation costs 290 to 1.8 ns, but its error is 3.2 times the ideal for 10 shingles
 and 1.14 times for 100. Independent permutations cost 170 to 300 ns.
 
-A slot stores the value as a float of 24 bits, 6 of which are the exponent. They sort as the value does, so
-the sketch of a union is the slot-wise minimum. 19 significant bits remain however small the minimum is: two
-different values get the same slot with a probability of 2^-19 or less, far below the error of an estimate. A
-pair join reads the slots of all texts as numbers: with 16 bits, which would serve an estimate, a million
-texts would meet in 10^10 slots by chance.
+A slot stores the value as a float of 12 bits, 5 of which are the exponent. They sort as the value does, so
+the sketch of a union is the slot-wise minimum. Two texts without a common shingle have the same slot with a
+probability of .0014, or less if their sizes differ (.18 / 2^7, as in HyperMinHash; Yu and Weber, 2017). That
+is far below the standard error of an estimate, so estimates are not corrected for it. But among a million
+texts of one size, a text shares each slot with 1,400 others by chance. So a search for pairs joins several
+slots: see `slot_bands` and `slot_index`.
 """
 
 import functools
@@ -27,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64, U32, U64, mix_in_place, owners
+from docindex.kernels.arrays import F64, I64, U16, U64, mix_in_place, owners
 
 # A key holds the round in its high bits and the fraction u below: 2 * 4,096 rounds need 13 bits.
 _FRACTION_BITS = np.uint64(51)
@@ -41,12 +42,15 @@ _FEW_OPEN = 0.8
 # This many distinct hashes for each bin fill all bins of a document, except with the chance count / e^12.
 _FILL_ALL = 12
 _LOW_HALF = np.uint64(2**32 - 1)
-_DROPPED = np.uint64(52 - 18)  # a slot has 18 of the 52 digits of a double
-_NO_DIGITS = np.uint64(1022 << 18)  # the exponent of 1/2 in a double
+_DIGITS = 7
+_DROPPED = np.uint64(52 - _DIGITS)  # a double has 52 digits
+_LAST_DIGITS = np.uint64((1 << _DIGITS) - 1)
+# The exponent of the rounds in which all shingles fall into one bin; that of an empty slot is 31.
+_FORCED = 30
 
 EMPTY_KEY: Final = np.uint64(2**64 - 1)
 """The key of a slot that no shingle fell into: only an empty document has such slots."""
-EMPTY_SLOT: Final = np.uint32(2**24 - 1)
+EMPTY_SLOT: Final = np.uint16(2**12 - 1)
 """The stored form of `EMPTY_KEY`."""
 
 
@@ -131,20 +135,27 @@ def _fall(hashes: U64, rounds: U64, fallen: U64, spare: U64) -> None:
         mix_in_place(fallen, spare)
 
 
-def stored_slots(keys: U64) -> U32:
-    """The stored form of keys: 24 bits that sort as the keys do; equal keys give equal slots.
+def stored_slots(keys: U64) -> U16:
+    """The stored form of keys: 12 bits that sort as the keys of one slot do. The last axis has all slots.
 
-    The high 6 bits count the binary digits of the key without its lowest 11 bits. The low 18 bits are the
-    digits after the first 1.
+    A key of the rounds 0 to t - 1 becomes a float with 5 bits of exponent and 7 digits after the first 1. Its
+    exponent is at most 29. Numbers that are too small for the exponent 0 have fewer digits, but these are in
+    texts with more than 2^29 shingles. In the later rounds a slot has only one value of i. So the exponent is
+    30, and the digits are those of u.
 
-    >>> stored_slots(np.array([0, 1 << 11, 1 << 40, 3 << 50, EMPTY_KEY], np.uint64)).tolist()
-    [0, 262144, 7864320, 10878976, 16777215]
+    >>> stored_slots(np.array([[0, 1 << 50, 1 << 51, 3 << 51]], np.uint64)).tolist()
+    [[0, 3456, 3584, 3776]]
     """
-    # A double holds 53 bits exactly, so nothing is rounded. Its bits are an exponent and the digits after the
-    # first 1; 0 is read as 1/2, which has no digits.
-    values = np.maximum((keys >> np.uint64(11)).astype(np.float64), 0.5)
-    slots = (values.view(np.uint64) >> _DROPPED) - _NO_DIGITS
-    return np.where(keys == EMPTY_KEY, EMPTY_SLOT, slots.astype(np.uint32))
+    count = np.shape(keys)[-1]
+    lowest = _FORCED - (count - 1).bit_length()
+    # A double holds 53 bits exactly, so nothing is rounded. The power of two with the exponent 0 is added: it
+    # leaves larger numbers nearly as they are, and smaller ones in their order.
+    least = np.uint64(1 << 40 - lowest)
+    values = ((keys >> np.uint64(11)) + least).astype(np.float64).view(np.uint64)
+    slots = (values >> _DROPPED) - np.uint64(1063 - lowest << _DIGITS)
+    forced = np.uint64(_FORCED << _DIGITS) | keys >> _FRACTION_BITS - np.uint64(_DIGITS) & _LAST_DIGITS
+    slots = np.where(keys < np.uint64(count << int(_FRACTION_BITS)), slots, forced).astype(np.uint16)
+    return np.where(keys == EMPTY_KEY, EMPTY_SLOT, slots)
 
 
 MISSED: Final = 1e-9
@@ -174,14 +185,14 @@ def fewest_equal_slots(slots: int, resemblance: float) -> int:
     return slots
 
 
-def estimate_resemblance(a: U32, b: U32) -> tuple[F64, F64]:
+def estimate_resemblance(a: U16, b: U16) -> tuple[F64, F64]:
     """The estimated resemblance of each pair of sketches along the last axis, and its standard error.
 
-    The estimate is the share of equal slots, which is unbiased. The error is that of a binomial distribution
+    The estimate is the share of equal slots. The error is that of a binomial distribution
     with two hits and two misses added, so that it is not 0 when all slots agree. The resemblance of two empty
     documents is 1.
 
-    >>> a, b = np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint32)
+    >>> a, b = np.array([[1, 2, 3, 4], [1, 2, 3, 5]], np.uint16)
     >>> resemblance, error = estimate_resemblance(a, b)
     >>> float(resemblance), round(float(error), 2)
     (0.75, 0.17)

@@ -21,6 +21,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U32, U64, starts_of
 from docindex.kernels.joins import (
+    Limits,
     are_alike,
     count_pairs,
     meeting_pairs,
@@ -83,8 +84,8 @@ class Needs:
     """The smallest number of common groups, 1 or more, that a pair of the member and a late partner needs."""
     late: I64
     """The same for a pair of the member and an early partner; 1 for every member if nothing is known."""
-    lowest: I64
-    """The lowest rank that an early partner of the member can have; at most the member's own rank."""
+    limits: Limits
+    """The ranks that an early partner of the member can have."""
     of_pairs: Callable[[I64, I64], I64]
     """Gives the number of common groups that pairs of early and late ranks need."""
 
@@ -238,10 +239,10 @@ class _Join:
             early, late = level <= self._early[members], level <= self._late[members]
             late &= (members >= begin) & (members < end)
             if self._crowds is None:
-                yield meetings(sizes, members, early, late, self._needs.lowest)
+                yield meetings(sizes, members, early, late, self._needs.limits)
             else:
                 crowds = self._crowds[members]
-                yield from meetings_between(sizes, members, (early, late), crowds, self._needs.lowest)
+                yield from meetings_between(sizes, members, (early, late), crowds, self._needs.limits)
 
     def _groups(self) -> Iterator["_Leveled"]:
         """All groups that count."""

@@ -5,7 +5,7 @@ Takes two queries. Must never look at a third document.
 
 import dataclasses
 
-from docindex.query.estimates import estimate, known_text
+from docindex.query.estimates import KnownText, estimate
 from docindex.query.measures import Measures, by_shingles
 from docindex.query.passages import Passage, align, with_places
 from docindex.query.resolve import Query, places_of
@@ -82,7 +82,7 @@ def _measured(scope: Scope, queries: tuple[Query, Query], texts: tuple[str | Non
     a, b = queries
     text_a, text_b = texts
     if text_a is None or text_b is None:
-        return estimate(scope, known_text(scope, a), known_text(scope, b))
+        return estimate(scope, KnownText(scope, a), KnownText(scope, b))
     of_texts = scope.shingles_of(text_a), scope.shingles_of(text_b)
     # Whether the words are the same matters only if a text has no shingles that count.
     alike = not all(map(len, of_texts)) and a.words_hash(scope) == b.words_hash(scope)

@@ -6,7 +6,7 @@ out the pairs inside a crowd. See `crowds` for why that changes no connected clu
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32
+from docindex.kernels.arrays import I64, U16
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.query.candidates import LARGE, CrowdLabels
 from docindex.query.crowds import find_crowds
@@ -28,7 +28,7 @@ class CrowdPairs:
         self._threshold = threshold
         self._found = found
 
-    def by_slots(self, often: I64, slots: U32) -> I64:
+    def by_slots(self, often: I64, slots: U16) -> I64:
         """The crowd of each node, from the slots of the nodes that share many slots with many nodes."""
         labels = np.zeros(len(self._nodes), np.int64)
         kept = self._nodes.kept[often]
@@ -56,7 +56,7 @@ class CrowdPairs:
 
         return crowds_of
 
-    def _crowds(self, sets: SetSource, places: I64, chosen: I64, slots: U32) -> I64:
+    def _crowds(self, sets: SetSource, places: I64, chosen: I64, slots: U16) -> I64:
         """Add the pairs that connect crowds among some nodes, and return the crowd of each.
 
         Each of the `chosen` nodes has a place in `sets` and a row of slots.

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32, U64, Bool
+from docindex.kernels.arrays import I64, U16, U64, Bool
 from docindex.kernels.joins import components, found_in, pair_numbers, starts_of_runs
 from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.query.candidates import LARGE
@@ -45,7 +45,7 @@ class Crowds(NamedTuple):
 
 
 def find_crowds(
-    slots: U32, ranks: I64, least: int, compare: Compare, check_cancelled: CheckCancelled
+    slots: U16, ranks: I64, least: int, compare: Compare, check_cancelled: CheckCancelled
 ) -> Crowds:
     """The crowds of more than `LARGE` texts among some texts, given by the rows of their slots.
 
@@ -78,7 +78,7 @@ def find_crowds(
     return Crowds(labels, a[inside], b[inside], common[inside])
 
 
-def _stars(slots: U32, ranks: I64, column: int) -> tuple[I64, I64]:
+def _stars(slots: U16, ranks: I64, column: int) -> tuple[I64, I64]:
     """For each large group of a column, one member repeated, and the other members.
 
     It is the member with the least slot in the next column: another one for each column.
@@ -94,7 +94,7 @@ def _stars(slots: U32, ranks: I64, column: int) -> tuple[I64, I64]:
     return firsts[firsts != rows], rows[firsts != rows]
 
 
-def _equal_slots(slots: U32, a: I64, b: I64) -> I64:
+def _equal_slots(slots: U16, a: I64, b: I64) -> I64:
     """The number of equal slots of each pair."""
     found = np.empty(len(a), np.int64)
     for begin in range(0, len(a), _COMPARED):

@@ -7,6 +7,7 @@ texts are kept: then they are counted.
 """
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -29,23 +30,31 @@ from docindex.query.resolve import Query
 from docindex.query.scope import Scope
 from docindex.storage import documents, forward_index
 from docindex.storage.documents import StoredSketch
-from docindex.storage.forward_index import ForwardHashes
+from docindex.storage.forward_index import ForwardHashes, HashSet
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class KnownText:
-    """A text, and what estimates need to know of it."""
+    """A text, and what estimates need to know of it; each part is computed when it is first needed."""
 
+    scope: Scope
     query: Query
-    sketch: StoredSketch
-    hashes: U64
-    """The fingerprint hashes that count."""
 
+    @functools.cached_property
+    def sketch(self) -> StoredSketch:
+        """The sketch, without the fingerprints."""
+        return self._of_given[0] if self.query.content is None else self.query.stored_sketch(self.scope)
 
-def known_text(scope: Scope, query: Query) -> KnownText:
-    """What estimates need to know of the text of a query."""
-    hashes, _ = query.hashes(scope)
-    return KnownText(query, query.stored_sketch(scope), scope.ignored.without(hashes))
+    @functools.cached_property
+    def hashes(self) -> U64:
+        """The fingerprint hashes that count."""
+        given = self.query.content is None
+        return self.scope.ignored.without(self._of_given[1] if given else self.query.hashes(self.scope)[0])
+
+    @functools.cached_property
+    def _of_given(self) -> tuple[StoredSketch, U64]:
+        """Both for a text that the caller passed, which is read only once."""
+        return self.query.sketch_of_given(self.scope)
 
 
 def estimate(scope: Scope, a: KnownText, b: KnownText) -> Measures:
@@ -69,7 +78,7 @@ def estimate_contents(scope: Scope, own: KnownText, contents: I64) -> list[Measu
     if len(sketches) != len(contents):
         raise CorruptIndex("a content is missing; check() lists all damage", scope.db.filename)
     of = ForwardHashes(scope.db, contents, scope.recipe.window)
-    places, _ = forward_index.shared_with(own.hashes, of)
+    places, _ = forward_index.shared_with(HashSet(own.hashes), of)
     sizes = documents.sizes_of(scope.db, contents).hashes
     sizes = forward_index.sizes_without(scope.ignored.hashes, of, sizes)
     others = [(Query(None, sketch.content), sketch) for sketch in sketches]

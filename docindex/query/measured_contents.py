@@ -9,7 +9,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.joins import found_in
-from docindex.query.estimates import estimate_contents, known_text
+from docindex.query.estimates import KnownText, estimate_contents
 from docindex.query.measures import Measures, same_words
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope
@@ -19,16 +19,17 @@ from docindex.storage import bulk, documents
 _ESTIMATED = 1024
 
 
-def measure_contents(scope: Scope, query: Query, contents: I64) -> Iterator[tuple[int, Measures]]:
-    """How much a query shares with each of some contents, which must ascend; in any order."""
-    text = query.text(scope.db)
-    kept = bulk.kept_among(scope.db, contents) if text is not None else contents[:0]
-    if text is not None:
-        yield from _exactly(scope, query, scope.shingles_of(text), kept)
+def measure_contents(scope: Scope, own: KnownText, contents: I64) -> Iterator[tuple[int, Measures]]:
+    """How much a text shares with each of some contents, which must ascend; in any order."""
+    kept = bulk.kept_among(scope.db, contents)
+    text = own.query.text(scope.db) if len(kept) else None
+    if text is None:
+        kept = contents[:0]
+    else:
+        yield from _exactly(scope, own.query, scope.shingles_of(text), kept)
     estimated = np.setdiff1d(contents, kept, assume_unique=True)
     if not len(estimated):
         return
-    own = known_text(scope, query)
     for begin in range(0, len(estimated), _ESTIMATED):
         scope.check_cancelled()
         some = estimated[begin : begin + _ESTIMATED]

@@ -264,5 +264,5 @@ def _error_of_sample(shared: I64, whole: I64) -> F64:
 @functools.cache
 def _estimates_by_equal_slots(slots: int) -> tuple[F64, F64]:
     """The estimated resemblance and its standard error, for each number of equal slots."""
-    ones = np.ones((slots + 1, slots), np.uint32)
-    return minhash.estimate_resemblance(np.tri(slots + 1, slots, -1, dtype=np.uint32), ones)
+    ones = np.ones((slots + 1, slots), np.uint16)
+    return minhash.estimate_resemblance(np.tri(slots + 1, slots, -1, dtype=np.uint16), ones)

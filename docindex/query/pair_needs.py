@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docindex.kernels.arrays import I64
+from docindex.kernels.joins import Limits
 from docindex.query.candidates import Needs
 from docindex.query.joined_pairs import Measure
 
@@ -36,7 +37,7 @@ def _needs_of_resemblance(counts: I64, slack: I64, least: float) -> Needs:
         ranks,
         early,
         late,
-        np.minimum(too_small, np.arange(len(counts))),
+        Limits(np.minimum(too_small, np.arange(len(counts)))),
         lambda a, b: np.maximum(
             1, rounded_up(half * (counts[a] + counts[b])) - np.minimum(slack[a], slack[b])
         ),
@@ -50,7 +51,7 @@ def _needs_of_containment(counts: I64, slack: I64, least: float) -> Needs:
         ranks,
         np.maximum(1, rounded_up(least * counts) - slack),
         np.ones_like(counts),
-        np.zeros_like(counts),
+        Limits(np.zeros_like(counts)),
         lambda a, b: np.maximum(1, rounded_up(least * counts[a]) - np.minimum(slack[a], slack[b])),
     )
 

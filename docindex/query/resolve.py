@@ -118,9 +118,13 @@ class Query:
             if not found:
                 raise CorruptIndex(f"content {self.content} is missing; run check()", scope.db.filename)
             return found[0]
+        return self.sketch_of_given(scope)[0]
+
+    def sketch_of_given(self, scope: Scope) -> tuple[StoredSketch, U64]:
+        """The sketch of a text that the caller passed, and its hashes as in `hashes`; reads the text once."""
         (batch,) = sketch_batches([self.given or ""], scope.recipe)
         sketch = batch[0]
-        return StoredSketch(
+        stored = StoredSketch(
             -1,
             sketch.symbols,
             sketch.shingles,
@@ -130,6 +134,7 @@ class Query:
             sketch.mod_m,
             sketch.level,
         )
+        return stored, contents.as_stored(sketch.hashes)
 
     def words_hash(self, scope: Scope) -> bytes:
         """The hash of the words. Texts that differ only in case, accents or punctuation share it."""

@@ -19,14 +19,14 @@ from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
 from docindex.storage import documents, forward_index
 from docindex.storage.documents import ContentSizes
-from docindex.storage.forward_index import ForwardHashes
+from docindex.storage.forward_index import ForwardHashes, HashSet
 
 # The highest possible scores are computed for this many contents at a time, and at first for fewer: the
 # scores of the first batch then tell how many more are needed. Each costs a row.
 _BOUNDS_AT_ONCE = 256
 _FIRST_BOUNDS = 32
 # The first batch has at least this many contents; each other has twice as many as the one before.
-_FIRST_BATCH = 16
+_FIRST_BATCH = 24
 
 _NO_SIZES = np.empty((len(ContentSizes._fields), 0), np.int64)
 
@@ -43,14 +43,12 @@ class Scored:
     """How many symbols and how many shingles each content has; two rows."""
 
     @classmethod
-    def of(cls, pieces: Sequence[Self], wanted: set[int]) -> Self:
-        """The wanted contents of all pieces."""
-        every = pieces[0]
-        if len(pieces) > 1:
-            columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
-            every = cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
-        # For the few answers of a search, `np.isin` would take ten times as long.
-        return every.only(np.array([content in wanted for content in every.contents.tolist()], np.bool_))
+    def of(cls, pieces: Sequence[Self]) -> Self:
+        """The contents of all pieces."""
+        if len(pieces) == 1:
+            return pieces[0]
+        columns = ((each.contents, each.scores, each.counts, each.units) for each in pieces)
+        return cls(*(np.concatenate(column, axis=-1) for column in zip(*columns, strict=True)))
 
     def only(self, which: Bool) -> Self:
         """Some of the contents."""
@@ -77,7 +75,7 @@ class Scorer:
 
         Contents with too few hashes to reach the minimums are left out.
         """
-        enough = np.flatnonzero(candidates.counts >= self.asked.least(self.options))
+        enough = (candidates.counts >= self.asked.least(self.options)).nonzero()[0]
         order = enough[np.argsort(-candidates.sums[enough], kind="stable")]
         limit, begin = self.options.limit, 0
         size = _BOUNDS_AT_ONCE if limit is None else min(max(limit, _FIRST_BATCH), _BOUNDS_AT_ONCE)
@@ -95,7 +93,7 @@ class Scorer:
                 contents = candidates.contents[some]
                 of_some = self._bounds(contents, candidates.sums[some], candidates.counts[some])
                 waiting, bounds = np.concatenate([waiting, contents]), np.concatenate([bounds, of_some])
-            likely = np.flatnonzero(bounds >= least)
+            likely = (bounds >= least).nonzero()[0]
             if len(likely):
                 likely = likely[np.argsort(-bounds[likely], kind="stable")]
                 yield np.sort(waiting[likely[:size]])
@@ -127,7 +125,7 @@ class Scorer:
 
     def scored(self, contents: I64) -> Scored:
         """The scores of some contents, which must ascend."""
-        scope, asked, size = self.scope, self.asked.counting, len(contents)
+        scope, asked, size = self.scope, HashSet(self.asked.counting), len(contents)
         of = ForwardHashes(scope.db, contents, scope.recipe.window)
         places, hits = forward_index.shared_with(asked, of)
         shared = np.bincount(places, minlength=size)
@@ -137,7 +135,8 @@ class Scorer:
         others = np.zeros(size)
         if self.options.rank == "likeness":
             # If only a part of the query is looked up, as large a part of the document is weighed.
-            others = self.asked.share * self._weight_of_others(of, sizes - shared, not_counting)
+            without = HashSet(union(asked.hashes, not_counting)) if len(not_counting) else asked
+            others = self.asked.share * self._weight_of_others(of, sizes - shared, without)
         # Sums of whole numbers below 2^53 are exact in floating point too.
         weight = np.bincount(places, self.weights[hits], minlength=size)
         scores = scores_of(weight, self._whole, others)
@@ -180,12 +179,11 @@ class Scorer:
         self._known.append((known, sizes))
         return ContentSizes(*sizes[:, at])
 
-    def _weight_of_others(self, of: ForwardHashes, others: I64, not_counting: U64) -> F64:
+    def _weight_of_others(self, of: ForwardHashes, others: I64, without: HashSet) -> F64:
         """For each content, the weight of its hashes that the query does not have; estimated from a sample.
 
-        `others` is the number of these hashes.
+        `others` is the number of these hashes, which are not in `without`.
         """
-        without = union(self.asked.counting, not_counting) if len(not_counting) else self.asked.counting
         places, hashes = forward_index.smallest_without(without, of, others, SAMPLE)
         distinct = union(hashes)
         weights = weights_of(frequencies(self.scope, distinct), self.options.rank)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from docindex.kernels.arrays import I64
+from docindex.query.estimates import KnownText
 from docindex.query.hash_lookup import candidates_for, query_hashes
 from docindex.query.measured_contents import measure_contents
 from docindex.query.measures import Measures
@@ -112,18 +113,15 @@ def find_matches(
         return _same_words(scope, query, options, passages_with)
     candidates = candidates_for(scope, hashes, options.rank)
     scorer = Scorer(scope, hashes, candidates.weights, options)
-    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, query, contents)))
+    own = KnownText(scope, query)
+    best = _Best(options, scorer, lambda contents: dict(measure_contents(scope, own, contents)))
     for contents in scorer.promising(candidates, best.lowest):
         scope.check_cancelled()
-        found = None if scope.where is None else scope.documents_of(contents)
-        if found is not None:
-            contents = np.unique(np.array([row[0] for row in found], np.int64))
+        if scope.where is not None:
+            contents = best.fulfilling(scope.documents_of(contents))
         if len(contents):
-            # The score is 0 if the inverted index confused two hashes.
-            scored = scorer.scored(contents)
-            scored = scored.only(scored.scores >= max(best.lowest(), _LEAST))
-            best.add(scope.documents_of(scored.contents) if found is None else found, scored)
-    return best.matches(passages_with)
+            best.add(scorer.scored(contents))
+    return best.matches(scope, passages_with)
 
 
 def _same_words(
@@ -132,7 +130,8 @@ def _same_words(
     """The matches of a query without hashes that count: the documents that have exactly its words."""
     contents = documents.with_words_hash(scope.db, query.words_hash(scope))
     found = scope.documents_of(np.array(contents, np.int64))
-    numbers = dict(measure_contents(scope, query, np.unique(np.array([row[0] for row in found], np.int64))))
+    of = np.unique(np.array([row[0] for row in found], np.int64))
+    numbers = dict(measure_contents(scope, KnownText(scope, query), of))
     matches = [
         match_of(numbers[content], (key, number), 1.0, functools.partial(passages_with, content, number))
         for content, key, number in found
@@ -140,15 +139,11 @@ def _same_words(
     return sorted(matches, key=lambda match: match.key)[: options.limit]
 
 
-_Found = tuple[float, str, int, int]
-"""The negative score, key, id and content of a document: the best documents sort first."""
-
-
-_LEAST = 1e-300  # the least score above 0
+_LEAST = 1e-300  # the least score above 0: the score is 0 if the inverted index confused two hashes
 
 
 class _Best:
-    """The best documents of those that were added so far."""
+    """The best contents of those that were added so far, and at the end their documents."""
 
     def __init__(
         self, options: SearchOptions, scorer: Scorer, measured: Callable[[I64], dict[int, Measures]]
@@ -157,46 +152,55 @@ class _Best:
         self._scorer = scorer
         self._measured = measured
         """Gives the exact numbers of ascending contents, or the best estimates."""
-        self._found: list[_Found] = []
         self._scored: list[Scored] = []
+        self._highest = np.empty(0)
+        """The highest scores, ascending; at most as many as the limit."""
         self._numbers: dict[int, Measures] = {}
         """The exact numbers that were needed to compare them with minimums."""
+        self._fulfilling: list[tuple[int, str, int]] = []
+        """The documents that fulfil the condition of the question, if there is one."""
 
     def lowest(self) -> float:
-        """The score that a document must have to be among the best; -1 if any is enough."""
+        """The score that a content must have to be among the best; -1 if any is enough."""
+        # Each content has a document or several, so the limit is reached with as many contents or fewer.
         limit = self._options.limit
-        return -1.0 if limit is None or len(self._found) < limit else -self._found[-1][0]
+        return -1.0 if limit is None or len(self._highest) < limit else float(self._highest[0])
 
-    def add(self, found: list[tuple[int, str, int]], scored: Scored) -> None:
-        """Add those documents, given by content, key and id, that are scored and reach the minimums."""
+    def fulfilling(self, found: list[tuple[int, str, int]]) -> I64:
+        """The contents of some documents that fulfil the condition, ascending; the documents are noted."""
+        self._fulfilling += found
+        return np.unique(np.array([content for content, *_ in found], np.int64))
+
+    def add(self, scored: Scored) -> None:
+        """Add those contents that may be among the best and reach the minimums."""
         options = self._options
-        scores = dict(zip(scored.contents.tolist(), scored.scores.tolist(), strict=True))
-        likely = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
+        scored = scored.only(scored.scores >= max(self.lowest(), _LEAST))
         if options.has_minimums:
-            numbers = self._measured(_contents(likely)) if options.exact else self._scorer.measures(scored)
-            likely = [row for row in likely if options.met_by(numbers[row[3]])]
+            numbers = self._measured(scored.contents) if options.exact else self._scorer.measures(scored)
+            met = [options.met_by(numbers[content]) for content in scored.contents.tolist()]
+            scored = scored.only(np.array(met, np.bool_))
             if options.exact:
-                self._numbers.update((row[3], numbers[row[3]]) for row in likely)
+                self._numbers.update((content, numbers[content]) for content in scored.contents.tolist())
         self._scored.append(scored)
-        self._found = sorted(self._found + likely[: options.limit])[: options.limit]
+        if options.limit is not None:
+            self._highest = np.sort(np.concatenate([self._highest, scored.scores]))[-options.limit :]
 
-    def matches(self, passages_with: PassageFinder) -> list[Match]:
+    def matches(self, scope: Scope, passages_with: PassageFinder) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
-        if not self._found:
+        if not self._scored:
             return []
+        scored = Scored.of(self._scored)
+        scored = scored.only(scored.scores >= self.lowest())
+        found = scope.documents_of(scored.contents) if scope.where is None else self._fulfilling
+        scores = dict(zip(scored.contents.tolist(), scored.scores.tolist(), strict=True))
+        best = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
+        best = best[: self._options.limit]
         numbers = self._numbers
         if not self._options.exact:
-            numbers = self._scorer.measures(Scored.of(self._scored, {row[3] for row in self._found}))
+            numbers = self._scorer.measures(scored)
         elif not self._options.has_minimums:
-            numbers = self._measured(_contents(self._found))
+            numbers = self._measured(np.unique(np.array([of for *_, of in best], np.int64)))
         return [
-            match_of(
-                numbers[content], (key, number), -minus, functools.partial(passages_with, content, number)
-            )
-            for minus, key, number, content in self._found
+            match_of(numbers[of], (key, number), -minus, functools.partial(passages_with, of, number))
+            for minus, key, number, of in best
         ]
-
-
-def _contents(found: list[_Found]) -> I64:
-    """The different contents of some documents, ascending."""
-    return np.unique(np.array([content for *_, content in found], np.int64))

@@ -1,6 +1,6 @@
 """Find the documents that resemble a query as a whole: near-duplicates, counted in shingles.
 
-By the method "shingles", candidates have enough equal slots, and a suitable size. From a resemblance of .73
+By the method "shingles", candidates have enough equal slots, and a suitable size. From a resemblance of .65
 on, they are looked up in a `slot_index`, which the second question makes. Otherwise the slots of all contents
 are read, a microsecond for each text. A document at the threshold has fewer equal slots than a candidate
 needs with a probability below 2 * 10^-9. By the method "features", candidates are looked up by their
@@ -13,10 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32
+from docindex.kernels.arrays import I64, U16
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.hash_lookup import candidates_for, query_hashes
+from docindex.query.estimates import KnownText
+from docindex.query.hash_lookup import QueryHashes, candidates_for
 from docindex.query.measured_contents import measure_contents
 from docindex.query.pair_needs import rounded_up
 from docindex.query.resolve import Query
@@ -44,11 +45,12 @@ def find_similar(
     """
     candidates = _sharing_features if method == "features" else _with_equal_slots
     documents_of: dict[int, list[tuple[str, int]]] = {}
-    for content, key, number in scope.documents_of(candidates(scope, query, min_resemblance)):
+    own = KnownText(scope, query)
+    for content, key, number in scope.documents_of(candidates(scope, own, min_resemblance)):
         documents_of.setdefault(content, []).append((key, number))
     matches = []
     wanted = np.array(sorted(documents_of), np.int64)
-    for content, measures in measure_contents(scope, query, wanted):
+    for content, measures in measure_contents(scope, own, wanted):
         if measures.resemblance >= min_resemblance:
             matches += [
                 match_of(
@@ -62,17 +64,17 @@ def find_similar(
     return sorted(matches, key=lambda match: (-match.score, match.key))
 
 
-def _sharing_features(scope: Scope, query: Query, _: float) -> I64:
+def _sharing_features(scope: Scope, own: KnownText, _: float) -> I64:
     """The contents that pass the feature filter of the recipe together with a query, ascending."""
     k, s, _ = scope.recipe.features
-    sketch = query.stored_sketch(scope)
+    sketch = own.sketch
     found = documents.sharing_features(scope.db, features(sketch.slots[None, :], k, s)[0], scope.recipe)
     return np.unique(np.array(found + documents.with_words_hash(scope.db, sketch.words_hash), np.int64))
 
 
-def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64:
+def _with_equal_slots(scope: Scope, own: KnownText, min_resemblance: float) -> I64:
     """The contents that may resemble a query, ascending."""
-    sketch, text = query.stored_sketch(scope), query.text(scope.db)
+    sketch, text = own.sketch, own.query.text(scope.db)
     found = [np.array(documents.with_words_hash(scope.db, sketch.words_hash), np.int64)]
     ignored = len(scope.ignored.shingles)
     size = len(scope.shingles_of(text)) if ignored and text is not None else sketch.shingles
@@ -92,14 +94,14 @@ def _with_equal_slots(scope: Scope, query: Query, min_resemblance: float) -> I64
             estimated |= not some.kept.all()
     if estimated:
         # The better estimate may be the one by fingerprints.
-        found.append(_with_equal_hashes(scope, query, min_resemblance))
+        found.append(_with_equal_hashes(scope, own, min_resemblance))
     return np.unique(np.concatenate(found))
 
 
-def _with_equal_hashes(scope: Scope, query: Query, min_resemblance: float) -> I64:
+def _with_equal_hashes(scope: Scope, own: KnownText, min_resemblance: float) -> I64:
     """The contents that may have this resemblance to a query by their fingerprints, or by their samples."""
     options = SearchOptions(min_containment=min_resemblance)
-    asked = query_hashes(scope, query, options)
+    asked = QueryHashes(own.hashes, np.ones(len(own.hashes), bool))
     candidates = candidates_for(scope, asked, options.rank)
     if scope.recipe.mod_m or scope.recipe.level:
         return candidates.contents
@@ -113,7 +115,7 @@ def _with_equal_hashes(scope: Scope, query: Query, min_resemblance: float) -> I6
     return likely
 
 
-def _sharing_slots(scope: Scope, slots: U32, resemblance: float) -> tuple[I64 | None, bool]:
+def _sharing_slots(scope: Scope, slots: U16, resemblance: float) -> tuple[I64 | None, bool]:
     """The contents that may resemble a query, by the slots in memory; None to read those of all contents.
 
     Also whether all texts are kept, as far as is known.

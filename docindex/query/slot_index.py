@@ -3,7 +3,7 @@
 Takes a connection inside a read transaction, and the slots of a query; gives contents. Reading the slots of a
 million contents takes a second, and sorting them three; after that, a look-up takes less than a millisecond.
 So the first question only reads, and the second one sorts. Later questions read only contents that were
-added, and the ids of all contents if some were removed. Each content takes 145 bytes.
+added, and the ids of all contents if some were removed. Each content takes 177 bytes.
 
 Must never give an answer from slots that the file no longer has. Two texts with the same words have the same
 slots, and ids of contents are not used again. So the tally of the hashes of the words tells whether anything
@@ -18,19 +18,20 @@ from typing import Final
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32, U64, Bool, mix, ranges
+from docindex.kernels.arrays import I64, U16, U64, Bool, ranges
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.storage import bulk, tallies
 from docindex.storage.tallies import NOTHING, Tally
 
-COLUMNS: Final = 16
+COLUMNS: Final = 20
 """How many slots of a content are sorted.
 
-Texts with a resemblance of .73 or more share one of them, those with .8 two, except with the probability
-`minhash.MISSED`. With 32 slots, these are 7 and 10; .5 would do, too, but they take twice the memory.
+Texts with a resemblance of .65 or more share one of them, those with .73 two and those with .8 four, except
+with the probability `minhash.MISSED`. By chance, a text shares each slot with 1,400 among a million texts of
+one size, and two slots with 400. With 16 slots in memory, texts with .8 share two only.
 """
 
-# A key has 32 bits that stand for a slot and its place in the sketch, and 32 bits for the place of a content.
+# A key has 32 bits for a slot and its place in the sketch, and 32 bits for the place of a content.
 _HALF = np.uint64(32)
 _PLACE = np.uint64(2**32 - 1)
 
@@ -43,7 +44,7 @@ def fewest_shared(slots: int, resemblance: float) -> int:
     """How many of the first `COLUMNS` slots a pair of at least this resemblance shares; 0 if perhaps none.
 
     >>> [fewest_shared(128, resemblance) for resemblance in (0.5, 0.8, 1.0)]
-    [0, 2, 16]
+    [0, 4, 20]
     """
     return fewest_equal_slots(min(slots, COLUMNS), resemblance)
 
@@ -104,7 +105,7 @@ class _Sorted:
         numbers = self.numbers[alive]
         return dataclasses.replace(self, alive=alive, tally=Tally(len(numbers), tallies.combined(numbers)))
 
-    def sharing(self, slots: U32, least: int) -> I64:
+    def sharing(self, slots: U16, least: int) -> I64:
         """The contents that share at least this many of the first slots, ascending."""
         first = _firsts(slots[None, :])[0]
         hits = [_NO_KEYS]
@@ -171,12 +172,11 @@ def _merged(runs: tuple[U64, ...]) -> tuple[U64, ...]:
     return runs
 
 
-def _firsts(slots: U32) -> U64:
+def _firsts(slots: U16) -> U64:
     """The smallest key of each of the first slots of some sketches."""
-    some = slots[:, :COLUMNS].astype(np.uint64) | _columns(min(slots.shape[1], COLUMNS))
-    return mix(some) >> _HALF << _HALF
+    return (slots[:, :COLUMNS] | _columns(min(slots.shape[1], COLUMNS))) << _HALF
 
 
 @functools.cache
 def _columns(count: int) -> U64:
-    return np.arange(count, dtype=np.uint64) << _HALF
+    return np.arange(count, dtype=np.uint64) << np.uint64(16)

@@ -5,37 +5,50 @@ memory. Must never miss a pair that has as many equal slots as it needs.
 """
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32, U64, Bool
+from docindex.kernels.arrays import I64, U16, U64, Bool
 from docindex.kernels.feature_hashes import features
-from docindex.kernels.joins import starts_of_runs
+from docindex.kernels.joins import Limits, starts_of_runs
 from docindex.kernels.minhash import EMPTY_SLOT, fewest_equal_slots
-from docindex.kernels.slot_bands import Bands, band_numbers, certain_bands, likely_bands
+from docindex.kernels.slot_bands import (
+    FARTHEST,
+    SHARED,
+    SORTED_FOR,
+    Bands,
+    band_numbers,
+    certain_bands,
+    joined_from,
+    likely_bands,
+)
 from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
 from docindex.storage import bulk
 
-# The number of pairs whose slots are compared at a time. A pair has two rows of half a kilobyte each, and
-# 2^14 pairs, which no cache holds, took three times as long.
+# The number of pairs whose slots are compared at a time. A pair has two rows of 256 bytes each, and 2^14
+# pairs, which no cache holds, took three times as long.
 _COMPARED = 1 << 12
 # The number of pairs in a batch.
 _PAIRS = 1 << 16
 
+# Two texts are of like sizes only if they are so by more than rounding may change.
+_MARGIN = 1e-9
+
 # At least so many columns of slots lie in one line of a cache: to read them together takes a quarter of the
 # time.
-_COLUMNS = 16
+_COLUMNS = 32
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
 
 EqualSlots = Iterator[tuple[I64, I64, I64]]
 """Batches of pairs of nodes, a and b, and the number of equal slots of each pair."""
 
-CrowdFinder = Callable[[I64, U32], I64]
+CrowdFinder = Callable[[I64, U16], I64]
 """Gives the crowd of each node; takes the nodes that may be in one, ascending, and their slots."""
 
 
@@ -61,7 +74,7 @@ class SlotPairs:
 
     def with_equal_slots(self, least: int) -> EqualSlots:
         """All pairs with at least this many equal slots, which must be 1 or more."""
-        return self._sharing(certain_bands(self._slots.shape[1], least), least)
+        return self._sharing(certain_bands(self._slots.shape[1], least, len(self._slots)), least)
 
     def with_resemblance(self, least: float, crowds_of: CrowdFinder | None = None) -> EqualSlots:
         """The pairs with as many equal slots as texts of this resemblance have, see `fewest_equal_slots`.
@@ -70,13 +83,13 @@ class SlotPairs:
         `minhash.MISSED`. With `crowds_of`, pairs of two members of one crowd are left out.
         """
         count = self._slots.shape[1]
-        bands = likely_bands(count, least)
+        bands = likely_bands(count, least, len(self._slots))
         if crowds_of is None:
             return self._sharing(bands, fewest_equal_slots(count, least))
 
         def labels(large: I64) -> I64:
             # A text that resembles a crowd shares most bands with it, and these are large groups.
-            often = np.flatnonzero(large >= max(1, bands.count * least**bands.width / 2))
+            often = np.flatnonzero(large >= max(1, len(bands.members) * least**bands.width / 2))
             return crowds_of(often, self._slots[often])
 
         return self._sharing(bands, fewest_equal_slots(count, least), labels)
@@ -84,29 +97,60 @@ class SlotPairs:
     def _sharing(self, bands: Bands, least: int, crowds_of: CrowdLabels | None = None) -> EqualSlots:
         """The pairs that share enough bands and have enough equal slots."""
         table = _BandTable(self._slots, bands)
-        for a, b, equal in self._pairs(
-            table, bands.shared, lambda early, _: np.full(len(early), bands.shared), crowds_of
-        ):
+        for a, b, equal in self._pairs(table, bands.shared, crowds_of):
             enough = equal >= least
             yield a[enough], b[enough], equal[enough]
 
     def with_containment(self, least: float) -> EqualSlots:
         """The pairs whose estimated containment may reach a threshold, in the smaller text."""
         count = self._slots.shape[1]
+        order = np.argsort(self._shingles, kind="stable")
+        ranks, sizes = np.empty_like(order), self._shingles[order]
+        ranks[order] = np.arange(len(order))
 
         def of_pairs(early: I64, late: I64) -> I64:
             # Texts of resemblance r have r / (1 + r) of the sum of their sizes in common.
-            of_a, of_b = self._shingles[early], self._shingles[late]
-            part = least * np.minimum(of_a, of_b) / (of_a + of_b)
+            part = least * sizes[early] / (sizes[early] + sizes[late])
             return np.maximum(1, rounded_up(count * part / (1 - part)))
 
-        return self._pairs(_BandTable(self._slots, Bands(1, count, 1)), 1, of_pairs)
+        # A text inside a much larger one has few equal slots: only single slots find it. Two texts of like
+        # sizes meet in bands.
+        bands, border = self._bands_of_containment(sizes, least)
+        some = np.ones_like(sizes)
+        if bands is not None:
+            near = Needs(
+                ranks, some, some, Limits(border), lambda early, _: np.full(len(early), bands.shared)
+            )
+            yield from self._compared(_BandTable(self._slots, bands), near)
+        far = Needs(ranks, some, some, Limits(np.zeros_like(sizes), border), of_pairs)
+        yield from self._compared(_BandTable(self._slots, Bands(count, 1, 0, 1)), far)
+
+    def _bands_of_containment(self, sizes: I64, least: float) -> tuple[Bands | None, I64]:
+        """The bands in which texts of like sizes meet, and the rank from which on texts are like each text.
+
+        `sizes` are ascending. None if it takes less time to compare all texts by single slots.
+        """
+        count, texts = self._slots.shape[1], len(sizes)
+        every = np.arange(texts)
+        best: tuple[Bands | None, I64] = None, every
+        cost = int(every.sum())
+        for reach in range(1, min(FARTHEST, count - 1) + 1):
+            equal = joined_from(count, reach) - 1
+            # A pair of the smaller size a and the larger size b needs more equal slots than these if
+            # a * (least * (count + equal) - equal) > b * equal.
+            smaller = least * (count + equal) - equal
+            if smaller > 0:
+                alike = np.floor(sizes * equal / smaller * (1 + _MARGIN)) + 1
+                border = np.minimum(np.searchsorted(sizes, alike), every)
+                if (own := reach * SORTED_FOR * texts + int(border.sum())) < cost:
+                    best, cost = (Bands(count, 2, reach, SHARED), border), own
+        return best
 
     def passing_features(self) -> EqualSlots:
         """The pairs that pass the feature filter of the recipe."""
         k, s, r = self._features
         table = EqualFeatures(features(self._slots, k, s), self._slots[:, 0] == EMPTY_SLOT)
-        for a, b, equal in self._pairs(table, r, lambda early, _: np.full(len(early), r)):
+        for a, b, equal in self._pairs(table, r):
             enough = table.common(a, b) >= r
             yield a[enough], b[enough], equal[enough]
 
@@ -114,11 +158,18 @@ class SlotPairs:
         self,
         table: GroupSource,
         least: int,
-        of_pairs: Callable[[I64, I64], I64],
         crowds_of: CrowdLabels | None = None,
     ) -> EqualSlots:
+        """The pairs that have so many groups in common."""
         of_each = np.full(table.count, least)
-        needs = Needs(np.arange(table.count), of_each, of_each, np.zeros_like(of_each), of_pairs)
+        limits = Limits(np.zeros_like(of_each))
+        needs = Needs(
+            np.arange(table.count), of_each, of_each, limits, lambda early, _: np.full(len(early), least)
+        )
+        return self._compared(table, needs, crowds_of)
+
+    def _compared(self, table: GroupSource, needs: Needs, crowds_of: CrowdLabels | None = None) -> EqualSlots:
+        """The pairs that have as many groups in common as they need."""
         for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of):
             for begin in range(0, len(a), _PAIRS):
                 self._check_cancelled()
@@ -129,7 +180,7 @@ class SlotPairs:
 class _BandTable:
     """The bands of all nodes: a `GroupSource`. Nodes with the same band are a group."""
 
-    def __init__(self, slots: U32, bands: Bands) -> None:
+    def __init__(self, slots: U16, bands: Bands) -> None:
         self._slots = slots
         self._bands = bands
 
@@ -140,13 +191,11 @@ class _BandTable:
 
     def groups(self) -> Iterator[Groups]:
         """The groups of two or more nodes of each band."""
-        width = self._bands.width
-        at_once = -(-_COLUMNS // width)
-        for first in range(0, self._bands.count, at_once):
-            last = min(first + at_once, self._bands.count)
-            columns = np.ascontiguousarray(self._slots[:, first * width : last * width].T)
-            for begin in range(0, len(columns), width):
-                numbers, empty = band_numbers(columns[begin : begin + width])
+        for bands in self._close_together():
+            first, last = bands[0][0], bands[-1][-1] + 1
+            columns = np.ascontiguousarray(self._slots[:, first:last].T)
+            for band in bands:
+                numbers, empty = band_numbers(columns[[slot - first for slot in band]])
                 # To sort numbers takes half the time of `argsort`.
                 keys = numbers.astype(np.uint64) << _HALF | self._rows
                 if empty.any():
@@ -159,6 +208,11 @@ class _BandTable:
                 several[:-1] |= same
                 keys = keys[several]
                 yield np.diff(starts_of_runs(keys >> _HALF)), (keys & _LOW_HALF).astype(np.int64)
+
+    def _close_together(self) -> Iterator[list[tuple[int, ...]]]:
+        """The bands, in lists whose slots are read together."""
+        for _, bands in itertools.groupby(self._bands.members, lambda band: band[0] // _COLUMNS):
+            yield list(bands)
 
     @functools.cached_property
     def _rows(self) -> U64:

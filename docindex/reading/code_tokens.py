@@ -18,7 +18,6 @@ from docindex.kernels.arrays import I64, U8, U64, Bool, mix, ranges, starts_of
 from docindex.kernels.kgrams import span_hashes
 from docindex.reading.byte_stream import codes_of_text
 from docindex.reading.code_points import is_sign
-from docindex.reading.code_syntax import COMMENT_SIGNS
 
 LONGEST = 256
 """Longer words are cut into pieces of this many characters."""
@@ -46,7 +45,7 @@ def _kinds_of_characters() -> U8:
 
 _KINDS = _kinds_of_characters()
 
-_OPERATORS = "== != <= >= && || ++ -- += -= *= /= %= &= |= ^= -> => :: << >> ** := .. ?? ?."
+_OPERATORS = "== != <= >= && || ++ -- += -= *= /= %= &= |= ^= -> => :: << >> ** := .. ?? ?. <- =~ ~= ?:"
 
 
 def _pairs_of_signs() -> U8:
@@ -59,8 +58,9 @@ def _pairs_of_signs() -> U8:
 
 _PAIRS = _pairs_of_signs()
 
+_SLASH, _STAR = map(ord, "/*")
 _BEGINS_COMMENT = np.zeros(_NOT_ASCII + 1, bool)
-_BEGINS_COMMENT[list(COMMENT_SIGNS.encode())] = True
+_BEGINS_COMMENT[list(b"#/-{=")] = True
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +157,10 @@ def are_strings(codes: U8 | U64, spans: I64) -> Bool:
     >>> are_strings(visible("'a' # b"), np.array([[0, 3], [4, 7]])).tolist()
     [True, False]
     """
-    strings: Bool = ~_BEGINS_COMMENT[np.minimum(codes[spans[:, 0]], _NOT_ASCII)]
+    first, second = (codes.take(spans[:, 0] + at, mode="clip") for at in (0, 1))
+    # A literal of JavaScript begins with a slash, too: /[a-z]/
+    comments = _BEGINS_COMMENT[np.minimum(first, _NOT_ASCII)]
+    strings: Bool = ~comments | ((first == _SLASH) & (second != _SLASH) & (second != _STAR))
     return strings
 
 

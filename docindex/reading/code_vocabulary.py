@@ -30,11 +30,16 @@ _ARE_OF_CODE[list(b"(){}[]<>=;$|&")] = True
 _ARE_OF_CODE[:0x20] = True
 """The signs that are rare in prose."""
 
-_LINE_END_OF_CLASS = np.full(256, len(LINE_ENDS))
+_LINE_END_OF_CLASS = np.full(256, len(LINE_ENDS), np.uint8)
 _LINE_END_OF_CLASS[list(LINE_ENDS.encode())] = range(len(LINE_ENDS))
 
 _HAVE_LINE_END = np.array(
     [[end in language.line_ends for language in LANGUAGES] for end in LINE_ENDS], np.float32
+)
+
+_DOLLAR, _DOT = map(ord, "$.")
+_POINTS_OF_A_VARIABLE = np.float32(POINTS_OF_A_LINE) * np.array(
+    [language.variable_sign == "$" for language in LANGUAGES], np.float32
 )
 
 _HIGH = np.uint64(57)
@@ -114,28 +119,36 @@ def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     words = vocabulary()
     begins = tokens.starts[:-1]
     ends = np.searchsorted(tokens.ends, np.minimum(text_starts[:-1] + SAMPLE, text_starts[1:]))
-    counts = ~_inside(tokens.begins, likely_comments(codes, text_starts))
+    breaks = is_line_end(codes).nonzero()[0]
+    counts = ~_inside(tokens.begins, likely_comments(codes, text_starts, breaks))
     where, numbers = words.find(tokens.hashes)
     owners = np.searchsorted(begins, where, "right") - 1
     early = (where < ends[owners]) & counts[where]
     having = np.zeros((len(begins), len(words.hashes)), np.float32)
     having[owners[early], numbers[early]] = 1
     points = having @ words.points
-    signs = starts_of((_ARE_OF_CODE.take(tokens.classes) & counts).astype(np.int64))
+    of_code = _ARE_OF_CODE.take(tokens.classes)
+    dots = (tokens.classes[:-1] == _DOT).nonzero()[0]
+    of_code[dots] = tokens.begins[dots + 1] == tokens.ends[dots]
+    signs = starts_of((of_code & counts).astype(np.int64))
     sizes = starts_of(counts.astype(np.int64))
     shares = (signs[ends] - signs[begins]) / np.maximum(sizes[ends] - sizes[begins], 1)
-    breaks = is_line_end(codes).nonzero()[0]
     ending = _lines_ending_in_signs(tokens, counts.nonzero()[0], breaks, text_starts)
     points += ending @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
+    dollars = (codes == _DOLLAR).nonzero()[0]
+    variables = np.minimum(np.searchsorted(tokens.begins, dollars), len(tokens.begins) - 1)
+    variables = variables[counts[variables] & (tokens.ends[variables] > dollars + 1)]
+    found = np.diff(np.searchsorted(variables, np.stack([begins, ends])), axis=0)[0]
+    points += np.minimum(found, COUNTED_LINES)[:, None] * _POINTS_OF_A_VARIABLE
     return best_languages(points, shares)
 
 
 def _inside(places: I64, spans: I64) -> Bool:
     """Whether each of the ascending places lies in one of the spans."""
-    change = np.zeros(len(places) + 1, np.int64)
-    np.add.at(change, np.searchsorted(places, spans[:, 0]), 1)
-    np.add.at(change, np.searchsorted(places, spans[:, 1]), -1)
-    inside: Bool = np.cumsum(change[:-1]) > 0
+    opened, closed = (
+        np.bincount(np.searchsorted(places, edges), minlength=len(places) + 1) for edges in spans.T
+    )
+    inside: Bool = np.cumsum(opened[:-1] - closed[:-1]) > 0
     return inside
 
 
@@ -144,10 +157,11 @@ def _lines_ending_in_signs(tokens: CodeTokens, counted: I64, breaks: I64, text_s
 
     Only some tokens are counted: a comment at the end of a line does not matter.
     """
-    begins, signs = tokens.begins[counted], _LINE_END_OF_CLASS[tokens.classes[counted]]
+    signs = _LINE_END_OF_CLASS.take(tokens.classes.take(counted))
     at = (signs < len(LINE_ENDS)).nonzero()[0]
-    following = np.append(begins, text_starts[-1])[at + 1]
-    begins, signs = begins[at], signs[at]
+    begins, signs = tokens.begins.take(counted.take(at)), signs.take(at).astype(np.int64)
+    following = tokens.begins.take(counted.take(at + 1, mode="clip"))
+    following[at == len(counted) - 1] = text_starts[-1]
     ends = np.append(breaks, text_starts[-1])[np.searchsorted(breaks, begins)]
     owners = np.searchsorted(text_starts, begins, "right") - 1
     last = (ends <= following) & (ends - text_starts[owners] < SAMPLE)

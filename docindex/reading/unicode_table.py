@@ -8,8 +8,8 @@ same under every Python. Code points that are newer than the file are letters wi
 import dataclasses
 import functools
 import itertools
+import pkgutil
 import zlib
-from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +67,10 @@ def unicode_table() -> UnicodeTable:
     >>> chr(unicode_table().plane(0)[ord("É")])
     'e'
     """
-    packed = (resources.files("docindex.reading") / _FILE).read_bytes().split(b"\n", 1)[1]
+    data = pkgutil.get_data("docindex.reading", _FILE)  # importlib.resources would take 6 ms to import
+    if data is None:
+        raise FileNotFoundError(f"docindex is installed in a way that cannot read its file {_FILE}")
+    packed = data.split(b"\n", 1)[1]
     differences = np.frombuffer(zlib.decompress(packed), "<i4")
     numbers = np.cumsum(differences, dtype=np.int32)
     pages, sequences, items = numbers[:3].tolist()

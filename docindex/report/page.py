@@ -69,6 +69,8 @@ class ReportContents:
     """How many of the pairs are shown with their texts."""
     full_paths: bool = False
     """Whether the page shows the paths of scanned folders; by default it shows only what is below them."""
+    programs: bool = False
+    """Whether the documents are the programs of a class: they have no groups, and their index is not kept."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
         whole=report.documents == stats.documents,
         note=note,
         groups=report.groups,
+        programs=report.programs,
         names=names,
         pairs=shown,
         found=len(report.pairs),

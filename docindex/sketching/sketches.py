@@ -8,7 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U16, U32, U64
+from docindex.kernels.arrays import I64, U16, U64
 from docindex.recipe import Recipe
 
 HASH_BYTES = 6
@@ -29,7 +29,7 @@ class Sketch:
     """Where the k-gram of each fingerprint begins, counted in symbols; ascending."""
     shingles: int
     """The number of different shingles. Above 2^20 it is an estimate with a standard error of about 0.1%."""
-    slots: U32
+    slots: U16
     """The values of the min-hash sketch."""
     features: U64
     """The super-shingles."""
@@ -62,7 +62,7 @@ class Sketches:
     different: I64
     """The number of different hashes of each text, counting only the bits that are stored."""
     shingles: I64
-    slots: U32
+    slots: U16
     features: U64
     simhashes: U64
     words_hashes: list[bytes]

@@ -82,7 +82,7 @@ doc_simhash(query) [schema]
 doc_distance(x, y)
     The number of bits in which two simhash values differ: 0 to 64.
 doc_sketch(query) [schema]
-    The min-hash slots, as a BLOB of 4 bytes for each slot, little-endian. A slot has 24 bits.
+    The min-hash slots, as a BLOB of 2 bytes for each slot, little-endian. A slot has 12 bits.
 doc_sketch_resemblance(x, y)
     The resemblance of two texts, estimated from their sketches: the share of equal slots.
 doc_features(query) [schema]

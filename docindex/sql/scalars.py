@@ -13,7 +13,7 @@ import numpy as np
 from docindex.index.reader import IndexReader
 from docindex.index.scopes import open_scope
 from docindex.index.texts import shares
-from docindex.kernels.arrays import U32, U64
+from docindex.kernels.arrays import U16, U64
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
 from docindex.query.compare import measure_texts
@@ -91,8 +91,8 @@ class Scalars:
         return None if what is None else signed(self._sketched(what, schema)[1])
 
     def sketch(self, what: Value, schema: Value = None) -> Value:
-        """The min-hash slots of a text or a document, 4 bytes each, little-endian."""
-        return None if what is None else self._sketched(what, schema)[0].astype("<u4").tobytes()
+        """The min-hash slots of a text or a document, 2 bytes each, little-endian."""
+        return None if what is None else self._sketched(what, schema)[0].astype("<u2").tobytes()
 
     def features(self, what: Value, schema: Value = None) -> Value:
         """The features of a text or a document: a JSON array of 64-bit numbers, read as signed integers."""
@@ -157,7 +157,7 @@ class Scalars:
         recipe = Recipe() if reader is None else reader.recipe
         return reader, recipe, asked(reader, *values)
 
-    def _sketched(self, what: Value, schema: Value) -> tuple[U32, int, Recipe]:
+    def _sketched(self, what: Value, schema: Value) -> tuple[U16, int, Recipe]:
         """The slots and the simhash of a text or a document, and the recipe with which they were made."""
         reader, recipe, (query,) = self._asked(schema, what)
         if isinstance(query, Id):
@@ -187,8 +187,8 @@ def simhash_distance(x: Value, y: Value) -> Value:
 
 def sketch_resemblance(x: Value, y: Value) -> Value:
     """The resemblance of two texts, estimated from their sketches: the share of equal slots."""
-    if isinstance(x, bytes) and isinstance(y, bytes) and len(x) == len(y) and x and not len(x) % 4:
-        return 4 * int(np.count_nonzero(np.frombuffer(x, "<u4") == np.frombuffer(y, "<u4"))) / len(x)
+    if isinstance(x, bytes) and isinstance(y, bytes) and len(x) == len(y) and x and not len(x) % 2:
+        return 2 * int(np.count_nonzero(np.frombuffer(x, "<u2") == np.frombuffer(y, "<u2"))) / len(x)
     if x is None or y is None:
         return None
     with errors_from("doc_sketch_resemblance"):
@@ -196,13 +196,13 @@ def sketch_resemblance(x: Value, y: Value) -> Value:
         raise ValueError("expected sketches of the same recipe, not of {} and {} slots".format(*sizes))
 
 
-def sketch_slots(sketch: Value) -> U32:
+def sketch_slots(sketch: Value) -> U16:
     """The slots in a sketch that `doc_sketch` made."""
     if not isinstance(sketch, bytes):
         raise TypeError(f"expected a BLOB from doc_sketch, not {type_name(sketch)}")
-    if not sketch or len(sketch) % 4:
+    if not sketch or len(sketch) % 2:
         raise ValueError(f"expected a BLOB from doc_sketch, not a BLOB of {len(sketch)} bytes")
-    return np.frombuffer(sketch, "<u4")
+    return np.frombuffer(sketch, "<u2")
 
 
 def share_accepted(k: Value, s: Value, r: Value, x: Value) -> Value:
@@ -233,7 +233,7 @@ class SketchUnion:
     """Aggregate: the sketch of several texts together, made from their sketches."""
 
     def __init__(self) -> None:
-        self._union: U32 | None = None
+        self._union: U16 | None = None
 
     def step(self, sketch: Value) -> None:
         """Add a sketch; NULL is ignored."""
@@ -248,7 +248,7 @@ class SketchUnion:
 
     def finalize(self) -> Value:
         """The sketch, or NULL if no sketch was added."""
-        return None if self._union is None else self._union.astype("<u4").tobytes()
+        return None if self._union is None else self._union.astype("<u2").tobytes()
 
 
 class SharedByAll:

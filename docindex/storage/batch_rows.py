@@ -14,7 +14,7 @@ from docindex.kernels.arrays import I64, ranges, starts_of
 from docindex.sketching.sketches import Sketches
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, fingerprint_bytes
 from docindex.storage.halved_sums import content_sums, fingerprint_sums
-from docindex.storage.slot_bytes import SLOT_BYTES, slot_bytes
+from docindex.storage.slot_bytes import bytes_of_slots, slot_bytes
 from docindex.storage.tables import SampleRow
 
 # A content may have several rows of fingerprints or text, so that a document of any size can be written piece
@@ -69,19 +69,15 @@ def are_all_parts(
     (True, False)
     """
     rows, lengths = np.asarray(ids, np.int64), np.asarray(sizes, np.int64)
-    full = lengths == NUMBER_BYTES * FINGERPRINTS_A_PART
-    expected = np.asarray(contents, np.int64) << PART_BITS
-    if not full.any():  # nearly always: each content has one row
-        return np.array_equal(rows, expected) and not (lengths % NUMBER_BYTES).any()
-    begins = np.append(True, ~full[:-1])
-    firsts = np.flatnonzero(begins)
-    parts = np.arange(len(rows)) - np.repeat(firsts, np.diff(firsts, append=len(rows)))
+    # Each content ends with the only row of it that is not full.
+    ends = (lengths != LONGEST_PART).nonzero()[0]
+    if len(ends) != len(contents) or len(rows) != ends.max(initial=-1) + 1:
+        return False
+    parts = np.diff(ends, prepend=-1)
     return (
-        np.array_equal(rows[begins], expected)
-        and np.array_equal(rows & (1 << PART_BITS) - 1, parts)
+        np.array_equal(rows, ranges(np.asarray(contents, np.int64) << PART_BITS, parts))
         and not (lengths % NUMBER_BYTES).any()
-        and lengths.max() <= NUMBER_BYTES * FINGERPRINTS_A_PART
-        and not full[-1]
+        and bool(lengths.max(initial=0) <= LONGEST_PART)
     )
 
 
@@ -103,7 +99,7 @@ class BatchRows:
         """The rows of `content`, given the hashes and lengths of the texts, and whether these are stored."""
         sketches = self._sketches
         slots = slot_bytes(sketches.slots)
-        size = SLOT_BYTES * sketches.slots.shape[1]
+        size = bytes_of_slots(sketches.slots.shape[1])
         columns = (
             self._contents.tolist(),
             sketches.symbols.tolist(),

@@ -13,12 +13,12 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U32, U64, Bool
+from docindex.kernels.arrays import I64, U16, U64, Bool
 from docindex.storage import tallies
 from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import columns, row_lists, rows_for
+from docindex.storage.rows import column_lists, columns, rows_for
 from docindex.storage.slot_bytes import slots_in
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
@@ -44,7 +44,7 @@ _SLOTS = (
     "= wanted.value"
 )
 
-# The slots of one content take half a kilobyte in memory.
+# The slots of one content take a quarter of a kilobyte in memory.
 _ROWS_AT_A_TIME = 1 << 15
 
 
@@ -84,8 +84,8 @@ def sizes(db: apsw.Connection) -> Sizes:
 def copied(db: apsw.Connection) -> I64:
     """The contents that more than one document has, ascending."""
     read, pieces = tallies.NOTHING, [np.empty(0, np.int64)]
-    for some in row_lists(db, _LINKS, most=_ROWS_AT_A_TIME):
-        contents, documents = np.array(some, np.int64).T
+    for some in column_lists(db, _LINKS, most=_ROWS_AT_A_TIME):
+        contents, documents = np.array(some, np.int64)
         read = read.plus(tallies.mixed_tally(documents, contents))
         pieces.append(contents)
     tallies.refuse_other(db, "link", read)
@@ -114,7 +114,7 @@ class SlotsOfSizes(NamedTuple):
     contents: I64
     kept: Bool
     """Whether the text of each content is kept."""
-    slots: U32
+    slots: U16
 
 
 def slots_of_sizes(
@@ -129,8 +129,7 @@ def slots_of_sizes(
         if not len(among):
             return  # carray takes no empty array
         statement, bindings = _SLOTS_AMONG, [bound_array(db, among), *bindings]
-    for some in row_lists(db, statement, bindings, most=_ROWS_AT_A_TIME):
-        *numbers, data = zip(*some, strict=True)
+    for *numbers, data in column_lists(db, statement, bindings, most=_ROWS_AT_A_TIME):
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
         yield SlotsOfSizes(contents, _are_kept(db, shingles, kept), _as_slots(db, data, count))
 
@@ -142,13 +141,12 @@ class SlotsOfWords(NamedTuple):
     kept: Bool
     """Whether the text of each content is kept."""
     words: U64
-    slots: U32
+    slots: U16
 
 
 def slots_after(db: apsw.Connection, content: int, count: int) -> Iterator[SlotsOfWords]:
     """The contents after a content, ascending, in batches."""
-    for some in row_lists(db, _SLOTS_AFTER, (content,), most=_ROWS_AT_A_TIME):
-        *numbers, words_hashes, data = zip(*some, strict=True)
+    for *numbers, words_hashes, data in column_lists(db, _SLOTS_AFTER, (content,), most=_ROWS_AT_A_TIME):
         contents, shingles, kept = (np.array(column, np.int64) for column in numbers)
         words = tallies.mixed_numbers(contents, *_halves(db, words_hashes).T.view(np.int64))
         yield SlotsOfWords(contents, _are_kept(db, shingles, kept), words, _as_slots(db, data, count))
@@ -160,9 +158,9 @@ def content_ids(db: apsw.Connection) -> I64:
     return np.sort(np.array(found, np.int64))
 
 
-def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
+def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U16:
     """The slots of some contents, one row for each content. The recipe has `count` slots."""
-    slots = np.empty((len(contents), count), np.uint32)
+    slots = np.empty((len(contents), count), np.uint16)
     for begin in range(0, len(contents), _ROWS_AT_A_TIME):
         some = contents[begin : begin + _ROWS_AT_A_TIME]
         found = rows_for(db, _SLOTS, some)
@@ -172,7 +170,7 @@ def slot_rows(db: apsw.Connection, contents: I64, count: int) -> U32:
     return slots
 
 
-def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U32:
+def _as_slots(db: apsw.Connection, data: Sequence[bytes], count: int) -> U16:
     slots = slots_in(data, count)
     if slots is None:
         raise _without_slots(db, count)

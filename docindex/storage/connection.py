@@ -12,7 +12,7 @@ from functools import partial
 
 import apsw
 
-from docindex.errors import OutOfDate
+from docindex.errors import DiskFull, OutOfDate
 from docindex.storage import handles
 from docindex.storage.connector import Durability
 from docindex.storage.file_connections import FileConnections, roll_back
@@ -254,6 +254,8 @@ class Store(FileConnections):
         roll_back(connection)
         if isinstance(error, apsw.BusyError):
             self.refuse_cancelled(before)  # `cancel` ends the wait for a lock
+        if isinstance(error, DiskFull):
+            self._give_back_room(connection)
 
     @contextlib.contextmanager
     def _ending(self, loan: Loan, error: BaseException | None) -> Iterator[apsw.Connection]:
@@ -264,12 +266,26 @@ class Store(FileConnections):
             if isinstance(error, apsw.Error):
                 raise error
         except apsw.Error as failed:
-            self._raise_translated(failed, loan.connection)
+            try:
+                self._raise_translated(failed, loan.connection)
+            finally:
+                if isinstance(failed, (apsw.FullError, apsw.IOError)):
+                    self._give_back_room(loan.connection)
             raise
         finally:
             self._lender.take_back(loan)
             if self.waiting.is_closed:  # `close` could not wait for this thread
                 self._lender.release_free()
+
+    def _give_back_room(self, db: apsw.Connection) -> None:
+        """Shorten the log after a change that did not fit: it may have filled the disk."""
+        if self._in_memory:
+            return
+        db.set_busy_handler(None)
+        try:
+            self._log.give_back_room(db)
+        finally:
+            db.set_busy_handler(self.waiting.busy_handler())
 
     def shorten_journal(self, db: apsw.Connection) -> None:
         """Move the write-ahead journal into the file, unless somebody is reading from the journal."""

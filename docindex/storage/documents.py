@@ -10,7 +10,8 @@ import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
-from docindex.kernels.arrays import I64, U32, U64
+from docindex.frontends.extracted import PART_MARK
+from docindex.kernels.arrays import I64, U16, U64
 from docindex.kernels.feature_hashes import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import traits, user_sql
@@ -29,7 +30,6 @@ from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import Bindings, columns_for, counter, rows, rows_for
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow
-from docindex.storage.tracked_files import PART_MARK
 from docindex.storage.user_sql import Where
 from docindex.storage.values import can_be_stored
 
@@ -62,7 +62,7 @@ class StoredSketch:
     shingles: int
     words_hash: bytes
     simhash: int
-    slots: U32
+    slots: U16
     mod_m: U64
     """The MOD_m sample; empty unless the recipe asks for it."""
     level: U64
@@ -159,7 +159,7 @@ def documents_inside(db: apsw.Connection, file: str) -> list[tuple[int, str]]:
     return [(number, key) for number, key in rows(db, _INSIDE, (first, last))]
 
 
-_AFTER_MARK = chr(ord(PART_MARK) + 1)
+_AFTER_MARK = f"{PART_MARK[:-1]}{chr(ord(PART_MARK[-1]) + 1)}"
 # A file of its own may have a name that looks like that of a part.
 _INSIDE = (
     "select id, key from main.docindex_document as d where key >= ? and key < ? "
@@ -228,7 +228,7 @@ def sizes_of(db: apsw.Connection, contents: I64) -> ContentSizes:
     for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
     _, symbols, shingles, _, hashes = found
-    return ContentSizes(*(np.array(column, np.int64) for column in (hashes, symbols, shingles)))
+    return ContentSizes(*(np.fromiter(column, np.int64) for column in (hashes, symbols, shingles)))
 
 
 def stored_sketches_of(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[StoredSketch]:

@@ -100,7 +100,7 @@ def _unary(numbers: Sequence[bytes], highs: Sequence[bytes]) -> U64:
     counts = np.fromiter(map(len, numbers), np.int64, len(numbers)) // NUMBER_BYTES
     bits = 8 * np.fromiter(map(len, highs), np.int64, len(highs))
     places = np.unpackbits(np.frombuffer(b"".join(highs), np.uint8), bitorder="little")
-    ones = np.flatnonzero(places.view(np.bool_))  # of bool: five times as fast as of numbers
+    ones = places.view(np.bool_).nonzero()[0]  # of bool: five times as fast as of numbers
     ends, until = counts.cumsum(), bits.cumsum()
     if not counts.all():
         filled = counts > 0

@@ -5,32 +5,27 @@ the file stores are compared. Must never write.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import apsw
 import numpy as np
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, ranges, starts_of, union
-from docindex.kernels.joins import found_in
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage.batch_rows import LONGEST_PART, PART_BITS, are_all_parts
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, hashes_in
 from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import row_lists
+from docindex.storage.rows import column_lists
 
 _PARTS = (
     "select f.id, f.numbers, f.highs, f.sum from carray(?) as wanted "
     "cross join main.docindex_fingerprint as f on f.id between wanted.value and "
     f"wanted.value + {(1 << PART_BITS) - 1}"
 )
-_AT_ONCE = 6_000_000  # bytes of hashes in memory at a time
-_ROWS_AT_A_TIME = 4096
+_ROWS_AT_A_TIME = 8192  # at most 6 MB of hashes
 _HASH_BITS = np.uint64(64) - HASH_SHIFT
 _LAST = np.uint64((1 << 64) - 1)
-
-Part = tuple[Any, ...]
 
 
 class ForwardHashes:
@@ -58,25 +53,43 @@ class ForwardHashes:
                 self._only_piece = piece
 
 
-def shared_with(wanted: U64, of: ForwardHashes) -> tuple[I64, I64]:
-    """Find which of some hashes the contents `of` have. The hashes `wanted` must be ascending.
+class HashSet:
+    """Some ascending hashes, and a table of their low 16 stored bits, which rejects nearly all other hashes.
+
+    A binary search of all hashes of many contents would take ten times as long.
+
+    >>> wanted = HashSet(np.array([3 << 16, 7 << 16], np.uint64))
+    >>> [part.tolist() for part in wanted.find(np.array([7 << 16, 5 << 16], np.uint64))]
+    [[0], [1]]
+    >>> [part.tolist() for part in HashSet(np.empty(0, np.uint64)).find(wanted.hashes)]
+    [[], []]
+    """
+
+    def __init__(self, hashes: U64) -> None:
+        self.hashes = hashes
+        self._likely = np.zeros(1 << 16, bool)
+        self._likely[_low_bits(hashes)] = True
+
+    def find(self, hashes: U64) -> tuple[I64, I64]:
+        """The places of the hashes that are in the set, ascending, and the place of each in the set."""
+        some = self._likely.take(_low_bits(hashes)).nonzero()[0]
+        likely = hashes.take(some)
+        at = self.hashes.searchsorted(likely)
+        equal = (self.hashes.take(at, mode="clip") == likely).nonzero()[0]
+        return some.take(equal), at.take(equal)
+
+
+def shared_with(wanted: HashSet, of: ForwardHashes) -> tuple[I64, I64]:
+    """Find which of some hashes the contents `of` have.
 
     Returns two arrays: the places of the contents, and the places of their hashes in `wanted`. They are
     ordered by content, then by hash. Each pair comes once, even if the content has the hash several times.
     """
-    if not len(wanted):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    # A table of the low 16 stored bits rejects nearly all other hashes. A binary search of all hashes would
-    # take ten times as long.
-    likely = np.zeros(1 << 16, bool)
-    likely[_low_bits(wanted)] = True
-    pairs = [np.empty(0, np.uint64)]
+    pairs, size = [np.empty(0, np.uint64)], max(len(wanted.hashes), 1)
     for owner, hashes in of:
-        some = np.flatnonzero(likely[_low_bits(hashes)])
-        at = np.searchsorted(wanted[1:], hashes[some], "right")
-        equal = np.flatnonzero(wanted[at] == hashes[some])
-        pairs.append((owner[some[equal]] * len(wanted) + at[equal]).view(np.uint64))
-    places, found = np.divmod(union(*pairs).view(np.int64), len(wanted))
+        places, at = wanted.find(hashes)
+        pairs.append((owner.take(places) * size + at).view(np.uint64))
+    places, found = np.divmod(union(*pairs).view(np.int64), size)
     return places, found
 
 
@@ -87,11 +100,11 @@ def sizes_without(without: U64, of: ForwardHashes, sizes: I64) -> I64:
     """
     if not len(without):
         return sizes
-    places, _ = shared_with(without, of)
+    places, _ = shared_with(HashSet(without), of)
     return sizes - np.bincount(places, minlength=len(sizes))
 
 
-def smallest_without(without: U64, of: ForwardHashes, others: I64, most: int) -> tuple[I64, U64]:
+def smallest_without(without: HashSet, of: ForwardHashes, others: I64, most: int) -> tuple[I64, U64]:
     """For each of the contents `of`, its `most` smallest different hashes that are not in `without`.
 
     They must be at most 2^16 contents. `others` tells how many such hashes each of them has. Returns two
@@ -112,17 +125,20 @@ def smallest_without(without: U64, of: ForwardHashes, others: I64, most: int) ->
     return _places(keys[first]), keys[first] << HASH_SHIFT
 
 
-def _keys_up_to(limits: U64, without: U64, of: ForwardHashes) -> U64:
+def _keys_up_to(limits: U64, without: HashSet, of: ForwardHashes) -> U64:
     """The distinct hashes of each content up to its limit, without those in `without`, as ascending keys.
 
     The high 16 bits of a key are the place of the content; the low 48 bits are those of the hash.
     """
     found = [np.empty(0, np.uint64)]
     for owner, hashes in of:
-        low = np.flatnonzero(hashes <= limits[owner])
-        owner, hashes = owner[low], hashes[low]
-        others = ~found_in(without, hashes)
-        found.append(owner[others].astype(np.uint64) << _HASH_BITS | hashes[others] >> HASH_SHIFT)
+        low = (hashes <= limits.take(owner)).nonzero()[0]
+        hashes = hashes.take(low)
+        keys = owner.take(low).view(np.uint64) << _HASH_BITS
+        keys |= hashes >> HASH_SHIFT
+        others = np.ones(len(keys), bool)
+        others[without.find(hashes)[0]] = False
+        found.append(keys[others])
     return union(*found)
 
 
@@ -133,12 +149,12 @@ def _places(keys: U64) -> I64:
 def hashes_of(db: apsw.Connection, of: I64, window: int) -> Iterator[tuple[I64, U64]]:
     """Yield the hashes of the contents `of` (ascending) in pieces: places in `of`, and hashes."""
     ids, sizes = [], []
-    for some in _pieces(db, of):
-        parts, data, highs, sums = zip(*some, strict=True)
+    wanted = (bound_array(db, of << PART_BITS),)
+    for parts, data, highs, sums in column_lists(db, _PARTS, wanted, most=_ROWS_AT_A_TIME):
         for place in damaged_fingerprints(parts, data, highs, sums):
             raise _damaged(db, parts[place] >> PART_BITS)
         lengths = np.fromiter(map(len, data), np.int64, len(data))
-        ids.append(np.array(parts, np.int64))
+        ids.append(np.fromiter(parts, np.int64, len(parts)))
         sizes.append(lengths)
         false = lengths > LONGEST_PART
         if false.any():
@@ -147,7 +163,7 @@ def hashes_of(db: apsw.Connection, of: I64, window: int) -> Iterator[tuple[I64, 
             hashes = hashes_in(data, highs, window)
         except ValueError as error:
             raise _damaged(db, parts[0] >> PART_BITS) from error
-        yield np.repeat(np.searchsorted(of, ids[-1] >> PART_BITS), lengths // NUMBER_BYTES), hashes
+        yield of.searchsorted(ids[-1] >> PART_BITS).repeat(lengths // NUMBER_BYTES), hashes
     if not are_all_parts(of, np.concatenate(ids or [_NONE]), np.concatenate(sizes or [_NONE])):
         raise CorruptIndex("fingerprints are missing; check() lists all damage", db.filename)
 
@@ -161,17 +177,3 @@ def _damaged(db: apsw.Connection, content: int) -> CorruptIndex:
 
 def _low_bits(hashes: U64) -> I64:
     return (hashes >> HASH_SHIFT).astype(np.uint16).astype(np.int64)
-
-
-def _pieces(db: apsw.Connection, of: I64) -> Iterator[list[Part]]:
-    """The rows of the contents `of`, in lists with a bounded number of bytes."""
-    some: list[Part] = []
-    size = 0
-    for parts in row_lists(db, _PARTS, (bound_array(db, of << PART_BITS),), most=_ROWS_AT_A_TIME):
-        some += parts
-        size += sum([len(part[1]) for part in parts])
-        if size >= _AT_ONCE:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some

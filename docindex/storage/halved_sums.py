@@ -152,7 +152,7 @@ def _differing(written: Iterable[bytes], sums: Column) -> list[int]:
             if one >> 32 != other >> 32 & _HALF
         ]
     digests = np.frombuffer(b"".join(map(xxhash.xxh3_64_digest, written)), ">i8")
-    differing: list[int] = np.flatnonzero((digests ^ np.array(sums, np.int64)) >> 32).tolist()
+    differing: list[int] = np.flatnonzero((digests ^ np.fromiter(sums, np.int64)) >> 32).tolist()
     return differing
 
 

@@ -57,6 +57,12 @@ def blocking_readers(path: str) -> set[Holder]:
     return {holder._replace(frames=marks[slot]) for holder, slot in slots if blocks[slot]}
 
 
+def frames_in_log(path: str) -> int | None:
+    """How many frames of a file's log hold commits; None if the system does not tell."""
+    header = _shared_header(path)
+    return None if header is None else int(struct.unpack_from("=I", header, 16)[0])
+
+
 def _shared_header(path: str) -> bytes | None:
     """The header of the shared memory, read through the descriptor with which SQLite has it open here."""
     if not hasattr(os, "pread"):

@@ -17,7 +17,7 @@ from docindex.recipe import Recipe
 from docindex.storage import document_lookup, postings, segment_writer, tallies, write_ahead_log
 from docindex.storage.connection import Store
 from docindex.storage.connector import NO_ROOM
-from docindex.storage.rows import PREFIX, row_lists, rows, value
+from docindex.storage.rows import PREFIX, column_lists, rows, value
 from docindex.storage.segments import FINGERPRINTS, segments_of
 
 _PAGES_AT_A_TIME = 1000
@@ -151,8 +151,8 @@ def stats(db: apsw.Connection, recipe: Recipe) -> Stats:
     """The counts and sizes of an index. Reads the row of each content, but not its fingerprints."""
     documents = document_lookup.document_total(db)
     read, totals = tallies.NOTHING, np.zeros(4, np.int64)
-    for some in row_lists(db, _LENGTHS, most=_ROWS_AT_A_TIME):
-        columns = np.array(some, np.int64).T
+    for some in column_lists(db, _LENGTHS, most=_ROWS_AT_A_TIME):
+        columns = np.array(some, np.int64)
         read = read.plus(tallies.mixed_tally(*columns))
         kgrams = np.maximum(columns[2] - (recipe.k - 1), 0)
         totals += np.array([*columns[1:], kgrams]).sum(axis=1)

@@ -84,22 +84,22 @@ def _checked_columns(
 ) -> list[tuple[Any, ...]]:
     read = list(zip(*found, strict=True))
     for column, kind in zip(read, kinds, strict=True):
-        if kind is not None and not kind.issuperset(map(type, column)):
+        # To collect the types first takes a third of the time of `kind.issuperset(map(type, column))`.
+        if kind is not None and not kind.issuperset(set(map(type, column))):
             raise _damaged(db, statement)
     return read
 
 
-def row_lists(
+def column_lists(
     db: apsw.Connection, statement: str, bindings: Bindings = (), *, most: int
 ) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows of a statement in lists of up to `most` rows, with the checks of `stream`, which is slower."""
+    """The columns of up to `most` rows of a statement at a time, with the checks of `stream`."""
     try:
         cursor = db.execute(statement, bindings)
         for first in cursor:
             kinds = _KNOWN_KINDS.get(statement) or _kinds(cursor, statement)
             found = [first, *itertools.islice(cursor, most - 1)]
-            _checked_columns(db, statement, found, kinds)
-            yield found
+            yield _checked_columns(db, statement, found, kinds)
     except (UnicodeDecodeError, OverflowError) as error:
         raise _damaged(db, statement) from error
 

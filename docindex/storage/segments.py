@@ -256,9 +256,9 @@ def keys_with(db: apsw.Connection, segment: Segment, prefixes: U64) -> FoundKeys
     first = are_first(blocks)
     wanted = blocks[first] + segment.row(0)
     data = _verified_data(segment, columns_for(db, _BLOCKS_BY_ID, wanted), wanted, db.filename)
-    local_bits = np.uint64(segment.local_bits)
-    least = prefixes - (prefixes >> low << low) << local_bits
-    most = least | np.uint64((1 << segment.local_bits) - 1)
+    local_bits = segment.local_bits
+    least = prefixes - (prefixes >> low << low) << np.uint64(local_bits)
+    most = least | np.uint64((1 << local_bits) - 1)
     try:
         places, keys, read = found_in_blocks(data, segment.stored_bits, np.cumsum(first) - 1, least, most)
     except ValueError as error:
@@ -315,6 +315,6 @@ def _verified_data(
     data, sums = found or ((), ())
     if len(data) != len(rows):
         damaged_segments(f"a block of segment {segment.id} is missing", path)
-    if b"".join(map(xxhash.xxh3_64_digest, data, rows.tolist())) != np.array(sums, ">i8").tobytes():
+    if b"".join(map(xxhash.xxh3_64_digest, data, rows.tolist())) != np.fromiter(sums, ">i8").tobytes():
         damaged_segments(f"a block of segment {segment.id} was changed", path)
     return data

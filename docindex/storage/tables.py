@@ -96,6 +96,7 @@ class FileRow(NamedTuple):
     kind: str
     reading: str
     parts: int
+    problem: str
     digest: bytes | None
 
 

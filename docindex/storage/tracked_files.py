@@ -13,9 +13,6 @@ archives, too."""
 
 PLAIN_READINGS = frozenset((NOT_ASKED, NO_DOCUMENT, NO_ARCHIVE))
 
-PART_MARK = "!"
-"""Stands in the key of a document inside a file, between the key of the file and the name of the part."""
-
 
 class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass takes longer
     """A file as it was when a scan last looked at it."""
@@ -36,6 +33,8 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     """The name and version of the front end that was asked; NOT_ASKED, NO_DOCUMENT or NO_ARCHIVE for plain
     text and for binary files."""
     parts: int
-    """The number of documents inside the file. Their keys begin with that of the file and `PART_MARK`."""
+    """The number of documents inside the file. Their keys begin with that of the file and ``!/``."""
+    problem: str
+    """What could not be read in the file, in sentences for a person; "" if all was read."""
     digest: bytes | None
     """The xxh3-128 of the file's bytes; None for a binary file until another file has the same size."""

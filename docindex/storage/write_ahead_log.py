@@ -7,6 +7,7 @@ begin during the wait read from the file, and prevent nothing. Must never wait l
 and never inside a transaction.
 """
 
+import contextlib
 import logging
 import os
 import time
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from docindex.errors import Busy
-from docindex.storage.lock_holders import Holder, blocking_readers, process_name
+from docindex.storage.lock_holders import Holder, blocking_readers, frames_in_log, process_name
 
 BOUND = 64 << 20
 """A writer restarts a log of this many bytes, and refuses to let it grow to twice as many.
@@ -26,6 +27,7 @@ searching threads commit as often as without a bound. A commit of `add_many` als
 characters of random words write 52 MB.
 """
 
+_HEADER = 32  # bytes at the beginning of the log
 _FRAME_HEADER = 24  # bytes of the log before each page
 # A transaction is expected to write this share of the bound if the caller does not say how much it writes.
 _SHARE_OF_TRANSACTION = 1 / 16
@@ -90,6 +92,25 @@ class WriteAheadLog:
             return Busy(self._refusal(size, began, readers), self._path)
         self._warn(size, began, readers)
         return None
+
+    def give_back_room(self, db: apsw.Connection) -> None:
+        """Cut off the end of the log, which holds no commits, and try to empty the log.
+
+        Does what it can: a log with commits stays if the disk is so full that they cannot be copied into the
+        file.
+        """
+        with contextlib.suppress(apsw.Error, OSError):
+            frame = db.pragma("page_size") + _FRAME_HEADER
+            # While nobody else can write, nobody uses what follows the last commit.
+            db.execute("begin immediate")
+            try:
+                frames = frames_in_log(self._path)
+                if frames is not None:
+                    os.truncate(f"{self._path}-wal", frames and _HEADER + frames * frame)
+            finally:
+                db.execute("rollback")
+        with contextlib.suppress(apsw.Error):
+            db.wal_checkpoint("main", apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def _size(self, db: apsw.Connection) -> int:
         """The bytes of the log that hold commits. (The file may be longer.)"""

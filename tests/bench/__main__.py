@@ -8,12 +8,14 @@ import argparse
 
 from tests.bench import (
     build,
+    cores,
     exact,
     files,
     formats,
     groups,
     kernels,
     memory,
+    million,
     minhash,
     near,
     notes,
@@ -26,12 +28,14 @@ from tests.bench import (
 
 BENCHES = {
     "build": build.run,
+    "cores": cores.run,
     "exact": exact.run,
     "files": files.run,
     "formats": formats.run,
     "groups": groups.run,
     "kernels": kernels.run,
     "memory": memory.run,
+    "million": million.run,
     "minhash": minhash.run,
     "near": near.run,
     "notes": notes.run,
@@ -49,7 +53,7 @@ def main():
     parser.add_argument(
         "folders",
         nargs="*",
-        help="text files to measure with (default: Python's own); for build and stages, M, notes or "
+        help="text files to measure with (default: Python's own); for build, cores and stages, M, notes or "
         "large (default: all three); for quality and questions, sections (default: all)",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")

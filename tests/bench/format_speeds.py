@@ -34,7 +34,8 @@ _SAMPLE = 100
 """So many texts make one large source."""
 _BAR = 1.3
 _OPTIONS = ExtractionOptions(archives=True)
-_READ = re.compile(r"word/document|ppt/slides/slide|xl/worksheets/|xl/sharedStrings|content\.xml|a\.xhtml")
+_READ = re.compile(r"word/document|ppt/slides/slide|xl/worksheets/|xl/sharedStrings|content\.xml|.*\.x?html$")
+"""The members of office files and books that have most of their text."""
 
 
 def run(texts, rounds):

@@ -107,7 +107,7 @@ class Tree:
                 inside = numbers[at : at + _IN_CONTAINER]
                 data = writer([self.texts[number] for number in inside])
                 path = self._written(f"{at:04}.{extension}", data)
-                self.text_of |= {f"{path}!{name.format(n)}": number for n, number in enumerate(inside, 1)}
+                self.text_of |= {f"{path}!/{name.format(n)}": number for n, number in enumerate(inside, 1)}
 
     def _written(self, name, data):
         path = self.folder / name[-8:-6] / name

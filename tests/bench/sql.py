@@ -33,7 +33,7 @@ def bare_distance(a, b):
 
 
 def bare_resemblance(x, y):
-    a, b = np.frombuffer(x, "<u4"), np.frombuffer(y, "<u4")
+    a, b = np.frombuffer(x, "<u2"), np.frombuffer(y, "<u2")
     return int(np.count_nonzero(a == b)) / len(a)
 
 

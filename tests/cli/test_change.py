@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,14 @@ def test_a_search_shows_its_results_though_a_text_is_not_kept(index, capsys):
     assert "\n      its passages cannot be shown, because its text is not kept" in out
     found = json.loads(run(capsys, "search", "--verbose", "--json", DRAFT)[1])
     assert {match["key"]: match["passages"] is None for match in found} == {DRAFT: False, "lost": True}
+
+
+def test_add_reads_archives_if_asked(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("a.zip", "w") as archive:
+        archive.writestr("x.txt", "The Analytical Engine")
+    code, _, err = run(capsys, "add", "--index", "i", "a.zip")
+    assert (code != 0, "--archives" in err) == (True, True)
+    assert run(capsys, "add", "--index", "i", "--archives", "a.zip")[1] == "added: 1 document\n"
+    with docindex.open("i") as index:
+        assert list(index) == [f"{tmp_path}/a.zip!/x.txt"]

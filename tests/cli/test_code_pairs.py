@@ -70,13 +70,13 @@ def test_passages_are_told_by_file_and_line(capsys):
     (pair,) = found(capsys, "--verbose")
     longest = pair["passages"][0]
     # The comment is line 1 of Main.java.
-    assert longest["a"] == "src/Sort.java line 1 to src/Sort.java line 25"
-    assert longest["b"] == "Main.java line 2 to Main.java line 26"
-    assert ("src/Sieve.java line 1", "Main.java line 27") in {
+    assert longest["a"] == "src/Sort.java lines 1 to 25"
+    assert longest["b"] == "Main.java lines 2 to 26"
+    assert ("src/Sieve.java lines 1", "Main.java lines 27") in {
         (passage["a"].split(" to ")[0], passage["b"].split(" to ")[0]) for passage in pair["passages"]
     }
     assert main(["pairs", "--code", "homework", "--verbose"]) == 0
-    assert "src/Sort.java line 1" in capsys.readouterr().out
+    assert "src/Sort.java lines 1 to 25" in capsys.readouterr().out
 
 
 def test_code_that_everybody_was_given_does_not_count(homework, capsys):
@@ -98,11 +98,38 @@ def test_between_lists_pairs_of_this_year_and_last_year_only(homework, capsys):
     assert names(found(capsys, "--between", "last year")) == [("cleo", "emil")]
 
 
+def test_the_first_program_of_a_pair_is_in_the_folder_of_this_year(homework, capsys):
+    write(homework / "before", {"emil/Queue.java": "\n".join(JAVA[4:6] + JAVA[8:9])})
+    (pair,) = found(capsys, "--between", "before")
+    assert names([pair]) == [("cleo", "emil")]
+    assert pair["containment"] == 1 > pair["reverse_containment"]
+    assert not any("Main.java" in passage["b"] for passage in pair.get("passages", ()))
+
+
+@pytest.mark.usefixtures("homework")
+@pytest.mark.parametrize("other", ["homework", "homework/../homework/", "homework/ada", "."])
+def test_programs_are_not_compared_between_a_folder_and_itself(other, capsys):
+    assert main(["pairs", "--code", "homework", "--between", other]) == 2
+    assert "name a folder of other programs" in capsys.readouterr().err
+
+
+def test_submissions_and_files_that_are_no_source_code_are_told(homework, capsys):
+    write(homework / "homework", {"eve/readme.txt": "later", "fay.zip": "x"})
+    assert main(["pairs", "--code", "homework"]) == 0
+    shown = capsys.readouterr().err
+    assert "homework/eve is left out: it has no source code" in shown
+    # ada has a file of notes.
+    assert "left out 3 files without" in shown
+    assert "4 submissions" in shown
+
+
 def test_the_report_shows_both_programs(homework, capsys):
     found(capsys, "--report", "class.html")
     page = (homework / "class.html").read_text("utf-8")
     assert "bubbleSort" in page
     assert "ada" in page
+    assert "Groups" not in page
+    assert "index on disk" not in page
     assert not list(homework.glob("*.docindex"))
 
 
@@ -123,5 +150,5 @@ def test_files_that_are_not_text_are_named_and_left_out(homework, capsys):
     (homework / "homework" / "bob" / "Broken.java").write_bytes(b"class A {\x00\x01\x02\xff}")
     assert main(["pairs", "--code", "homework"]) == 0
     shown = capsys.readouterr()
-    assert "Broken.java cannot be read" in shown.err
+    assert "Broken.java is left out" in shown.err
     assert "homework/bob" in shown.out

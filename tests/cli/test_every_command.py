@@ -42,11 +42,14 @@ CASES = {
     "dups": ([], ["home"], "exact copies: 2 files of 627 B; removing one frees 627 B\n  keep ",
              lambda found: len(found["groups"]) == len(found["alike"]) == 2,
              ["--keep", "best", "home"], 2, "'best' is not one of 'original', 'newest'"),
-    "act": ([], ["plan.json", "--delete"], "would be done: b\nwould be deleted: 1 file, 8 B; left",
+    "act": ([], ["plan.json", "--delete"],
+            r"would be deleted: b \(same as a\)\nwould be deleted: 1 file, 8 B; left as they are: 0; frees",
             first_has(outcome="would be done", size=8),
             ["nothing.json", "--delete"], 3, "nothing.json does not exist"),
-    "undo": ([], ["journal"], "would be undone: c\nnothing was changed", first_has(outcome="would be undone"),
-             ["home"], 2, "'home' is a directory"),
+    "undo": ([], ["--journal", "journal"],
+             "would be restored: c\nwould be restored: 1 file, 8 B; not restored: 0\nnothing was changed",
+             first_has(outcome="would be undone"),
+             ["--journal", "home"], 2, "'home' is a directory"),
     "search": ([ADD], [DRAFT], ".*draft.txt: about 100% of your file is in it; about 100% of it is in your",
                first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
@@ -102,7 +105,8 @@ def folder(tmp_path, monkeypatch):
     ]
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
-    step = {"begun": "delete", "step": "1", "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
+    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8, "inode": [0, 0],
+            "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docindex.cli import main
+from docindex.cli.wording import size
 from tests.frontends.office import docx_of
 
 HOME = Path(__file__).parents[1] / "samples" / "home"
@@ -45,7 +46,7 @@ def test_a_scan_reports_counts(home, capsys):
     assert json.loads(out) == {
         "unchanged": 9, "added": 0, "changed": 0, "moved": 0, "removed": 0, "texts": 6, "binaries": 3,
         "bytes": sum(path.stat().st_size for path in HOME.rglob("*") if path.is_file()),
-        "skipped": {"hidden": 1, "symlink": 1}, "undetected": [], "unread": [], "failed": [],
+        "skipped": {"hidden": 1, "symlink": 1}, "undetected": [], "unread": [], "problems": [], "failed": [],
     }  # fmt: skip
     code, _, err = run(capsys, "scan", home / "nothing")
     assert (code, err.count("\n")) == (3, 1)
@@ -77,17 +78,21 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
     assert [group["kind"] for group in json.loads(plan)["alike"]] == ["same words", "contained"]
 
     before = sorted(path for path in home.rglob("*"))
+    removed = (home / "old" / "reading room (1).txt", home / "pictures" / "red copy.png")
+    freed = size(sum(path.stat().st_blocks * 512 for path in removed))
+    totals = f"2 files, 707 B; left as they are: 0; emptying the trash frees {freed}"
     code, out, _ = run(capsys, "act", "plan.json", "--trash")
     assert code == 0
     assert out == (
-        "would be done: home/old/reading room (1).txt\n"
-        "would be done: home/pictures/red copy.png\n"
-        "would be moved to the trash: 2 files, 707 B; left as they are: 0\n"
+        "would go to the trash: home/old/reading room (1).txt (same as home/reading room.txt)\n"
+        "would go to the trash: home/pictures/red copy.png (same as home/pictures/red.png)\n"
+        f"would be moved to the trash: {totals}\n"
         "nothing was changed; repeat the command with --no-dry-run to do it\n"
     )
     assert sorted(path for path in home.rglob("*")) == before
     code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
-    assert out.endswith("moved to the trash: 2 files, 707 B; left as they are: 0\n")
+    assert out.startswith("to the trash: home/old/reading room (1).txt (same as home/reading room.txt)\n")
+    assert out.endswith(f"\nmoved to the trash: {totals}\n")
     assert not (home / "old" / "reading room (1).txt").exists()
     assert (home / "reading room.txt").exists()
     journal = tmp_path / "XDG_STATE_HOME" / "docindex" / "journal.jsonl"
@@ -206,7 +211,7 @@ def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     assert run(capsys, "report", "-o", "link.html")[0] == 0
     assert (tmp_path / "link.html").is_symlink()
     code, _, err = run(capsys, "report", "-o", "/dev/full")
-    assert (code, "No space left" in err) == (3, True)
+    assert (code, "the disk is full: the output cannot be written" in err) == (11, True)
     assert not Path("/dev/full").is_file()
     code, _, err = run(capsys, "report", "-o", "own.docindex")
     assert (code, "is the index; name another file" in err) == (2, True)

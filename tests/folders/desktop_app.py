@@ -54,7 +54,7 @@ class Application:
 
     def bring_back(self, outcome: folders.Outcome) -> folders.UndoOutcome:
         """Undo what was done."""
-        return folders.undo(outcome.journal, progress=self.bar, cancel=self.stop)
+        return folders.undo(outcome, progress=self.bar, cancel=self.stop)
 
     def show(self, file: folders.FileOutcome) -> None:
         """Show what became of one file."""

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from docindex.errors import DiskFull
 from docindex.folders import journal as journals
 from docindex.folders import system
 from docindex.folders.journal import Journal
@@ -212,8 +213,8 @@ def test_nothing_is_removed_if_the_disk_of_the_journal_is_full(root, tmp_path, m
 
     with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
         patches.setattr(journals.os, "write", half)
-        (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
-    assert (one.outcome, one.reason) == ("left", "No space left on device")
+        with pytest.raises(DiskFull, match="journal cannot be written, so no more files are changed"):
+            list(remove_copies(planned(root), "delete", dry_run=False, journal=journal))
     assert contents_of(root) == before
     assert (tmp_path / "journal").read_bytes() == b""
 
@@ -224,13 +225,31 @@ def test_a_rename_never_replaces_a_file(root, monkeypatch, known):
     copied(root, b"b", content=b"a person's")
     if not known:
         monkeypatch.setattr(system, "_renameat2", lambda: None)
-        monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
     a, b, c = (os.path.join(root, name) for name in (b"a", b"b", b"c"))
     with pytest.raises(FileExistsError):
         system.rename_no_replace(a, b)
     assert contents_of(root) == {a: b"the same", b: b"a person's"}
     system.rename_no_replace(a, c)
     assert contents_of(root) == {b: b"a person's", c: b"the same"}
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("how", ["trash", "delete"])
+def test_what_is_freed_is_the_allocated_storage_of_the_last_name_of_a_file(root, how, dry_run):
+    for name in (b"a", b"b", b"c"):
+        with open(os.path.join(root, name), "wb") as file:
+            file.truncate(1_000_000)  # a hole, which takes no storage
+            file.seek(0)
+            file.write(b"x" * 5000)
+        os.utime(os.path.join(root, name), ns=(10**18, 10**18))
+    os.link(os.path.join(root, b"c"), os.path.join(root, b"d"))
+    blocks = os.stat(os.path.join(root, b"b")).st_blocks * 512
+    assert 0 < blocks < 100_000
+    (group,) = planned(root, keep="first")
+    group = group._replace(files=tuple(file._replace(keep=file.key[-1] == "a") for file in group.files))
+    done = list(remove_copies([group], how, dry_run=dry_run, journal=Journal(None)))
+    freed = {os.path.basename(file.key): file.freed for file in done}
+    assert freed == {"b": blocks, "c": 0, "d": blocks}
 
 
 def test_a_file_with_other_attributes_is_not_linked(root):
@@ -255,14 +274,25 @@ def test_a_file_in_the_trash_does_not_count_as_a_kept_copy(root, trash):
 
 
 def test_a_journal_that_cannot_be_written_leaves_the_files(root):
-    for name in (b"a", b"b"):
-        with open(os.path.join(root, name), "wb") as file:
-            file.write(b"the same")
+    copied(root, b"a", b"b")
 
-    class Full(Journal):
+    class Failing(Journal):
         def append(self, _entry):
-            raise OSError(28, "No space left on device")
+            raise OSError(5, "Input/output error")
 
-    (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=Full(None))
-    assert (one.outcome, one.reason) == ("left", "No space left on device")
+    (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=Failing(None))
+    assert (one.outcome, one.reason) == ("left", "Input/output error")
     assert len(contents_of(root)) == 2
+
+
+def test_files_are_left_if_their_file_system_cannot_rename_them_back_safely(root, monkeypatch):
+    copied(root, b"a", b"b")
+    before = contents_of(root)
+    monkeypatch.setattr(system, "_renameat2", lambda: None)
+    monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
+    (one,) = remove_copies(planned(root), "trash", dry_run=False, journal=Journal(None))
+    assert (one.outcome, one.reason) == (
+        "left",
+        "its file system cannot rename a file without replacing another one",
+    )
+    assert contents_of(root) == before

@@ -186,7 +186,7 @@ def test_act_removes_a_copied_folder_and_undo_brings_back_the_same(home, how, tm
     assert [Path(key).name for key in outcome.emptied][-1] == "Documents"
     assert not (home / "backup" / "Documents").exists()
     assert (home / "Documents" / "a" / "0" / "0").exists()
-    undone = folders.undo(outcome.journal)
+    undone = folders.undo(outcome)
     assert {file.outcome for file in undone.files} == {"undone"}
     after = all_below(home)
     above = "backup"  # its time changed with the folder in it
@@ -200,7 +200,7 @@ def test_files_that_differ_and_their_folders_stay(home, tmp_path):
     left = [path for path in (home / "backup").rglob("*") if path.is_file()]
     assert left == [home / "backup" / "Documents" / "a" / "0" / "0"]
     assert sorted(Path(key).name for key in outcome.emptied) == ["1", "nothing"]
-    folders.undo(outcome.journal)
+    folders.undo(outcome)
     assert (home / "backup" / "Documents" / "nothing").is_dir()
     assert len(list((home / "backup" / "Documents" / "a" / "1").iterdir())) == 4
 
@@ -237,5 +237,5 @@ def test_acting_on_any_plan_loses_no_content_and_undo_restores_every_file(seed, 
     outcome = folders.act(plan, "delete", journal=tmp_path / "journal")
     assert set(contents_of(root).values()) == set(before.values())
     if outcome.journal.exists():
-        assert {file.outcome for file in folders.undo(outcome.journal).files} <= {"undone"}
+        assert {file.outcome for file in folders.undo(outcome).files} <= {"undone"}
     assert contents_of(root) == before

@@ -123,7 +123,7 @@ def test_documents_inside_a_file_come_go_and_move_with_it(home, index):
     box.write_text(f"{LETTER[0]}\n{LETTER[1]}\n{OTHER[0]}\n")
     settle(home)
     folders.scan(index, [home])
-    inside = [f"{box}!part {n}" for n in (1, 2, 3)]
+    inside = [f"{box}!/part {n}" for n in (1, 2, 3)]
     assert [key for key in index if "!" in key] == inside
     assert index.text(inside[1]) == LETTER[1]
     box.write_text(f"{LETTER[0]}\n{LETTER[5]}\n")
@@ -133,7 +133,7 @@ def test_documents_inside_a_file_come_go_and_move_with_it(home, index):
     assert index.text(inside[1]) == LETTER[5]
     os.rename(box, home / "old.box")
     assert folders.scan(index, [home]).moved == 1
-    assert [key for key in index if "!" in key] == [f"{home / 'old.box'}!part {n}" for n in (1, 2)]
+    assert [key for key in index if "!" in key] == [f"{home / 'old.box'}!/part {n}" for n in (1, 2)]
     os.unlink(home / "old.box")
     folders.scan(index, [home])
     assert [key for key in index if "!" in key] == []
@@ -146,8 +146,8 @@ def test_a_document_inside_a_file_is_shown_beside_its_copy_but_never_planned(hom
     seen = folders.scan(index, [home])
     findings = folders.find(index, [home], scan=seen)
     (group,) = findings.groups
-    assert {os.path.basename(file.key) for file in group.files} == {
-        *("letter.docx", "letter.txt", "mail.box!part 1"),
+    assert {os.path.relpath(file.key, home) for file in group.files} == {
+        *("letter.docx", "letter.txt", "mail.box!/part 1"),
     }
     assert findings.plan().groups == ()
 
@@ -168,7 +168,40 @@ def test_a_file_whose_name_looks_like_that_of_a_part_stays_a_file(home, index):
     os.unlink(home / "mail.box")
     folders.scan(index, [home])
     assert index.text(str(home / "mail.box!notes")) == OTHER[1]
-    assert str(home / "mail.box!part 1") not in index
+    assert str(home / "mail.box!/part 1") not in index
+
+
+@pytest.mark.parametrize("name", ["a.zip!x.txt", "a.zip!/x.txt", "a.zip!", "!", "a.zip!!/x.txt"])
+def test_a_file_that_is_named_like_a_document_in_an_archive_is_never_taken_for_it(tmp_path, index, name):
+    home = tmp_path / "home"
+    file = home / name
+    file.parent.mkdir(parents=True)
+    file.write_text(OTHER[0])
+    (home / "kept").mkdir()
+    (home / "kept/copy.txt").write_text(OTHER[0])
+    with zipfile.ZipFile(home / "a.zip", "w") as archive:
+        for member in ("x.txt", "/x.txt", "!/x.txt"):
+            archive.writestr(member, LETTER[0] + member)
+    settle(home)
+    archives = folders.WalkOptions(formats="archives")
+    seen = folders.scan(index, [home], options=archives)
+    key = folders.key_of(os.fsencode(file))
+    inside = {f"{home}/a.zip!/{member}" for member in ("x.txt", "/x.txt", "!/x.txt")}
+    assert set(index) == {key, f"{home}/kept/copy.txt", *inside}
+    assert index.text(key) == OTHER[0]
+    findings = folders.find(index, [home], scan=seen, reference=[home / "kept"])
+    outcome = folders.act(findings.plan(), "trash")
+    assert not file.exists()
+    folders.scan(index, [home], options=archives)
+    assert set(index) == {f"{home}/kept/copy.txt", *inside}
+    folders.undo(outcome.journal)
+    assert file.read_text() == OTHER[0]
+    folders.scan(index, [home], options=archives)
+    assert index.text(key) == OTHER[0]
+    (home / "a.zip").unlink()
+    folders.scan(index, [home], options=archives)
+    assert set(index) == {key, f"{home}/kept/copy.txt"}
+    assert index.check() == []
 
 
 @pytest.mark.usefixtures("own")
@@ -212,10 +245,10 @@ def test_an_extracted_text_can_be_added_by_hand(home, index):
 def test_a_file_can_be_added_with_the_documents_inside_it(tmp_path, home, index):
     box = tmp_path / "mail.box"
     box.write_text(f"{LETTER[0]}\n{LETTER[1]}\n")
-    assert index.add_file(box, key="mail", meta=1) == ["mail!part 1", "mail!part 2"]
-    assert (index.text("mail!part 2"), index.meta("mail!part 2")) == (LETTER[1], 1)
+    assert index.add_file(box, key="mail", meta=1) == ["mail!/part 1", "mail!/part 2"]
+    assert (index.text("mail!/part 2"), index.meta("mail!/part 2")) == (LETTER[1], 1)
     box.write_text(f"{LETTER[2]}\n")
-    assert index.add_file(box, key="mail") == ["mail!part 1"] == list(index)
+    assert index.add_file(box, key="mail") == ["mail!/part 1"] == list(index)
     assert index.add_file(home / "letter.docx") == [str(home / "letter.docx")]
     with pytest.raises(
         docindex.UnreadableFile, match=r"no text of its own; index\.add_file .* inside it: 1$"
@@ -270,7 +303,7 @@ def test_a_scan_that_stops_in_the_middle_of_a_file_is_finished_by_the_next(
     settle(tmp_path)
     scan_and_stop(index, tmp_path, monkeypatch, killed=killed)
     folders.scan(index, [tmp_path])
-    assert "anew" in index.text(f"{box}!part 41")
+    assert "anew" in index.text(f"{box}!/part 41")
     assert folders.scan(index, [tmp_path]).bytes_read == 0
     assert index.check() == []
 
@@ -317,7 +350,7 @@ def test_names_of_parts_may_be_strange_and_equal(tmp_path, index):
     register_front_end(FrontEnd("odd", 1, open_odd, extensions=frozenset({".odd"}), is_text=True))
     (tmp_path / "x.odd").write_text("x")
     folders.scan(index, [tmp_path])
-    assert [key.rpartition("!")[2] for key in index] == sorted(
+    assert [key.rpartition("!/")[2] for key in index] == sorted(
         ["a\\x00b", "caf\\udce9", "same", "same (2)", "same (2) (2)", "same (3)"]
     )
 
@@ -397,10 +430,10 @@ def test_a_moved_file_whose_new_parts_have_keys_in_use_is_read_again(tmp_path, i
     (tmp_path / "old.box").write_text(f"{LETTER[0]}\n")
     settle(tmp_path)
     folders.scan(index, [tmp_path])
-    index.add(f"{tmp_path / 'new.box'}!part 1", "by hand")
+    index.add(f"{tmp_path / 'new.box'}!/part 1", "by hand")
     os.rename(tmp_path / "old.box", tmp_path / "new.box")
     folders.scan(index, [tmp_path])
-    assert [(key, index.text(key)) for key in index] == [(f"{tmp_path / 'new.box'}!part 1", LETTER[0])]
+    assert [(key, index.text(key)) for key in index] == [(f"{tmp_path / 'new.box'}!/part 1", LETTER[0])]
     assert index.check() == []
 
 

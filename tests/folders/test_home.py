@@ -42,7 +42,7 @@ class Home:
 
     def holds(self, path, part, family):
         """Note that a file has a member of a family inside."""
-        self.family_of[f"{self.folder / path}!{part}"] = family
+        self.family_of[f"{self.folder / path}!/{part}"] = family
 
 
 def made_home(folder):

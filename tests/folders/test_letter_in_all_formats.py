@@ -93,8 +93,8 @@ def test_a_passage_is_found_at_its_place_in_each_format(home, index, paragraphs)
         "letter.txt": "",
     }
     assert {name: places[name] for name in expected} == expected
-    assert "letter.mbox!message 1" in places
-    assert "letter.zip!old/letter.txt" in places
+    assert "letter.mbox!/message 1" in places
+    assert "letter.zip!/old/letter.txt" in places
 
 
 def test_an_archive_is_read_only_if_that_is_asked_for(home, tmp_path):
@@ -103,6 +103,6 @@ def test_an_archive_is_read_only_if_that_is_asked_for(home, tmp_path):
     with docindex.open(":memory:") as index:
         assert folders.scan(index, [tmp_path]).texts == 0
         assert folders.scan(index, [tmp_path], options=options).changed == 1
-        assert list(index) == [str(tmp_path / "letter.zip!old/letter.txt")]
+        assert list(index) == [str(tmp_path / "letter.zip!/old/letter.txt")]
         assert folders.scan(index, [tmp_path], options=options).bytes_read == 0
         assert folders.scan(index, [tmp_path]).unchanged == 1

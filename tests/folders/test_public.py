@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -395,11 +396,11 @@ def test_copies_are_removed_and_brought_back(index, home, tmp_path, how):
     assert all((file.trashed is not None) == (how == "trash") for file in files)
     left = {name for name in files_in(home) if name.endswith("raw")}
     assert left == ({name for name in before if name.endswith("raw")} if how == "hardlink" else {"photo.raw"})
-    undone = folders.undo(outcome.journal)
+    undone = folders.undo(outcome)
     assert [(file.outcome, file.reason) for file in undone.files] == [("undone", None)] * 2
     assert files_in(home) == before
     assert len({path.stat().st_ino for path in home.rglob("*.raw")}) == 3
-    assert folders.undo(outcome.journal).files == ()
+    assert folders.undo(outcome).files == ()
 
 
 def test_a_dry_run_changes_nothing(index, home, tmp_path):
@@ -434,10 +435,10 @@ def test_an_act_is_cancelled_from_another_thread(index, tmp_path):
     outcome = folders.act(plan, "delete", progress=cancel_after, cancel=stop)
     assert (outcome.cancelled, len(outcome.files)) == (True, 5)
     assert len(files_in(tmp_path / "many")) == 35
-    undone = folders.undo(outcome.journal, cancel=stop)
+    undone = folders.undo(outcome, cancel=stop)
     assert (undone.cancelled, undone.files) == (True, ())
     stop.clear()
-    undone = folders.undo(outcome.journal, progress=cancel_after, cancel=stop)
+    undone = folders.undo(outcome, progress=cancel_after, cancel=stop)
     assert (undone.cancelled, len(undone.files)) == (False, 5)  # there was nothing left to cancel
     assert len(files_in(tmp_path / "many")) == 40
 
@@ -462,7 +463,7 @@ def test_a_file_that_is_already_gone_is_left(index, home):
     plan = planned(index, home)
     (home / "old" / "photo.raw").unlink()
     outcome = folders.act(plan, "delete")
-    assert [file.reason for file in outcome.files if file.outcome == "left"] == ["it is already gone"]
+    assert [file.reason for file in outcome.files if file.outcome == "left"] == ["already gone"]
 
 
 def test_the_error_names_the_folder_that_cannot_be_made_and_its_purpose(index, home, tmp_path, monkeypatch):
@@ -504,11 +505,20 @@ def test_act_and_undo_refuse_invalid_arguments(index, home, tmp_path):
         folders.act(plan, "delete", journal=tmp_path / "diary")
     assert files_in(home) == before
     with pytest.raises(docindex.UnreadableFile, match="there is no journal at"):
-        folders.undo(tmp_path / "nothing")
+        folders.undo(journal=tmp_path / "nothing")
     with pytest.raises(ValueError, match="is not a journal that act wrote"):
-        folders.undo(tmp_path / "diary")
+        folders.undo(journal=tmp_path / "diary")
     with pytest.raises(ValueError, match="is not a regular file"):
-        folders.undo(tmp_path)
+        folders.undo(journal=tmp_path)
+    with pytest.raises(ValueError, match="has no act 7; the number of the last one is 0"):
+        folders.undo(7)
+    for wrong in (None, True, "2", tmp_path):
+        with pytest.raises(
+            TypeError, match='undo takes the number of an act, what act returned, "last" or "all"'
+        ):
+            folders.undo(wrong)
+    with pytest.raises(ValueError, match="of a dry run, which changed no file: there is nothing to undo"):
+        folders.undo(folders.act(plan, "trash", dry_run=True))
     with journal.act_lock(), pytest.raises(docindex.Busy):
         folders.undo()
     assert (tmp_path / "diary").read_text() == "Dear diary\n"
@@ -527,6 +537,68 @@ def test_the_error_names_the_system_that_is_not_supported(index, home, monkeypat
 
 
 # undo
+
+
+def test_undo_undoes_the_last_act_then_the_one_before(index, tmp_path):
+    for number in range(3):
+        many_copies(tmp_path / f"{number}", 2 + number)
+        folders.act(planned(index, tmp_path / f"{number}"), "trash")
+    listed = folders.acts()
+    assert [(act.number, act.files, act.bytes, act.how, act.state) for act in listed] == [
+        (number + 1, 2 + number, 9 * (2 + number), "trash", "done") for number in range(3)
+    ]
+    assert listed == sorted(listed, key=lambda act: act.at)
+    folders.undo()
+    assert files_in(tmp_path / "2") == {
+        name[2:]: data for name, data in files_in(tmp_path).items() if name[0] == "2"
+    }
+    assert [act.state for act in folders.acts()] == ["done", "done", "undone"]
+    folders.undo(1)
+    assert [act.state for act in folders.acts()] == ["undone", "done", "undone"]
+    folders.undo()
+    assert [act.state for act in folders.acts()] == ["undone"] * 3
+    assert folders.undo().files == ()
+    assert all(len(files_in(tmp_path / f"{number}")) == 4 + 2 * number for number in range(3))
+
+
+def test_one_file_or_a_folder_of_an_act_comes_back_alone(index, tmp_path):
+    for name in ("here", "here/below", "there"):
+        many_copies(tmp_path / "root" / name, 1)
+    outcome = folders.act(planned(index, tmp_path / "root"), "trash")
+    removed = [file.key for file in outcome.files]
+    assert len(removed) == 5
+    one = next(key for key in removed if "there" in key)
+    assert [file.key for file in folders.undo(files=[one]).files] == [one]
+    assert (folders.acts()[0].undone, folders.acts()[0].state) == (1, "partly undone")
+    below = folders.undo(outcome, files=[tmp_path / "root" / "here"])
+    assert {file.key for file in below.files} == {key for key in removed if "/here/" in key}
+    assert folders.undo(files=[tmp_path / "elsewhere"]).files == ()
+    assert folders.undo("all").is_complete
+
+
+def test_an_act_is_undone_although_a_later_act_removed_what_it_kept(index, tmp_path):
+    folder = tmp_path / "chain"
+    many_copies(folder, 1)
+    folders.act(planned(index, folder, keep="first"), "delete")
+    (folder / "0").write_bytes(b"content 0")
+    folders.act(planned(index, folder, keep="shortest-path"), "delete")
+    assert sorted(files_in(folder)) == ["0"]
+    (undone,) = folders.undo(1).files
+    assert (Path(undone.key).name, undone.outcome) == ("0b", "undone")
+    (undone,) = folders.undo().files
+    assert (Path(undone.key).name, undone.outcome) == ("0a", "undone")
+
+
+def test_a_file_that_was_removed_twice_comes_back_from_the_last_act(index, tmp_path):
+    folder = tmp_path / "twice"
+    many_copies(folder, 1)
+    for _ in range(2):
+        folders.act(planned(index, folder), "trash")
+        shutil.copy(folder / "0a", folder / "0b")
+    (folder / "0b").unlink()
+    (undone,) = folders.undo(files=[folder / "0b"]).files
+    assert undone.outcome == "undone"
+    assert [act.undone for act in folders.acts()] == [0, 1]
 
 
 def test_a_dry_run_of_undo_changes_nothing(index, home):

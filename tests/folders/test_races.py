@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,28 +14,44 @@ import time
 
 import pytest
 
-from docindex.folders import removal
+from docindex.folders import removal, write_guard
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import key_of
 from docindex.folders.removal import remove_copies
 from tests.folders.trees import contents_of, copied, planned, to_json, undo
 
 
+def is_aside(path):
+    """Whether this is the temporary path of a file that a step removes."""
+    return re.fullmatch(rb"\.docindex-[0-9a-f]{16}", os.path.basename(path)) is not None
+
+
+@pytest.fixture
+def no_leases(monkeypatch):
+    """A file system or an owner for which the kernel grants no leases."""
+
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(write_guard, "take_lease", refuse)
+
+
+@pytest.mark.usefixtures("no_leases")
 @pytest.mark.parametrize("changed", [b"a", b"b"])
 def test_a_change_during_the_comparison_is_noticed(root, monkeypatch, changed):
     for name in (b"a", b"b"):
         with open(os.path.join(root, name), "wb") as file:
             file.write(b"the same")
     groups = planned(root)
-    compare = removal._same_bytes
+    compare = removal.same_bytes
 
-    def changing(a, b):
-        same = compare(a, b)
+    def changing(*files):
+        same = compare(*files)
         with open(os.path.join(root, changed), "ab") as file:
             file.write(b"!")
         return same
 
-    monkeypatch.setattr(removal, "_same_bytes", changing)
+    monkeypatch.setattr(removal, "same_bytes", changing)
     (one,) = remove_copies(groups, "delete", dry_run=False, journal=Journal(None))
     assert (one.outcome, one.reason) == ("left", "it was changed while it was compared")
     assert len(contents_of(root)) == 2
@@ -68,7 +85,7 @@ def test_a_kill_at_any_moment_loses_nothing(root, tmp_path, how, seed):
         process.wait()
         process.stdout.close()
         found = contents_of(root)
-        assert set(found.values()) == set(data), attempt
+        assert set(found.values()) - {b""} == set(data), attempt  # a step tries renaming with an empty file
         assert all(os.path.join(root, b"0-%d" % content) in found for content in range(20))
     with Journal(tmp_path / "journal") as journal:
         list(remove_copies([], how, dry_run=False, journal=journal))
@@ -108,7 +125,7 @@ def test_the_file_of_an_interrupted_act_is_restored(root, tmp_path, how, by, mon
             with Journal(tmp_path / "journal") as journal, contextlib.suppress(Stopped):
                 list(remove_copies(groups, how, dry_run=False, journal=journal))
         stopped = contents_of(root)
-        assert set(stopped.values()) == set(before.values())
+        assert set(stopped.values()) - {b""} == set(before.values())
         if by == "act":
             with Journal(tmp_path / "journal") as journal:
                 back = list(remove_copies([], how, dry_run=False, journal=journal))
@@ -127,6 +144,7 @@ def test_the_file_of_an_interrupted_act_is_restored(root, tmp_path, how, by, mon
     assert left > 2
 
 
+@pytest.mark.usefixtures("no_leases")
 @pytest.mark.parametrize("how", ["delete", "hardlink"])
 @pytest.mark.parametrize("new_file", ["nothing", "another file"])
 def test_no_content_is_lost_if_the_kept_file_is_edited_at_the_last_moment(
@@ -137,7 +155,7 @@ def test_no_content_is_lost_if_the_kept_file_is_edited_at_the_last_moment(
 
     def editing(path, **options):
         unlink(path, **options)
-        if path.startswith(os.path.join(root, b".docindex-")) and not path.endswith(b".new"):
+        if is_aside(path):
             monkeypatch.setattr(os, "unlink", unlink)
             with open(os.path.join(root, b"a"), "r+b") as file:
                 file.write(b"EDITED..")
@@ -189,7 +207,7 @@ def test_a_file_that_was_unlinked_when_an_interrupt_came_comes_back(root, tmp_pa
 
     def interrupted(path, **options):
         unlink(path, **options)
-        if os.path.basename(path).startswith(b".docindex-") and not path.endswith(b".new"):
+        if is_aside(path):
             monkeypatch.setattr(os, "unlink", unlink)
             raise KeyboardInterrupt
 

@@ -56,10 +56,14 @@ def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(roo
     }
     assert (tmp_path / "tree" / "b").read_text() == "something new"
     (tmp_path / "tree" / "a").unlink()
-    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False)} == {
+    assert undo(tmp_path / "journal", dry_run=False) == []  # both are settled
+    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False, act=1)} == {
         "another file is at its path now, and stays",
         "the kept file is gone or has changed",
     }
+    (tmp_path / "tree" / "a").write_text("the same")
+    (one,) = undo(tmp_path / "journal", dry_run=False, act=1)[:1]
+    assert (os.path.basename(one.key), one.outcome) == ("c", "undone")
 
 
 def test_a_truncated_journal_is_followed_to_its_end(root, tmp_path):
@@ -157,16 +161,60 @@ def test_an_interrupted_undo_leaves_nothing_behind(root, tmp_path, how, by, monk
     assert allowed > 2
 
 
-def test_undo_leaves_another_file_in_the_trash_with_the_same_name(root, tmp_path, trash):
+@pytest.mark.parametrize("same_inode", [True, False])
+def test_undo_leaves_another_file_in_the_trash_with_the_same_name(root, tmp_path, trash, same_inode):
     copied(root, b"a", b"b")
     with Journal(tmp_path / "journal") as journal:
         list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
+    if same_inode:  # file systems use the inodes of removed files again
+        (trash / "info" / "b.trashinfo").write_text("[Trash Info]\nPath=/home/letters/b\n")
+    else:
+        (trash / "files" / "b").rename(tmp_path / "elsewhere")
     (trash / "files" / "b").write_text("a love letter")
     (one,) = undo(tmp_path / "journal", dry_run=False)
-    assert one.outcome == "undone"  # it was copied from the kept file
+    assert (one.outcome, one.reason) == (
+        "undone",
+        f"as a copy of {root.decode()}/a, because another file has its name in the trash",
+    )
     assert contents_of(root)[os.path.join(root, b"b")] == b"the same"
     assert (trash / "files" / "b").read_text() == "a love letter"
     assert (trash / "info" / "b.trashinfo").exists()
+
+
+def test_undo_restores_what_a_program_wrote_to_a_file_in_the_trash(root, tmp_path):
+    copied(root, b"a", b"b")
+    with open(os.path.join(root, b"b"), "rb") as reader, Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
+        with open(f"/proc/self/fd/{reader.fileno()}", "ab") as late:
+            late.write(b" and more")
+    remark = "with the changes that a program made after it was removed"
+    (one,) = undo(tmp_path / "journal", dry_run=True)
+    assert (one.outcome, one.reason) == ("would be undone", remark)
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert (one.outcome, one.reason) == ("undone", remark)
+    assert contents_of(root)[os.path.join(root, b"b")] == b"the same and more"
+
+
+def test_undo_says_that_a_file_is_a_copy_because_the_trash_was_emptied(root, tmp_path, trash):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
+    (trash / "files" / "b").unlink()
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert (one.outcome, one.reason) == (
+        "undone",
+        f"as a copy of {root.decode()}/a, because it is not in the trash any more",
+    )
+
+
+def test_a_file_that_somebody_else_brought_back_counts_as_restored(root, tmp_path, trash):
+    copied(root, b"a", b"b")
+    with Journal(tmp_path / "journal") as journal:
+        list(remove_copies(planned(root), "trash", dry_run=False, journal=journal))
+    os.rename(trash / "files" / "b", os.path.join(root, b"b"))
+    (one,) = undo(tmp_path / "journal", dry_run=False)
+    assert (one.outcome, one.is_back, one.reason) == ("already back", True, None)
+    assert undo(tmp_path / "journal", dry_run=False) == []
 
 
 def test_undo_does_not_restore_a_file_that_was_never_removed(root, tmp_path, monkeypatch):

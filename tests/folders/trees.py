@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import docindex
+from docindex.folders.act_list import chosen_steps
 from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.journal import Journal
 from docindex.folders.keep_rules import KeepPolicy
@@ -73,10 +74,10 @@ def from_json(text):
     return list(Plan.from_json(text).groups)
 
 
-def undo(path, *, dry_run):
+def undo(path, *, dry_run, act="all"):
     """Undo the steps of a journal and return what became of each file."""
     with Journal(None if dry_run else path) as journal:
-        return list(undo_steps(path, journal, dry_run=dry_run))
+        return list(undo_steps(chosen_steps(path, act, None), journal, dry_run=dry_run))
 
 
 def copied(root, *names, content=b"the same"):

@@ -1,19 +1,22 @@
 """A source is read in a process of its own, within limits, whatever it does to that process."""
 
+import dataclasses
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import types
 
 import pytest
 
-from docindex.frontends import child, recognition
+import docindex.frontends
+from docindex.frontends import child, extracted, mail_text, recognition
 from docindex.frontends.extracted import Extracted, Place, Places, SourcePart
 from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.front_end import FrontEnd
+from docindex.frontends.front_end import DEFAULT_OPTIONS, FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
 from docindex.worker_command import worker_command
 from tests.frontends.office import docx_of
@@ -83,14 +86,16 @@ def test_a_process_that_dies_is_started_again(extractor):
 
 def test_a_source_that_takes_too_long_is_given_up():
     whole = Source(docx_of(["Dear Ada"]), "x.docx")
-    with Extractor(limit_s=0.5) as extractor:
+    with Extractor() as extractor:
         extractor.extract(whole)
+        extractor._limit_s = 0.5  # to start the process may take longer
         os.kill(extractor._process.pid, signal.SIGSTOP)
         begun = time.monotonic()
         with pytest.raises(NotExtracted, match=r"more than 0\.5 seconds") as raised:
             extractor.extract(whole)
         assert raised.value.reason == "too slow"
         assert time.monotonic() - begun < 10
+        extractor._limit_s = 60
         assert extractor.extract(whole).text == "Dear Ada\n\n"
 
 
@@ -158,3 +163,52 @@ def test_an_interrupt_does_not_end_the_process(extractor):
 def test_a_process_ignores_interrupts_before_it_imports_anything():
     program = worker_command("a:b").arguments[3]
     assert program.split()[:4] == ["import", "signal", "signal.signal(signal.SIGINT,", "signal.SIG_IGN)"]
+
+
+def test_a_source_that_is_too_large_for_its_format_is_refused_before_it_is_read(own):
+    read = []
+    own(
+        FrontEnd(
+            "small", 1, read.append, extensions=frozenset({".small"}), is_text=True, most_bytes=1_500_000
+        )
+    )
+    with pytest.raises(NotExtracted, match=r"^it has more than 1\.5 MB$") as raised:
+        child.extracted_from(Source(b"x" * 1_500_001, "a.small"))
+    assert (raised.value.reason, read) == ("too large", [])
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        *(("a.html", 100), ("a.xml", 100), ("a.json", 100), ("a.tex", 100), ("a.csv", 100), ("a.md", 50)),
+        *(("a.srt", 50), ("a.rtf", 100), ("a.ipynb", 100), ("a.eml", 256), ("a.pdf", 256)),
+    ],
+)
+def test_the_limits_of_formats_are_those_in_the_help(name, limit):
+    front_end = recognition.by_extension(name)
+    assert front_end.most_bytes == limit * 10**6
+    help_ = " ".join(docindex.frontends.__doc__.split())
+    assert front_end.most_bytes == 256 * 10**6 or f"{limit} MB" in help_
+
+
+def test_a_large_page_in_a_mail_is_left_out_with_a_warning(monkeypatch):
+    small = dataclasses.replace(recognition.named("html"), most_bytes=1_000)
+    monkeypatch.setattr(mail_text, "web_page", types.SimpleNamespace(FRONT_END=small))
+    builder = extracted.TextBuilder()
+    mail = mail_text.MailText(builder, DEFAULT_OPTIONS)
+    mail.add_page(b"<p>At four.")
+    mail.add_page(b"<p>At five." * 100)
+    found = builder.extracted()
+    assert found.text == "At four.\n\n"
+    assert found.warnings == ("A part of the message cannot be read: it has more than 0.001 MB.",)
+
+
+def test_of_very_many_places_only_some_are_kept(monkeypatch):
+    monkeypatch.setattr(extracted, "_MOST_PLACES", 100)
+    builder = extracted.TextBuilder()
+    for number in range(1, 1001):
+        builder.begin(f"paragraph {number}").add("word ")
+    places = builder.extracted().places
+    assert 50 <= len(places.starts) == len(places.places) <= 100
+    for number in range(20, 1001):
+        assert 0 <= number - int(places.at(5 * number - 1).name.split()[1]) < 20

@@ -86,6 +86,18 @@ def test_a_source_that_is_cut_is_damaged(kind):
     assert refused(SAMPLES[kind][:-99], f"x.{kind}").reason == "damaged"
 
 
+@pytest.mark.parametrize("kind", ["docx", "odt"])
+def test_a_source_whose_properties_are_damaged_has_its_text_and_no_title(kind):
+    properties = {"docx": "docProps/core.xml", "odt": "meta.xml"}[kind]
+    data = bytearray(SAMPLES[kind])
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        at = archive.getinfo(properties).header_offset
+    data[at : at + 4] = b"none"
+    found = read(bytes(data))
+    assert found.title is None
+    assert found.text.startswith("Dear Ada")
+
+
 @every_format
 def test_entities_that_a_source_declares_are_refused(kind):
     bomb = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'

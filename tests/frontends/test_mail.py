@@ -105,6 +105,27 @@ Tea, really?
 """
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>Yes, at four.</p><div class=gmail_attr>On Monday, Ada &lt;a@b.org&gt;<br>wrote:<br></div>"
+        "<blockquote class=gmail_quote><div>Tea?<blockquote>Earlier</blockquote><pre>a\nb</pre></div>"
+        "</blockquote><div>Bob</div>",
+        "<p>Yes, at four.<div class='moz-cite-prefix'>Am 1. Mai schrieb Ada:</div>"
+        "<blockquote type='cite'><p>Tea?</p><ul><li>Cake?</li></ul></blockquote><p>Bob",
+        "<p>Yes, at four.<p>Bob<hr><div id='divRplyFwdMsg'><b>From:</b> Ada</div><div>Tea?</div>",
+        "<p>Yes, at four.<p>Bob<div id='x' class='yahoo_quoted'>Tea?</div>",
+        "<p>Yes, at four.<p>Bob<p>-----Original Message-----<br>From: Ada<p>Tea?",
+    ],
+)
+def test_quotes_in_a_page_are_left_out_on_demand_too(page):
+    mail = email.message.EmailMessage()
+    mail["From"], mail["Message-ID"] = "bob@example.org", "<1>"
+    mail.set_content(page, subtype="html")
+    assert read(bytes(mail), quotes=False).text.split() == ["Yes,", "at", "four.", "Bob"]
+    assert "Tea?" in read(bytes(mail)).text
+
+
 def test_quotes_are_left_out_on_demand():
     assert "Coffee" in read(mail_of(ANSWER)).text
     assert read(mail_of(ANSWER), quotes=False).text.split() == ["Yes,", "at", "four.", "Bob"]

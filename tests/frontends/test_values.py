@@ -7,7 +7,11 @@ import time
 import xml.etree.ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from docindex.frontends.json_marks import split_values
+from docindex.frontends.json_values import search_values
 from docindex.frontends.packed_places import packed_places, unpacked_places
 from tests.frontends.markup import containment, extracted, places, saved
 
@@ -79,6 +83,65 @@ def test_what_is_no_json_is_given_as_it_is_with_a_warning():
         found = extracted(text, "a.json")
         assert found.text == text
         assert found.warnings == ("It is not valid JSON; its text is given as it is.",)
+
+
+MARKS = [
+    '"',
+    '"a"',
+    '"\\"b"',
+    '"x\\\\"',
+    "\\",
+    '"k":',
+    '"k" :',
+    ":",
+    " :",
+    ",",
+    "[",
+    "]",
+    "{",
+    "}",
+    " ",
+    "\n",
+    "é",
+]
+MARKS += [
+    "1",
+    "-2.5e3",
+    "true",
+    "null",
+    "-Infinity",
+    "I",
+    "-",
+    "/",
+    "//",
+    "/*",
+    "\x1b",
+    "\xa0",
+    "tr",
+    '""',
+    '"\\n"',
+]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=9).map("".join))
+def test_values_split_by_their_marks_are_those_that_the_expression_finds(source):
+    def given_values(found):
+        return [pair for pair in zip(found.values, found.offsets.tolist(), strict=True) if pair[0]]
+
+    if found := split_values(source):
+        assert given_values(found) == given_values(search_values(source))
+
+
+VALUES_OF_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(VALUES_OF_JSON, st.sampled_from((None, 1)), st.sampled_from((":", ": ", " : ")), st.booleans())
+def test_json_of_pythons_writer_is_split_by_its_marks(value, indent, colon, is_ascii):
+    written = json.dumps(value, indent=indent, separators=(",", colon), ensure_ascii=is_ascii)
+    assert split_values(written) is not None
 
 
 def test_the_docbook_of_pandoc_has_the_words_of_the_page():

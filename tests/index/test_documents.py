@@ -354,6 +354,18 @@ def test_a_cancelled_scan_can_be_repeated(tmp_path):
         assert len(index) == 30
 
 
+def test_texts_that_the_index_has_are_found_after_many_new_ones(tmp_path, monkeypatch):
+    monkeypatch.setattr("docindex.reading.slicing.PIECE_CHARACTERS", 2000)
+    texts = [program.text_of(number) for number in range(60)]
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many(((f"old {number}", text) for number, text in enumerate(texts[:20])))
+        new = texts[20:] + texts[:20]
+        index.add_many(((f"new {number}", text) for number, text in enumerate(new)), workers=1)
+        assert [index.text(f"new {number}") for number in range(60)] == new
+        assert next(iter(index.execute("select count(*) from docindex_content"))) == (60,)
+        assert index.check() == []
+
+
 def test_adding_many_documents_ends_with_few_segments(tmp_path, monkeypatch):
     def sizes():
         return [

@@ -10,7 +10,7 @@ from tests import plain
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 5))
 
 
-slot_rows = hnp.arrays(np.uint32, st.tuples(st.integers(0, 4), st.integers(25, 30)))
+slot_rows = hnp.arrays(np.uint16, st.tuples(st.integers(0, 4), st.integers(25, 30)))
 
 
 def plain_feature(slots: list[int], group: int, s: int) -> int:
@@ -46,14 +46,14 @@ def test_features_do_not_depend_on_the_byte_order_or_the_layout_of_the_slots(row
 
 
 def test_features_that_files_contain_never_change():
-    slots = np.arange(6, dtype=np.uint32)[np.newaxis]
+    slots = np.arange(6, dtype=np.uint16)[np.newaxis]
     assert features(slots, 2, 3).tolist() == [[6012304641945066921, 17990778764338000193]]
 
 
-@given(st.integers(0, 2**32 - 1), shapes)
+@given(st.integers(0, 2**16 - 1), shapes)
 def test_equal_groups_at_different_places_never_make_equal_features(slot, shape):
     k, s = shape
-    row = features(np.full((1, k * s), slot, np.uint32), k, s)[0]
+    row = features(np.full((1, k * s), slot, np.uint16), k, s)[0]
     assert len(set(row.tolist())) == k
 
 
@@ -62,18 +62,18 @@ def test_one_changed_slot_always_changes_its_feature_and_no_other(rows, shape, d
     k, s = shape
     place = data.draw(st.integers(0, k * s - 1))
     changed = rows.copy()
-    changed[:, place] ^= np.uint32(data.draw(st.integers(1, 2**32 - 1)))
+    changed[:, place] ^= np.uint16(data.draw(st.integers(1, 2**16 - 1)))
     differs = features(rows, k, s) != features(changed, k, s)
     assert np.all(differs == (np.arange(k) == place // s))
 
 
 @pytest.mark.parametrize("place", [0, 6, 13])
 def test_every_bit_of_a_slot_reaches_every_bit_of_its_feature(place):
-    rows = np.tile(np.arange(512, dtype=np.uint32)[:, np.newaxis], 14)
+    rows = np.tile(np.arange(512, dtype=np.uint16)[:, np.newaxis], 14)
     before = features(rows, 1, 14)
     for bit in range(32):
         changed = rows.copy()
-        changed[:, place] ^= np.uint32(1 << bit)
+        changed[:, place] ^= np.uint16(1 << bit)
         flipped = (before ^ features(changed, 1, 14)) >> np.arange(64, dtype=np.uint64) & np.uint64(1)
         # For 512 fair coins the standard deviation of the share is 0.022; the limit is five of them.
         assert np.all(np.abs(flipped.mean(axis=0) - 0.5) < 0.11)
@@ -81,6 +81,6 @@ def test_every_bit_of_a_slot_reaches_every_bit_of_its_feature(place):
 
 def test_features_that_need_more_slots_than_a_document_has_are_refused():
     with pytest.raises(ValueError, match="6 features of 14 slots need 84 slots, but a document has 83"):
-        features(np.zeros((1, 83), np.uint32), 6, 14)
+        features(np.zeros((1, 83), np.uint16), 6, 14)
     with pytest.raises(ValueError, match="k=0 and s=14"):
-        features(np.zeros((1, 83), np.uint32), 0, 14)
+        features(np.zeros((1, 83), np.uint16), 0, 14)

@@ -45,18 +45,21 @@ def test_late_members_meet_the_early_members_before_them(groups, data):
     flags = st.lists(st.booleans(), min_size=len(members), max_size=len(members))
     early, late = (np.array(data.draw(flags), bool) for _ in range(2))
     lowest = [data.draw(st.integers(0, member)) for member in range(8)]
+    highest = data.draw(st.none() | st.lists(st.integers(0, 8), min_size=8, max_size=8))
     expected, at = Counter(), 0
     for group in groups:
         own = range(at, at + len(group))
         expected.update(
             (members[i], members[j])
             for i, j in itertools.combinations(own, 2)
-            if early[i] and late[j] and members[i] >= lowest[members[j]]
+            if early[i]
+            and late[j]
+            and members[i] >= lowest[members[j]]
+            and (highest is None or members[i] < highest[members[j]])
         )
         at += len(group)
-    early_members, late_members, begins, counts = joins.meetings(
-        sizes, members, early, late, np.array(lowest)
-    )
+    limits = joins.Limits(np.array(lowest), None if highest is None else np.array(highest))
+    early_members, late_members, begins, counts = joins.meetings(sizes, members, early, late, limits)
     assert (counts >= 0).all()
     pairs, times = joins.count_pairs(joins.meeting_pairs(early_members, late_members, begins, counts))
     assert sorted(pairs.tolist()) == pairs.tolist()
@@ -120,20 +123,20 @@ def test_members_of_one_crowd_do_not_meet(data):
     flags = st.lists(st.booleans(), min_size=len(members), max_size=len(members))
     early, late = (np.array(data.draw(flags), bool) for _ in range(2))
     crowd_of = np.array(data.draw(st.lists(st.integers(0, 5), min_size=10, max_size=10)), np.int64)
-    lowest = np.array([data.draw(st.integers(0, member)) for member in range(10)], np.int64)
+    limits = joins.Limits(np.array([data.draw(st.integers(0, member)) for member in range(10)], np.int64))
 
     def met(parts):
         pairs = [joins.meeting_pairs(*part) for part in parts]
         return sorted(np.concatenate([np.empty(0, np.uint64), *pairs]).tolist())
 
     sizes = np.array(sizes, np.int64)
-    every = met([joins.meetings(sizes, members, early, late, lowest)])
+    every = met([joins.meetings(sizes, members, early, late, limits)])
     expected = [
         pair for pair in every for a, b in [(pair & 2**32 - 1, pair >> 32)]
         if not crowd_of[a] or crowd_of[a] != crowd_of[b]
     ]  # fmt: skip
     crowds = crowd_of[members] if len(members) else members
-    assert met(joins.meetings_between(sizes, members, (early, late), crowds, lowest)) == expected
+    assert met(joins.meetings_between(sizes, members, (early, late), crowds, limits)) == expected
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=4), max_size=5))

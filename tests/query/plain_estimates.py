@@ -14,7 +14,7 @@ from docindex.query.measures import Measures, unit_errors
 def by_slots(a, b, size_a, size_b):
     """The estimate by two rows of slots, given how many shingles each text has."""
     equal = int(np.count_nonzero(a == b)) if size_a and size_b else 0
-    row = np.tri(len(a) + 1, len(a), -1, dtype=np.uint32)[equal][None, :]
+    row = np.tri(len(a) + 1, len(a), -1, dtype=np.uint16)[equal][None, :]
     (r,), (error,) = (some.tolist() for some in estimate_resemblance(row, np.ones_like(row)))
     both = min(r / (1 + r) * (size_a + size_b), size_a, size_b)
     slope = (size_a + size_b) / (1 + r) ** 2

@@ -209,7 +209,7 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(
     monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
     monkeypatch.setattr("docindex.storage.postings._FIRST_HASHES", 1)
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
-    monkeypatch.setattr("docindex.storage.forward_index._AT_ONCE", 50)
+    monkeypatch.setattr("docindex.storage.forward_index._ROWS_AT_A_TIME", 1)
     assert {key: index.search(key, limit=limit) for key in texts} == before
 
 

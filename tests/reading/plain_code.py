@@ -50,7 +50,8 @@ def tokens_of(text, *, names):
     for begin, end in comments_and_strings(text, language.syntax):
         inside = [token for token in found if begin <= token[0] < end]
         found = [token for token in found if token not in inside]
-        if text[begin] not in "/#-{=" and inside:
+        is_comment = text[begin] in "#-{=" or text[begin : begin + 2] in ("//", "/*")
+        if inside and not is_comment:
             found.append([inside[0][0], end, text[begin:end]])
     return [(token[0], token[1], meaning(text, token, alike, language)) for token in sorted(found)]
 

@@ -9,6 +9,7 @@ import pytest
 import docindex
 from docindex import Recipe
 from docindex.reading.code_languages import LANGUAGES
+from docindex.reading.code_slices import language_of
 from docindex.reading.code_syntax import comments_and_strings
 from tests.reading.forty_functions import FUNCTIONS
 
@@ -89,6 +90,13 @@ def test_a_disguised_function_contains_its_original(language, number, disguise):
     assert found != source or disguise is with_other_literals
     assert docindex.containment(source, found, NAMES) >= 0.9
     assert docindex.containment(found, source, NAMES) >= 0.9
+
+
+@pytest.mark.parametrize(("language", "number"), FORTY)
+def test_the_language_of_a_disguised_function_is_recognised(language, number):
+    for disguise in [*DISGUISES, disguised_by_all]:
+        found = disguise(language, FUNCTIONS[language][number])
+        assert LANGUAGES[language_of(found)].name == OF_C.get(language, language)
 
 
 @pytest.mark.parametrize("disguise", [reformatted, commented])

@@ -224,6 +224,22 @@ def test_the_language_of_a_few_lines_is_recognised(language):
     assert LANGUAGES[language_of(SNIPPETS[language])].name == language
 
 
+PROSE = [
+    """Permission is granted, free of charge, to use, copy, modify, merge and sell the Software, and to do
+    so IN WHOLE or in part, if this notice is NOT removed (see section 2). IT IS PROVIDED "AS IS".""",
+    """SELECT a table from the list of all values, join the group where you order, and SET the limit; then
+    CREATE or UPDATE your own. Any function returns to its default, in an IN or ON or AS clause.""",
+    """# Title\n\nThis class, like each module, will import things for you: while they last, try to return
+    them. If it is not so, print this, or else raise it with None (see www.example.org).""",
+]
+
+
+@pytest.mark.parametrize("prose", PROSE)
+def test_prose_with_the_words_of_programs_is_no_code(prose):
+    assert LANGUAGES[language_of(prose)].name == ""
+    assert symbol_reader("code-names/1").canonical(prose) == symbol_reader("code-raw/1").canonical(prose)
+
+
 @pytest.mark.parametrize("language", COMMENTS)
 @pytest.mark.parametrize("name", FORMS)
 def test_comments_do_not_count(language, name):

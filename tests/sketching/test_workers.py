@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,46 @@ def test_this_process_sketches_what_no_helper_has_begun(started):
         assert not sketchers.alone
         results = [job.result() for job in reversed(jobs)]  # done before the worker is ready, or by it
         assert all(same(made.sketches, expected) for made in results)
+        assert len(started) == 1
+
+
+def test_this_process_frees_the_texts_and_sketches_of_a_batch_whose_result_nobody_holds():
+    with SketchWorkers(RECIPE, 1) as sketchers:
+        job = sketchers.submit(TEXTS, keep=False)
+        freed = weakref.ref(job)
+        assert len(job.result().sketches) == len(TEXTS)
+        del job
+        assert freed() is None
+
+
+def test_this_process_waits_longer_for_a_long_text_that_a_helper_sketches():
+    with SketchWorkers(RECIPE, 2) as sketchers:
+        sketchers.submit(["word " * 2000], keep=False).result()
+        assert sketchers._seconds_for(20_000) == 2 * sketchers._sketched_s > 0
+
+
+def test_helpers_start_when_enough_text_waits(started, monkeypatch):
+    monkeypatch.setattr(workers, "_WORTHWHILE_S", 1e-6)
+    with SketchWorkers(RECIPE, 2) as sketchers:
+        first = sketchers.submit(TEXTS, keep=False)
+        assert not sketchers.wants_more  # how long sketching takes is not known yet
+        first.result()
+        assert sketchers.wants_more
+        assert started == []
+        sketchers.submit(TEXTS, keep=False)
+        assert len(started) == 1
+        assert sketchers.wants_more
+
+
+def test_helpers_start_after_long_work_although_no_text_waits(started, monkeypatch):
+    monkeypatch.setattr(workers, "_WORTHWHILE_S", 3600)
+    monkeypatch.setattr(workers, "_FORESIGHT_S", 0)
+    with SketchWorkers(RECIPE, 2) as sketchers:
+        sketchers.submit(TEXTS, keep=False).result()
+        assert not sketchers.wants_more
+        assert started == []
+        monkeypatch.setattr(workers, "_LONG_S", 1e-6)
+        sketchers.submit(TEXTS, keep=False)
         assert len(started) == 1
 
 

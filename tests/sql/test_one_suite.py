@@ -136,7 +136,7 @@ def test_sketches_of_texts_and_documents(ways):
         features = sketch.features.view(np.int64).tolist()
         for what in (number, text):
             assert ways.scalar("select doc_simhash(?)", what) == simhash
-            assert ways.scalar("select doc_sketch(?)", what) == sketch.slots.astype("<u4").tobytes()
+            assert ways.scalar("select doc_sketch(?)", what) == sketch.slots.astype("<u2").tobytes()
             assert json.loads(ways.scalar("select doc_features(?)", what)) == features
         other = docindex.sketch(QUERIES[0], RECIPE)
         estimate = float(np.mean(sketch.slots == other.slots))
@@ -319,7 +319,7 @@ def test_the_union_of_sketches_is_the_sketch_of_the_union(ways):
     union = "select doc_sketch_union(doc_sketch(value)) from json_each(?)"
     texts = ["a b c d", "c d e f"]
     assert ways.scalar(union, json.dumps(texts)) == (
-        np.minimum(*(docindex.sketch(text, RECIPE).slots for text in texts)).astype("<u4").tobytes()
+        np.minimum(*(docindex.sketch(text, RECIPE).slots for text in texts)).astype("<u2").tobytes()
     )
     assert ways.scalar(union, "[]") is None
     one = ways.scalar("select doc_sketch(?)", texts[0])

@@ -1,5 +1,7 @@
 """The packed columns of a file equal their plain definitions, lose nothing, and tell damage."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +21,7 @@ from docindex.storage.halved_sums import (
     fingerprint_sums,
 )
 from docindex.storage.rows import row_sum
-from docindex.storage.slot_bytes import slot_bytes, slots_in
+from docindex.storage.slot_bytes import bytes_of_slots, slot_bytes, slots_in
 
 windows = st.sampled_from([1, 2, 3, 36, 255, 256, 65_535])
 
@@ -100,20 +102,24 @@ def test_a_fingerprint_of_prose_takes_less_than_51_bits():
     assert 8 * (len(numbers[0]) + len(highs[0])) < 51 * len(gaps)
 
 
-slot_rows = st.lists(st.lists(st.integers(0, 2**24 - 1), min_size=3, max_size=3), min_size=1, max_size=5)
-
-
-@given(slot_rows)
-def test_slots_that_are_read_are_those_that_were_written(rows):
-    slots = np.array(rows, np.uint32)
-    data = slot_bytes(slots)
-    assert data == b"".join(
-        b"".join((slot % 2**16).to_bytes(2, "little") for slot in row) + bytes(slot >> 16 for slot in row)
+@given(st.integers(1, 5), st.data())
+def test_slots_that_are_read_are_those_that_were_written(count, data):
+    row = st.lists(st.integers(0, 2**12 - 1), min_size=count, max_size=count)
+    rows = data.draw(st.lists(row, min_size=1, max_size=5))
+    written = slot_bytes(np.array(rows, np.uint16))
+    half = (count + 1) // 2
+    assert written == b"".join(
+        bytes(slot % 256 for slot in row)
+        + bytes(
+            (first >> 8) + (second >> 8 << 4)
+            for first, second in itertools.zip_longest(row[:half], row[half:], fillvalue=0)
+        )
         for row in rows
     )
-    cut = [data[begin : begin + 9] for begin in range(0, len(data), 9)]
-    assert slots_in(cut, 3).tolist() == rows
-    assert slots_in([*cut, b"12345678"], 3) is None
+    size = bytes_of_slots(count)
+    cut = [written[begin : begin + size] for begin in range(0, len(written), size)]
+    assert slots_in(cut, count).tolist() == rows
+    assert slots_in([*cut, b"1" * (size + 1)], count) is None
 
 
 integers = st.integers(-(1 << 63), (1 << 63) - 1)

@@ -7,7 +7,7 @@ import pytest
 
 import docindex
 from docindex.storage.contents import as_stored
-from docindex.storage.forward_index import ForwardHashes, smallest_without
+from docindex.storage.forward_index import ForwardHashes, HashSet, smallest_without
 from tests.query.corpus import RECIPE
 from tests.storage.texts import prose
 
@@ -28,7 +28,7 @@ def test_the_smallest_hashes_are_those_of_the_definition(seed, factor):
             counts = np.array([factor * len(hashes) for hashes in others])
             for most in (1, 5, 12):
                 places, hashes = smallest_without(
-                    excluded, ForwardHashes(db, of, RECIPE.window), counts, most
+                    HashSet(excluded), ForwardHashes(db, of, RECIPE.window), counts, most
                 )
                 found = [hashes[places == place].tolist() for place in range(len(texts))]
                 assert found == [hashes[:most] for hashes in others]

@@ -1,0 +1,20 @@
+"""Nothing is lost in a storm. For longer: ``python -m tests.crash.act_storm``."""
+
+import pytest
+
+from tests.crash import act_storm
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "must_meet"),
+    [
+        ("replacements", 75, "hardlink: done"),
+        ("kills", 5, "kills of act"),
+        ("writers", 40, "during writings: done"),
+        ("pairs", 3, "pairs: both ran"),
+    ],
+)
+def test_nothing_is_lost_and_everything_is_undone(monkeypatch, tmp_path, name, count, must_meet):
+    for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME"):  # so that the environment is restored
+        monkeypatch.setenv(variable, str(tmp_path))
+    assert act_storm.storm(name, count, seed=3)[must_meet] > 0
