@@ -148,7 +148,7 @@ INSIDE = {
         {"command_list"},
     ],
     "folders": [
-        {"file_kinds", "mounts", "open_writers", "originals", "path_keys", "system"},
+        {"file_kinds", "local_times", "mounts", "open_writers", "originals", "path_keys", "system"},
         {"file_reader", "journal_steps", "read_ahead"},
         {"file_presence", "gitignore", "journal", "program_trees", "trash", "write_guard"},
         {"act_list", "copy_groups", "file_content", "walk", "watch"},

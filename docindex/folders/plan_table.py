@@ -7,7 +7,6 @@ never return a plan that removes the last file of a group.
 """
 
 import csv
-import datetime as dt
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +14,8 @@ from typing import Any, NamedTuple
 
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
 from docindex.folders.file_lists import FileList
-from docindex.folders.found_groups import LikenessGroup
+from docindex.folders.found_groups import LikeFile, LikenessGroup
+from docindex.folders.local_times import local_time
 from docindex.folders.path_keys import is_under, key_of, path_of
 from docindex.folders.plan import Plan
 
@@ -59,20 +59,15 @@ def plan_rows(
             yield from _folder_rows(number, group)
         elif isinstance(group, CopyGroup):
             for file in group.files:
-                yield _file_row(number, "exact", file, group, group.reason if file.keep else "")
+                why = group.reason if file.keep else ""
+                yield _file_row(number, "exact", file, group.digest, why)
         elif isinstance(group, FileList):
             for listed in group.files:
-                target = "" if listed.target is None else f"a link to {listed.target}"
-                yield _row(number, group.kind, "", listed.size, "", listed.key, target, "")
+                why = "" if listed.target is None else f"a link to {listed.target}"
+                yield _row(number, group.kind, listed.key, listed.size, why=_cell(why))
         else:
             for like in group.files:
-                of_text = (
-                    f"{like.share:.2f} of it is in"
-                    if group.kind == "contained"
-                    else f"resemblance {like.share:.2f} to"
-                )
-                why = f"{of_text} {like.like}" if like.like else ""
-                yield _row(number, group.kind, "", like.size, "", like.key, why, "")
+                yield _like_row(number, group.kind, like)
 
 
 def read_plan(text: bytes, *, name: str = "this") -> Plan:
@@ -105,32 +100,33 @@ class _Entry(NamedTuple):
     check: tuple[str, ...]
 
 
-def _row(
-    number: int, kind: str, keep: str, size: int, date: str, key: str, why: str, check: str
-) -> dict[str, Any]:
-    values = (number, kind, keep, size, date, _cell(key), _cell(why), check)
-    return dict(zip(_COLUMNS, values, strict=True))
+def _row(number: int, kind: str, key: str, size: int, **others: str) -> dict[str, Any]:
+    """A row; `others` are the other columns, which are empty if they are not given."""
+    cells = {"group": number, "kind": kind, "size": size, "path": _cell(key), **others}
+    return {name: cells.get(name, "") for name in _COLUMNS}
 
 
-def _file_row(number: int, kind: str, file: PlannedFile, group: CopyGroup, why: str) -> dict[str, Any]:
-    moment = ""
-    if file.mtime_ns != -1:
-        # In local time, as a person's file manager shows it.
-        moment = dt.datetime.fromtimestamp(file.mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    check = f"c:{group.digest}:{file.size}:{file.mtime_ns}"
-    return _row(number, kind, _written(file.keep), file.size, moment, file.key, why, check)
+def _file_row(number: int, kind: str, file: PlannedFile, digest: str, why: str = "") -> dict[str, Any]:
+    check = f"c:{digest}:{file.size}:{file.mtime_ns}"
+    facts = {"keep": _written(file.keep), "date": local_time(file.mtime_ns), "why": _cell(why)}
+    return _row(number, kind, file.key, file.size, **facts, check=check)
 
 
 def _folder_rows(number: int, group: FolderGroup) -> Iterator[dict[str, Any]]:
     check = f"f:{group.differing}:{group.only_here}:{group.only_in_kept}"
-    yield _row(number, "folder", "true", group.size, "", group.kept, group.reason, check)
-    yield _row(number, "folder", _written(group.keep), group.size, "", group.folder, "", check)
-    rows: dict[str, dict[str, Any]] = {}
-    for copies in group.copies:
-        for file in copies.files:
-            row = _file_row(number, _IN_FOLDER, file, copies, "")
-            rows.setdefault(file.key, row)
-    yield from rows.values()
+    kept = {"keep": "true", "why": _cell(group.reason), "check": check}
+    yield _row(number, "folder", group.kept, group.size, **kept)
+    yield _row(number, "folder", group.folder, group.size, keep=_written(group.keep), check=check)
+    # A file may be the kept one of several copies.
+    files = {file.key: (file, copies.digest) for copies in group.copies for file in copies.files}
+    for file, digest in files.values():
+        yield _file_row(number, _IN_FOLDER, file, digest)
+
+
+def _like_row(number: int, kind: str, file: LikeFile) -> dict[str, Any]:
+    share = f"{file.share:.2f} of it is in" if kind == "contained" else f"resemblance {file.share:.2f} to"
+    why = f"{share} {file.like}" if file.like else ""
+    return _row(number, kind, file.key, file.size, why=_cell(why))
 
 
 def _written(keep: bool) -> str:
@@ -248,11 +244,11 @@ def _plan_of(
         if outside and not (pair and pair[1].keep):
             single.append(_group(kept, outside, digest))
     folders = []
-    for group, (kept, other) in pairs.items():
+    for group, (first, other) in pairs.items():
         differing, only_here, only_in_kept = map(int, other.check)
         if copies := tuple(copied.get(group, ())):
             facts = (differing, only_here, only_in_kept)
-            folders.append(FolderGroup(other.key, kept.key, copies, *facts, "", other.keep))
+            folders.append(FolderGroup(other.key, first.key, copies, *facts, "", other.keep))
     return Plan(tuple(single), tuple(folders))
 
 

@@ -158,7 +158,11 @@ def test_people_get_text_and_programs_get_json_and_csv(capsys, name):
     assert all(isinstance(json.loads(line), dict) for line in lines.splitlines())
     prepared(capsys, name)
     _, table, _ = run(capsys, *name.split(), "--csv", *arguments)
-    assert len(list(csv.DictReader(io.StringIO(table)))) == len(lines.splitlines())
+    if name == "dups":  # its table has a row for each file
+        count = sum(len(json.loads(line)["files"]) for line in lines.splitlines())
+    else:
+        count = len(lines.splitlines())
+    assert len(list(csv.DictReader(io.StringIO(table)))) == count
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -106,7 +106,8 @@ def test_dups_prints_records_for_programs(home, capsys):
     records = [json.loads(line) for line in lines.splitlines()]
     assert [(record["kind"], record["reclaimable"]) for record in records] == [("exact", 627), ("exact", 80)]
     _, table, _ = run(capsys, "dups", "--csv", "--kind", "exact", home)
-    assert [row["reclaimable"] for row in csv.DictReader(io.StringIO(table))] == ["627", "80"]
+    rows = [(row["group"], row["size"]) for row in csv.DictReader(io.StringIO(table))]
+    assert rows == [("1", "627"), ("1", "627"), ("2", "80"), ("2", "80")]
     assert run(capsys, "dups", "--kind", "near", home)[:2] == (1, "no copies and no similar texts\n")
 
 

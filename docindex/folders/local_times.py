@@ -1,0 +1,17 @@
+"""Write the times of files as a person's file manager shows them. Must never fail for an odd time."""
+
+import datetime as dt
+
+
+def local_time(mtime_ns: int) -> str:
+    """A time in nanoseconds since 1970 as local date and time; "" for -1 and for times out of range.
+
+    >>> local_time(-1), len(local_time(1_700_000_000_000_000_000)), local_time(1 << 80)
+    ('', 19, '')
+    """
+    if mtime_ns == -1:
+        return ""
+    try:
+        return dt.datetime.fromtimestamp(mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (OverflowError, OSError, ValueError):
+        return ""
