@@ -135,7 +135,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "settings", "progress_bar", "whole_file", "existing_index"},
         {"group_records", "options", "typed_paths", "side_by_side"},
-        {"difference_text", "file_selection", "group_text", "output"},
+        {"difference_text", "file_selection", "group_pages", "group_text", "output"},
         {"text_input", "runner", "log_remarks"},
         {"code_pairs", "findings_summary", "scan_summary"},
         {
@@ -148,8 +148,8 @@ INSIDE = {
         {"command_list"},
     ],
     "folders": [
-        {"file_kinds", "local_times", "mounts", "open_writers", "originals", "path_keys", "system"},
-        {"file_reader", "journal_steps", "read_ahead"},
+        {"file_kinds", "mounts", "open_writers", "originals", "path_keys", "system"},
+        {"file_reader", "journal_steps", "local_times", "read_ahead"},
         {"file_presence", "gitignore", "journal", "program_trees", "trash", "write_guard"},
         {"act_list", "copy_groups", "file_content", "walk", "watch"},
         {"emptied_folders"},
@@ -162,7 +162,8 @@ INSIDE = {
         {"actions", "findings", "exact_findings", "plan_table"},
     ],
     "report": [
-        {"plots", "shown_names"},
+        {"plots", "report_groups", "shown_names", "thumbnails"},
+        {"chosen_pairs", "space"},
         {"page"},
     ],
     "query": [

@@ -1,6 +1,9 @@
-"""Write the times of files as a person's file manager shows them. Must never fail for an odd time."""
+"""Tell when files were changed, as a file manager shows it. Must never fail for an odd time."""
 
 import datetime as dt
+import os
+
+from docindex.folders.path_keys import path_of
 
 
 def local_time(mtime_ns: int) -> str:
@@ -15,3 +18,11 @@ def local_time(mtime_ns: int) -> str:
         return dt.datetime.fromtimestamp(mtime_ns // 10**9).astimezone().strftime("%Y-%m-%d %H:%M:%S")
     except (OverflowError, OSError, ValueError):
         return ""
+
+
+def changed_at(key: str) -> int:
+    """When a file or a folder was changed last, in nanoseconds since 1970; -1 if that cannot be read."""
+    try:
+        return os.stat(path_of(key)).st_mtime_ns
+    except (OSError, ValueError):
+        return -1
