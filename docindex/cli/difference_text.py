@@ -18,6 +18,9 @@ _CONTEXT = 50
 _LONGEST = 600
 """Characters of a difference that are shown. The middle of a longer one is left out."""
 
+_LONGEST_MOVE = 200
+"""The same for a passage that was moved: its words are the same."""
+
 _STYLES = {"-": "bold red", "+": "bold green"}
 
 
@@ -45,7 +48,7 @@ def difference_text(a: str, b: str, found: Sequence[Difference], limit: int | No
         of_a, of_b = lines_a.at(first.query_start), lines_b.at(first.start)
         if first.kind == "moved":
             console.print(Text(f"moved from line {of_a:,} of A to line {of_b:,} of B"))
-            shown = Text(_short(a[first.query_start : first.query_end]))
+            shown = Text(_short(a[first.query_start : first.query_end], _LONGEST_MOVE))
         else:
             console.print(Text(f"line {of_a:,} of A, line {of_b:,} of B"))
             shown = Text(_before(a, first.query_start))
@@ -70,7 +73,7 @@ def _places(a: str, found: Iterable[Difference]) -> Iterable[list[Difference]]:
     place: list[Difference] = []
     for each in found:
         between = a[place[-1].query_end : each.query_start] if place else ""
-        if place and ("moved" in (each.kind, place[-1].kind) or len(between) > _CONTEXT or "\n" in between):
+        if place and ("moved" in (each.kind, place[-1].kind) or len(between) > 2 * _CONTEXT or "\n" in between):
             yield place
             place = []
         place.append(each)
@@ -87,9 +90,9 @@ def _marked(sign: str, text: str, coloured: bool) -> Text:
     return Text(f"[-{short}-]" if sign == "-" else f"{{+{short}+}}")
 
 
-def _short(text: str) -> str:
-    if len(text) > _LONGEST:
-        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
+def _short(text: str, longest: int = _LONGEST) -> str:
+    if len(text) > longest:
+        text = f"{text[: longest // 2]} … {text[-longest // 2 :]}"
     return harmless(" ".join(text.split()))
 
 
