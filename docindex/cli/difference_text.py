@@ -73,7 +73,9 @@ def _places(a: str, found: Iterable[Difference]) -> Iterable[list[Difference]]:
     place: list[Difference] = []
     for each in found:
         between = a[place[-1].query_end : each.query_start] if place else ""
-        if place and ("moved" in (each.kind, place[-1].kind) or len(between) > 2 * _CONTEXT or "\n" in between):
+        if place and (
+            "moved" in (each.kind, place[-1].kind) or len(between) > 2 * _CONTEXT or "\n" in between
+        ):
             yield place
             place = []
         place.append(each)

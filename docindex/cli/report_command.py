@@ -1,6 +1,7 @@
 """``docindex report -o report.html``: write all copies and similar texts as one web page."""
 
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
 from docindex.query.defaults import PAIR_RESEMBLANCE
+from docindex.query.pairs import Pair
 from docindex.report.chosen_pairs import choose_pairs
 from docindex.report.page import (
     ReportContents,
@@ -27,6 +29,9 @@ from docindex.storage.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
 """The maximum number of pairs that the overview counts, beginning with the highest resemblance."""
+
+_READ_PAIRS = 3_000_000
+"""The maximum number of further pairs that are read to find texts that differ; this takes six seconds."""
 
 
 @click.command("report", cls=Command)
@@ -97,8 +102,8 @@ def report_command(
         found = index.pairs(
             min_resemblance=min_resemblance, ignore_above=ignore_above, where=under_roots(roots)
         )
-        pairs = list(itertools.islice(found, _COUNTED_PAIRS))
-        chosen = choose_pairs(index, pairs, groups, limit)
+        pairs, others = _read_pairs(found)
+        chosen = choose_pairs(index, [*pairs, *others], groups, limit)
         contents = ReportContents(title, documents, texts, groups, pairs, limit, full_paths, chosen=chosen)
         page = html(index, contents, ReportWording(key=report_name, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
@@ -111,3 +116,13 @@ def report_command(
     of_all = f" of {len(pairs):,}" if len(pairs) > on_page else ""
     line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)
+
+
+def _read_pairs(found: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs that the overview counts; and, if these are all copies, pairs of texts that differ."""
+    reading = iter(found)
+    pairs = list(itertools.islice(reading, _COUNTED_PAIRS))
+    if not pairs or pairs[-1].resemblance < 1:
+        return pairs, []
+    others = (pair for pair in itertools.islice(reading, _READ_PAIRS) if pair.resemblance < 1)
+    return pairs, list(itertools.islice(others, _COUNTED_PAIRS))
