@@ -80,7 +80,7 @@ _LARGEST = 20
     "--top",
     type=click.IntRange(1),
     metavar="N",
-    help="Show only the first N groups, and the N largest files. The plan has all groups.",
+    help="Show only the first N groups, and the N largest files. The plan of --json has all groups.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,6 +13,7 @@ from docindex.cli.exit_codes import NOTHING_FOUND
 from docindex.cli.group_pages import report_groups
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.output import emit, progress, remark, remark_on_ignored, show
+from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import display_path, report_name, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import percent, several, size
@@ -28,7 +30,7 @@ from docindex.report.page import (
 from docindex.storage.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
-"""The maximum number of pairs that the overview counts, beginning with the highest resemblance."""
+"""The maximum number of pairs that the plot counts, beginning with the highest resemblance."""
 
 _READ_PAIRS = 3_000_000
 """The maximum number of further pairs that are read to find texts that differ; this takes six seconds."""
@@ -97,14 +99,19 @@ def report_command(
         return NOTHING_FOUND
     # Opened for writing, because `find` stores the digests of the files that it reads.
     with open_index(index_path) as index, progress("comparing"):
-        findings = folders.find(index, [typed_path(folder or "/")], ignore_above=ignore_above)
+        findings = folders.find(
+            index, [typed_path(folder or "/")], ignore_above=ignore_above, **_policy(read_settings())
+        )
         groups = report_groups(findings)
         found = index.pairs(
             min_resemblance=min_resemblance, ignore_above=ignore_above, where=under_roots(roots)
         )
         pairs, others = _read_pairs(found)
         chosen = choose_pairs(index, [*pairs, *others], groups, limit)
-        contents = ReportContents(title, documents, texts, groups, pairs, limit, full_paths, chosen=chosen)
+        count = len(found)
+        contents = ReportContents(
+            title, documents, texts, groups, pairs, limit, full_paths, chosen=chosen, found=count
+        )
         page = html(index, contents, ReportWording(key=report_name, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
@@ -112,10 +119,19 @@ def report_command(
         return 0
     write_whole(output, page)
     on_page = len(chosen.pairs)
-    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
-    of_all = f" of {len(pairs):,}" if len(pairs) > on_page else ""
+    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": count}
+    of_all = f" of {count:,}" if count > on_page else ""
     line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)
+
+
+def _policy(settings: Settings) -> dict[str, Any]:
+    """Which files are kept, as `docindex dups` without options chooses them."""
+    return {
+        "keep": settings.keep or "original",
+        "reference": [typed_path(folder) for folder in settings.reference],
+        "prefer": [typed_path(folder) for folder in settings.prefer],
+    }
 
 
 def _read_pairs(found: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:

@@ -55,6 +55,8 @@ def choose_pairs(
     for pair in sorted(pairs, key=order):
         both = frozenset((contents.of(pair.a), contents.of(pair.b)))
         repeats = both in met and (pair.a in shown or pair.b in shown)
+        if len(both) == 1 and not pair.shared:
+            continue  # empty texts, or texts of a few words
         if repeats or (len(both) == 1 and shown.get(pair.a, set()) & shown.get(pair.b, set())):
             in_groups += 1
         else:

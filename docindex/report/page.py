@@ -52,7 +52,7 @@ class ReportContents:
     """How many different texts these documents have."""
     groups: Sequence[ReportGroup]
     pairs: Sequence[Pair]
-    """All pairs that the overview counts."""
+    """The pairs that the plot counts, and from which the page chooses."""
     limit: int = 200
     """How many pairs are shown with their texts at most."""
     full_paths: bool = False
@@ -61,6 +61,8 @@ class ReportContents:
     """Whether the documents are the programs of a class: they have no groups, and their index is not kept."""
     chosen: ChosenPairs | None = None
     """The pairs that are shown with their texts; without them, the page chooses."""
+    found: int | None = None
+    """How many pairs there are in all; None if these are `pairs`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
         names=names,
         pairs=shown,
         chosen=chosen,
-        found=len(report.pairs),
+        found=len(report.pairs) if report.found is None else report.found,
         longest=LONGEST_TEXT_SHOWN,
         file_bytes=stats.file_bytes,
         resemblances=_histogram([pair.resemblance for pair in report.pairs]),

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import docindex
+from docindex.cli import main
 from docindex.report import page
 from docindex.report.page import ReportContents, ReportWording, count_documents, html
 from docindex.report.report_groups import ReportFile, ReportGroup
@@ -129,7 +130,7 @@ def test_the_caller_decides_how_values_are_written(index):
     text = html(index, report_of(index, groups=[group]), wording)
     assert "<h3>Near copies (1)</h3>" in text
     assert '<span class="name">name of k1 <span class="aside">note</span></span>' in text
-    assert "2 files, 7 octets without the largest" in text
+    assert "2 files; removing all but the largest frees 7 octets." in text
     assert "share 1.0 alike" in text
 
 
@@ -148,3 +149,19 @@ def test_documents_are_counted_under_roots(index):
     index.add("not a path", "a text that no other document has")
     assert count_documents(index, ["/"]) == (5, 4)
     assert count_documents(index, []) == (6, 5)
+
+
+def test_a_report_keeps_the_files_that_the_settings_prefer(tmp_path, monkeypatch, capsys):
+    for name in ("DOCINDEX", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    for folder in ("one", "two"):
+        (tmp_path / "home" / folder).mkdir(parents=True)
+        (tmp_path / "home" / folder / "x.bin").write_bytes(bytes(5000))
+        (tmp_path / "home" / folder / f"{folder}.txt").write_text(f"only {folder}")
+    settings = tmp_path / "XDG_CONFIG_HOME" / "docindex" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'prefer = ["{tmp_path}/home/two"]\n')
+    assert main(["scan", "-q", str(tmp_path / "home")]) == 0
+    assert main(["report", "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert '<span class="state stay">keep</span> <span class="name">two/x.bin</span>' in text
