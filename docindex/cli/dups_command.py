@@ -31,7 +31,6 @@ from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
 from docindex.default_path import default_name
-from docindex.folders.plan_table import plan_rows
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -174,6 +173,8 @@ def dups_command(
     plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
     groups = found.groups[: top or _ALL]
     if form == "csv":
+        from docindex.folders.plan_table import plan_rows  # not needed to show the groups to a person
+
         records = list(plan_rows(groups, listed))
     else:
         records = [*map(group_record, groups), *map(list_record, listed)]

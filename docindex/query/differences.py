@@ -2,7 +2,7 @@
 
 Takes two texts and the reading by which they are compared, and returns half-open ranges of both texts. The
 time grows in proportion to the texts, apart from a logarithm, whatever they are: long stretches that have no
-rare words in common count as replaced. Must never report a difference where the words are the same.
+rare words in common count as replaced. Must never leave out a word that differs.
 """
 
 import bisect
@@ -51,12 +51,15 @@ class Difference:
 
     kind: DifferenceKind
     query_start: int
+    """Where the words begin in the first text, in characters."""
     query_end: int
     start: int
+    """Where the words begin in the second text."""
     end: int
     query_words: int
     """How many words the range of the first text has."""
     words: int
+    """How many words the range of the second text has."""
 
 
 class Run(NamedTuple):
@@ -107,8 +110,11 @@ class _Words:
 
     def __init__(self, text: str, reader: SymbolReader, ids: dict[object, int]) -> None:
         symbols, begins, before = [], [], 0
+        hashes: list[int] = []
         for reading in reader.readings(text):
             symbols.append(reading.symbols.tobytes())
+            if reading.word_hashes is not None:
+                hashes += reading.word_hashes.tolist()
             begins.append(reading.words + before)
             before += len(reading.symbols)
         joined, first = b"".join(symbols), np.concatenate(begins)

@@ -190,7 +190,7 @@ def test_a_report_names_folders_above_the_scanned_ones_only_if_asked(
 
 def test_a_report_is_written_whole_or_not_at_all(home, capsys, tmp_path):
     run(capsys, "scan", home)
-    assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 4 pairs\n", "")
+    assert run(capsys, "report", "-o", "page.html") == (0, "page.html: 4 groups, 3 pairs of 4\n", "")
     page = (tmp_path / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "reading room (1).txt" in page
