@@ -11,16 +11,19 @@ from docindex.report.report_groups import ReportFile, ReportGroup
 from docindex.report.thumbnails import thumbnail
 
 _PICTURES = 200
-"""The most groups with a small image, so that a page stays below 10 MB."""
+"""The most groups with a small image, so that all images take less than 7 MB of a page."""
+
+_TRIED = 1000
+"""The groups whose kept file is opened to see whether it is a picture: those that free the most."""
 
 
 def report_groups(found: Findings) -> list[ReportGroup]:
     """The groups for a page: copied folders, exact copies with small images, and similar texts."""
     groups = [_of_folder(group) for group in found.folders]
     pictures = 0
-    for copies in found.copies:
+    for number, copies in enumerate(found.copies):
         picture = ""
-        if pictures < _PICTURES:
+        if pictures < _PICTURES and number < _TRIED:
             picture = thumbnail(path_of(copies.kept[0].key))
             pictures += bool(picture)
         groups.append(_of_copies(copies, picture))
@@ -33,8 +36,9 @@ def _of_folder(group: FolderGroup) -> ReportGroup:
         f"{several(group.only_here, 'file')} that only the copy has" if group.only_here else "",
     ]
     also = " and ".join(filter(None, stays))
-    summary = f"{several(len(group.copies), 'file')} are in both; removing the copies frees "
-    summary += size(group.reclaimable)
+    count = len(group.copies)
+    summary = f"{several(count, 'file')} {'is' if count == 1 else 'are'} in both; "
+    summary += f"removing the {'copy' if count == 1 else 'copies'} frees {size(group.reclaimable)}"
     if also:
         summary += f". It also has {also}, which stay"
     if group.only_in_kept:

@@ -28,7 +28,7 @@ _EMBEDDED = 24_000
 _SIDE = 144
 """Pixels of the longer side; a page shows half of them, so that it is sharp on a phone."""
 
-_FORMATS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif", b"RIFF": "webp"}
+_FORMATS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif"}
 
 
 def thumbnail(path: bytes) -> str:
@@ -36,7 +36,7 @@ def thumbnail(path: bytes) -> str:
     data = _picture(path)
     if data is None:
         return ""
-    kind = next(name for start, name in _FORMATS.items() if data.startswith(start))
+    kind = _kind_of(data)
     if (small := _scaled(data, kind)) is not None:
         return small
     width, height = _dimensions(data, kind)
@@ -48,9 +48,16 @@ def _picture(path: bytes) -> bytes | None:
     try:
         if os.stat(path).st_size > _LARGEST_FILE:
             return None
-        return read_bytes(path, lambda head: head.startswith(tuple(_FORMATS)))[1]
+        return read_bytes(path, lambda head: _kind_of(head) != "")[1]
     except (NotReadable, OSError, ValueError):
         return None
+
+
+def _kind_of(head: bytes) -> str:
+    """The format of a picture by its first bytes; "" for any other file."""
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":  # songs and videos begin with RIFF, too
+        return "webp"
+    return next((name for start, name in _FORMATS.items() if head.startswith(start)), "")
 
 
 def _scaled(data: bytes, kind: str) -> str | None:

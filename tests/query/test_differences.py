@@ -69,6 +69,19 @@ def test_letters_that_share_a_symbol_are_different_words():
         assert shown(letters[0], letter) == [("replaced", letters[0], letter)]
 
 
+@pytest.mark.parametrize(
+    ("reading", "found"),
+    [("code-names/1", [("+=", "-=")]), ("code-raw/1", [("i", "k"), ("+= i", "-= k"), ("2", "3")])],
+)
+def test_tokens_of_programs_are_words(reading, found):
+    a = "s = 0\nfor i in items:\n    s += i * 2\n"
+    b = "s = 0\n# a comment\nfor k in items:\n    s -= k * 3\n"
+    assert [
+        (a[each.query_start : each.query_end], b[each.start : each.end])
+        for each in differences(a, b, symbol_reader(reading))
+    ] == found
+
+
 def test_a_change_in_a_text_that_repeats_itself_is_found():
     line = "the same words again and again, "
     a = line * 300
