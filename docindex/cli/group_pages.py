@@ -77,7 +77,7 @@ def _likeness_note(group: LikenessGroup, file: LikeFile) -> str:
     other = "the first file" if file.like == group.files[0].key else "another file here"
     if group.kind == "contained":
         return f"{percent(file.share)} of its text is in {other}"
-    return f"{percent(file.share)} alike with {other}"
+    return f"{percent(file.share)} like {other}"
 
 
 def _planned(files: Iterable[PlannedFile]) -> list[ReportFile]:
