@@ -136,7 +136,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "settings", "progress_bar", "whole_file", "existing_index"},
         {"group_records", "options", "typed_paths", "side_by_side"},
-        {"file_selection", "group_text", "output"},
+        {"difference_text", "file_selection", "group_pages", "group_text", "output"},
         {"text_input", "runner", "log_remarks"},
         {"code_pairs", "findings_summary", "scan_summary"},
         {
@@ -150,7 +150,7 @@ INSIDE = {
     ],
     "folders": [
         {"file_kinds", "mounts", "open_writers", "originals", "path_keys", "system"},
-        {"file_reader", "journal_steps", "read_ahead"},
+        {"file_reader", "journal_steps", "local_times", "read_ahead"},
         {"file_presence", "gitignore", "journal", "program_trees", "trash", "write_guard"},
         {"act_list", "copy_groups", "file_content", "walk", "watch"},
         {"emptied_folders"},
@@ -160,14 +160,16 @@ INSIDE = {
         {"folder_pairs", "kept_files", "plan", "root_scan"},
         {"copied_folders", "file_lists", "removal", "scanner", "found_groups"},
         {"likeness"},
-        {"actions", "findings", "exact_findings"},
+        {"actions", "findings", "exact_findings", "plan_table"},
     ],
     "report": [
-        {"plots", "shown_names"},
+        {"plots", "report_groups", "shown_names", "thumbnails"},
+        {"chosen_pairs", "space"},
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"},
+        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
+        | {"differences"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},

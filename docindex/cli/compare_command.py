@@ -12,18 +12,23 @@ from docindex.cli.options import Command, encoding_option, form_options, verbose
 from docindex.cli.output import emit, progress, show
 from docindex.cli.text_input import read_named
 from docindex.cli.typed_paths import display_path
-from docindex.cli.wording import several
+from docindex.cli.wording import percent, several
 from docindex.index.scopes import open_scope
 from docindex.index.texts import distance, simhash
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
+from docindex.query.differences import Difference, differences
 from docindex.query.evidence import with_places
 from docindex.query.passages import SHORTEST_PASSAGE, Passage
 from docindex.query.regions import Region
 from docindex.query.resolve import Query, Text
+from docindex.reading.registry import symbol_reader
 
 _SHOWN_PASSAGES = 10
 """How many passages are shown without --verbose."""
+
+_SHOWN_DIFFERENCES = 30
+"""How many places with differences are shown without --verbose."""
 
 
 @click.command("compare", cls=Command)
@@ -52,9 +57,16 @@ _SHOWN_PASSAGES = 10
     metavar="FILE",
     help="Compare as this index does: with its recipe, and ignoring its boilerplate.",
 )
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Show the words that differ instead of the passages: deleted, inserted, replaced and moved words. "
+    "Case, accents and punctuation do not count.",
+)
 @verbose_option(
-    f"Show all passages and regions, not only the {_SHOWN_PASSAGES} longest of each. List guessed encodings, "
-    "and what could not be read."
+    f"Show all passages and regions, not only the {_SHOWN_PASSAGES} longest of each, or all differences, not "
+    f"only the first {_SHOWN_DIFFERENCES}. Show more measures. List guessed encodings, and what could not be "
+    "read."
 )
 @form_options
 def compare_command(
@@ -64,18 +76,21 @@ def compare_command(
     join: int,
     encoding: str | None,
     index_path: str | None,
+    diff: bool,
     verbose: bool,
     form: str | None,
 ) -> int:
-    """Show what two files share, side by side.
+    """Show what two files share, or with --diff what differs.
 
     Prints the measures first. They count different shingles (groups of five words): resemblance is the
     shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a
     share of those of one text. Then prints the passages that A and B have in common: in colour if the
     terminal supports it, otherwise between [[ and ]]. Then prints the regions that seem to be reworded,
-    because their sentences share many of their rarer words: judge for yourself. With --index, text that an
-    index ignores (see `docindex boilerplate`) counts neither as shared nor as part of a file, and is not
-    shown.
+    because their sentences share many of their rarer words: judge for yourself.
+
+    With --diff, prints what differs instead: the words that are only in A in red or between [- and -], and
+    those only in B in green or between {+ and +}. With --index, text that an index ignores (see
+    `docindex boilerplate`) counts neither as shared nor as part of a file, and is not shown.
 
     A and B may also be keys of documents in the index, or documents inside a file, such as
     'mail.mbox!/message 2' or 'a.zip!/b.txt'.
@@ -83,6 +98,7 @@ def compare_command(
     \b
     Examples:
       docindex compare draft.txt final.txt
+      docindex compare --diff draft.txt final.txt
       docindex compare --verbose draft.txt final.txt
       docindex compare --index essays.docindex draft.txt final.txt
     """
@@ -96,6 +112,7 @@ def compare_command(
         found = index.compare(Text(text_a), Text(text_b), min_length=min_length, join=join)
         regions = with_places(found.regions, source_a.places, source_b.places)
         numbers = _numbers_of_both(index, text_a, text_b)
+        changes = differences(text_a, text_b, symbol_reader(index.recipe.reading)) if diff else []
     shared = with_places(found.passages, source_a.places, source_b.places)
     passages = [passage for passage in shared if not passage.boilerplate]
     record = {
@@ -109,9 +126,12 @@ def compare_command(
         "boilerplate_passages": len(found.passages) - len(passages),
         "passages": [dataclasses.asdict(passage) for passage in passages],
         "regions": [dataclasses.asdict(region) for region in regions],
+        **({"differences": [dataclasses.asdict(change) for change in changes]} if diff else {}),
     }
-    show([record], form, lambda: _measures_text(record), record)
-    if form is None:
+    show([record], form, lambda: _measures_text(record, verbose=verbose), record)
+    if form is None and diff:
+        _show_differences((text_a, text_b), changes, verbose=verbose)
+    elif form is None:
         count = None if verbose else _SHOWN_PASSAGES
         _show_longest((text_a, text_b), passages, count, "passage")
         # Passages show verbatim regions.
@@ -137,19 +157,35 @@ def _numbers_of_both(index: Index, a: str, b: str) -> dict[str, int]:
     }
 
 
-def _measures_text(record: dict[str, Any]) -> str:
+def _measures_text(record: dict[str, Any], *, verbose: bool) -> str:
     left_out = record["boilerplate_passages"]
+    of_a, of_b = percent(record["containment_of_a_in_b"]), percent(record["containment_of_b_in_a"])
+    details = (
+        f"resemblance          {record['resemblance']:.3f}",
+        f"A contained in B     {record['containment_of_a_in_b']:.3f}",
+        f"B contained in A     {record['containment_of_b_in_a']:.3f}",
+        f"shared shingles      {record['shared_shingles']} "
+        f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
+        f"simhash distance     {record['simhash_distance']} of 64 bits",
+    )
     return "\n".join(
         (
-            f"resemblance          {record['resemblance']:.3f}",
-            f"A contained in B     {record['containment_of_a_in_b']:.3f}   A = {display_path(record['a'])}",
-            f"B contained in A     {record['containment_of_b_in_a']:.3f}   B = {display_path(record['b'])}",
-            f"shared shingles      {record['shared_shingles']} "
-            f"(A has {record['shingles_of_a']}, B has {record['shingles_of_b']})",
-            f"simhash distance     {record['simhash_distance']} of 64 bits",
-            *([f"boilerplate          {several(left_out, 'passage')} left out"] if left_out else []),
+            f"A  {display_path(record['a'])}",
+            f"B  {display_path(record['b'])}",
+            f"{of_a} of A is in B; {of_b} of B is in A; resemblance {percent(record['resemblance'])}",
+            *(details if verbose else ()),
+            *([f"boilerplate: {several(left_out, 'passage')} left out"] if left_out else []),
         )
     )
+
+
+def _show_differences(texts: tuple[str, str], found: list[Difference], *, verbose: bool) -> None:
+    """Print how many words differ, and then the words, in the order of the first text."""
+    from docindex.cli.difference_text import difference_summary, difference_text  # as below
+
+    emit(difference_summary(found))
+    if found:
+        emit(f"\n{difference_text(*texts, found, None if verbose else _SHOWN_DIFFERENCES)}")
 
 
 def _show_longest(

@@ -79,7 +79,7 @@ _LARGEST = 20
     "--top",
     type=click.IntRange(1),
     metavar="N",
-    help="Show only the first N groups, and the N largest files. The plan has all groups.",
+    help="Show only the first N groups, and the N largest files. The plan of --json has all groups.",
 )
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
@@ -124,9 +124,10 @@ def dups_command(
     count groups of five words (shingles), as in `docindex pairs`, without those found in more than
     --ignore-common texts.
 
-    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. With --kind
-    exact or folder alone and without --no-scan, no index is used, and only files that have the size of
-    another file are read. Photos that look alike and songs with other tags are not found.
+    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it; or save it
+    with --csv, edit the column "keep" in a spreadsheet program, and run `act` on that. With --kind exact or
+    folder alone and without --no-scan, no index is used, and only files that have the size of another file
+    are read. Photos that look alike and songs with other tags are not found.
 
     \b
     Examples:
@@ -135,6 +136,7 @@ def dups_command(
       docindex dups --prefer ~/Documents --top 20 ~
       docindex dups --kind big --kind empty ~
       docindex dups --kind exact --json ~/Pictures > plan.json; docindex act plan.json --trash
+      docindex dups --csv ~ > plan.csv
     """
     settings = read_settings()
     roots, missing = [typed_path(path) for path in paths or settings.folders or (".",)], 0
@@ -169,7 +171,13 @@ def dups_command(
     listed = [each for each in listed if each.files]
     _remark_on_files(found, scanned, form, verbose=verbose)
     plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
-    records = [*map(group_record, found.groups[: top or _ALL]), *map(list_record, listed)]
+    groups = found.groups[: top or _ALL]
+    if form == "csv":
+        from docindex.folders.plan_table import plan_rows  # not needed to show the groups to a person
+
+        records = list(plan_rows(groups, listed))
+    else:
+        records = [*map(group_record, groups), *map(list_record, listed)]
     keys = [folders.key_of(root) for root in roots]
     code = show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
     return missing or code

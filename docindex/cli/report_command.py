@@ -1,25 +1,28 @@
 """``docindex report -o report.html``: write all copies and similar texts as one web page."""
 
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from docindex import folders
 from docindex.cli.existing_index import open_existing
 from docindex.cli.exit_codes import NOTHING_FOUND
-from docindex.cli.group_records import KIND_HEADINGS
+from docindex.cli.group_pages import report_groups
 from docindex.cli.options import Command, common_option, form_options, index_option, share_option
 from docindex.cli.output import emit, progress, remark, remark_on_ignored, show
+from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import display_path, report_name, typed_key, typed_path
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
 from docindex.query.defaults import PAIR_RESEMBLANCE
+from docindex.query.pairs import Pair
+from docindex.report.chosen_pairs import choose_pairs
 from docindex.report.page import (
     ReportContents,
-    ReportFile,
-    ReportGroup,
     ReportWording,
     count_documents,
     html,
@@ -27,7 +30,10 @@ from docindex.report.page import (
 from docindex.storage.key_ranges import under_roots
 
 _COUNTED_PAIRS = 100_000
-"""The maximum number of pairs that the overview counts, beginning with the highest resemblance."""
+"""The maximum number of pairs that the plot counts, beginning with the highest resemblance."""
+
+_READ_PAIRS = 3_000_000
+"""The maximum number of further pairs that are read to find texts that differ; this takes six seconds."""
 
 
 @click.command("report", cls=Command)
@@ -71,10 +77,11 @@ def report_command(
 ) -> int:
     """Write a web page with all copies and similar texts.
 
-    The page has an overview with plots, the groups of files, and pairs of texts side by side with their
-    shared passages marked. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. It is a
-    single file and needs no network. Names are relative to the scanned folders; only
-    --full-paths shows where those folders are.
+    The page shows where the space of copies is; copied folders and groups of files, with sizes, dates and
+    small pictures, and which file is kept and why; and pairs of texts side by side, with what both contain
+    and what differs. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. Pairs that only
+    repeat a group, and files in program folders, are left out. The page is a single file and needs no
+    network. Names are relative to the scanned folders; only --full-paths shows where those folders are.
 
     \b
     Examples:
@@ -92,37 +99,46 @@ def report_command(
         return NOTHING_FOUND
     # Opened for writing, because `find` stores the digests of the files that it reads.
     with open_index(index_path) as index, progress("comparing"):
-        findings = folders.find(index, [typed_path(folder or "/")], ignore_above=ignore_above)
-        groups = [_report_group(group) for group in findings.groups]
+        findings = folders.find(
+            index, [typed_path(folder or "/")], ignore_above=ignore_above, **_policy(read_settings())
+        )
+        groups = report_groups(findings)
         found = index.pairs(
             min_resemblance=min_resemblance, ignore_above=ignore_above, where=under_roots(roots)
         )
-        pairs = list(itertools.islice(found, _COUNTED_PAIRS))
-        contents = ReportContents(title, documents, texts, groups, pairs, limit, full_paths)
+        pairs, others = _read_pairs(found)
+        chosen = choose_pairs(index, [*pairs, *others], groups, limit)
+        count = len(found)
+        contents = ReportContents(
+            title, documents, texts, groups, pairs, limit, full_paths, chosen=chosen, found=count
+        )
         page = html(index, contents, ReportWording(key=report_name, size=size, share=percent))
     remark_on_ignored(findings.ignored, ignore_above)
     if output == "-":
         emit(page)
         return 0
     write_whole(output, page)
-    on_page = min(limit, len(pairs))
-    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": len(pairs)}
-    of_all = f" of {len(pairs):,}" if len(pairs) > limit else ""
+    on_page = len(chosen.pairs)
+    record = {"report": output, "groups": len(groups), "pairs": on_page, "found": count}
+    of_all = f" of {count:,}" if count > on_page else ""
     line = f"{output}: {several(len(groups), 'group')}, {several(on_page, 'pair')}{of_all}"
     return show([record], form, lambda: line, record)
 
 
-def _report_group(group: folders.FolderGroup | folders.CopyGroup | folders.LikenessGroup) -> ReportGroup:
-    """A group as the page lists it."""
-    if isinstance(group, folders.FolderGroup):
-        count = f"{several(len(group.copies), 'file')} are in the first folder, too"
-        files = [ReportFile(group.kept, group.size, ""), ReportFile(group.folder, group.size, count)]
-    elif isinstance(group, folders.CopyGroup):
-        files = [ReportFile(file.key, file.size, "") for file in group.files]
-    else:
-        what = "of it is in the first" if group.kind == "contained" else "alike"
-        files = [
-            ReportFile(file.key, file.size, f"{percent(file.share)} {what}" if file.like else "")
-            for file in group.files
-        ]
-    return ReportGroup(KIND_HEADINGS[group.kind], files, group.reclaimable)
+def _policy(settings: Settings) -> dict[str, Any]:
+    """Which files are kept, as `docindex dups` without options chooses them."""
+    return {
+        "keep": settings.keep or "original",
+        "reference": [typed_path(folder) for folder in settings.reference],
+        "prefer": [typed_path(folder) for folder in settings.prefer],
+    }
+
+
+def _read_pairs(found: Iterable[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs that the overview counts; and, if these are all copies, pairs of texts that differ."""
+    reading = iter(found)
+    pairs = list(itertools.islice(reading, _COUNTED_PAIRS))
+    if not pairs or pairs[-1].resemblance < 1:
+        return pairs, []
+    others = (pair for pair in itertools.islice(reading, _READ_PAIRS) if pair.resemblance < 1)
+    return pairs, list(itertools.islice(others, _COUNTED_PAIRS))

@@ -118,7 +118,7 @@ def search_command(
       docindex search 'mail.mbox!/message 2'
       git show HEAD:essay.txt | docindex search -
     """
-    key, query = read_query(file, encoding, index_path, verbose=verbose)
+    _, query = read_query(file, encoding, index_path, verbose=verbose)
     with open_existing(index_path) as index:
         found = index.search(
             Text(query.text),
@@ -133,14 +133,11 @@ def search_command(
     if verbose:
         for record, shared in zip(records, passages, strict=True):
             record["passages"] = shared and [dataclasses.asdict(passage) for passage in shared]
-    asked = "the text" if file == STDIN else display_path(key)
 
     def text() -> str:
         lines = []
         for match, shared in zip(found, passages, strict=True):
-            share, reverse = (_share(match, part) for part in (match.containment, match.reverse_containment))
-            name = display_path(match.key)
-            lines.append(f"{name}: contains {share} of {asked}; {reverse} of {name} is in {asked}")
+            lines.append(f"{display_path(match.key)}: {_both_shares(match, file)}")
             if shared is None:
                 lines.append("      its passages cannot be shown, because its text is not kept")
             lines += [_passage_line(query.text, passage) for passage in shared or []]
@@ -181,7 +178,8 @@ def similar_command(
     shares = [_share(match, match.resemblance) for match in found]
     width = max(map(len, shares), default=0)
     lines = [
-        f"{share:>{width}}  {display_path(match.key)}" for share, match in zip(shares, found, strict=True)
+        f"{share:>{width}} alike  {display_path(match.key)}: {_both_shares(match, file)}"
+        for share, match in zip(shares, found, strict=True)
     ]
     records = [_record(match) for match in found]
     return show(records, form, lambda: "\n".join(lines) or "no document resembles this text")
@@ -292,6 +290,13 @@ def _pair_lines(pair: dict[str, Any]) -> str:
 def _share(measures: Measures, share: float) -> str:
     """A share of some measures in percent; "about" marks an estimate."""
     return percent(share) if measures.exact else f"about {percent(share)}"
+
+
+def _both_shares(match: Match, file: str) -> str:
+    """How much of the query is in a document, and how much of the document is in the query."""
+    share, reverse = (_share(match, part) for part in (match.containment, match.reverse_containment))
+    asked = "your text" if file == STDIN else "your file"
+    return f"{share} of {asked} is in it; {reverse} of it is in {asked}"
 
 
 def _own_passages(match: Match, of_query: Places) -> list[Passage] | None:

@@ -33,25 +33,38 @@ _WIDTH = 100
 """Columns, if the width of the terminal is not known."""
 
 
+def terminal_console() -> tuple[Console, bool]:
+    """A console that writes to memory, as wide as the terminal; and whether it has colours.
+
+    In a pipe, it is as wide as the variable COLUMNS says.
+    """
+    to_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((_WIDTH, 0)).columns
+    console = Console(file=io.StringIO(), width=width, force_terminal=to_terminal, highlight=False)
+    return console, console.color_system is not None and not console.no_color
+
+
+def without_trailing_space(console: Console) -> str:
+    """The text that was printed to a console of `terminal_console`."""
+    printed = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
+    return "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))
+
+
 def side_by_side(a: str, b: str, found: Sequence[Passage | Region]) -> str:
     """The passages or regions from top to bottom, with text `a` on the left and text `b` on the right."""
-    to_terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((_WIDTH, 0)).columns if to_terminal else _WIDTH
-    console = Console(file=io.StringIO(), width=width, force_terminal=to_terminal, highlight=False)
-    coloured = console.color_system is not None and not console.no_color
+    console, coloured = terminal_console()
     for number, each in enumerate(found):
         style = f"bold {_COLOURS[number % len(_COLOURS)]}" if coloured else ""
         of_a = (a, each.query_start, each.query_end)
         of_b = (b, each.start, each.end)
         table = Table(box=box.MINIMAL, expand=True, show_edge=False, header_style="")
-        place_a, place_b = (_harmless(place) for place in (each.query_place, each.place))
+        place_a, place_b = (harmless(place) for place in (each.query_place, each.place))
         table.add_column(f"A, {place_a or _lines(*of_a)}", ratio=1, overflow="fold")
         table.add_column(f"B, {place_b or _lines(*of_b)}   ({_kind(each)})", ratio=1, overflow="fold")
         table.add_row(_passage_in_context(*of_a, style), _passage_in_context(*of_b, style))
         console.print(table)
         console.print()
-    printed = console.file.getvalue()  # type: ignore[attr-defined]  # the StringIO from above
-    return "\n".join(line.rstrip() for line in printed.rstrip().split("\n"))
+    return without_trailing_space(console)
 
 
 def _kind(found: Passage | Region) -> str:
@@ -78,10 +91,10 @@ def _passage_in_context(text: str, start: int, end: int, style: str) -> Text:
     passage = text[start:end]
     if len(passage) > _LONGEST:
         passage = f"{passage[: _LONGEST // 2]} … {passage[-_LONGEST // 2 :]}"
-    passage = _harmless(passage) if style else f"[[{_harmless(passage)}]]"
-    return Text.assemble(_harmless(before), (passage, style), _harmless(after))
+    passage = harmless(passage) if style else f"[[{harmless(passage)}]]"
+    return Text.assemble(harmless(before), (passage, style), harmless(after))
 
 
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
     """A text with spaces for the characters that move the cursor or change the direction of a line."""
     return text.expandtabs(4).translate(_HARMFUL)

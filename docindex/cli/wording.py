@@ -19,12 +19,12 @@ def size(count: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent. Only a share of exactly 1 is 100%.
+    """A share in percent. Only a share of exactly 1 is 100%, and only a share of exactly 0 is 0%.
 
-    >>> percent(1.0), percent(0.9996), percent(0.86)
-    ('100%', '99%', '86%')
+    >>> percent(1.0), percent(0.9996), percent(0.86), percent(0.002)
+    ('100%', '99%', '86%', '<1%')
     """
-    return f"{share if share == 1 else min(share, 0.99):.0%}"
+    return "<1%" if 0 < share < 0.005 else f"{share if share == 1 else min(share, 0.99):.0%}"
 
 
 def several(count: int, noun: str) -> str:

@@ -7,7 +7,6 @@ text. Must never include a text that no shown pair needs.
 
 import dataclasses
 import json
-import operator
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -15,12 +14,18 @@ from typing import Any
 import jinja2
 
 from docindex.errors import TextNotKept
+from docindex.folders.local_times import local_time
 from docindex.index.writer import Index
+from docindex.query.differences import Difference, differences
 from docindex.query.pairs import Pair
 from docindex.query.passages import Passage
 from docindex.query.resolve import Key
+from docindex.reading.registry import symbol_reader
+from docindex.report.chosen_pairs import ChosenPairs, choose_pairs
 from docindex.report.plots import bars, curve
+from docindex.report.report_groups import ReportFile, ReportGroup
 from docindex.report.shown_names import full_names, names_below
+from docindex.report.space import space_by_age, space_by_folder, space_by_kind
 from docindex.storage.key_ranges import counts_under_roots
 
 _BINS = 20
@@ -32,25 +37,8 @@ _RANKS = 60
 LONGEST_TEXT_SHOWN = 200_000
 """Characters. The page shows only the beginning of longer texts."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReportFile:
-    """A file of a group."""
-
-    key: str
-    size: int
-    note: str
-    """A remark that the page shows after the name of the file. May be empty."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ReportGroup:
-    """A group of files as the page lists it."""
-
-    kind: str
-    files: Sequence[ReportFile]
-    bytes: int
-    """The size of all its files but the largest."""
+_MOST_COMPARED = 10_000_000
+"""Characters of the pairs whose differences are shown. To find them takes about a second for each million."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,13 +52,17 @@ class ReportContents:
     """How many different texts these documents have."""
     groups: Sequence[ReportGroup]
     pairs: Sequence[Pair]
-    """All pairs that the overview counts."""
+    """The pairs that the plot counts, and from which the page chooses."""
     limit: int = 200
-    """How many of the pairs are shown with their texts."""
+    """How many pairs are shown with their texts at most."""
     full_paths: bool = False
     """Whether the page shows the paths of scanned folders; by default it shows only what is below them."""
     programs: bool = False
     """Whether the documents are the programs of a class: they have no groups, and their index is not kept."""
+    chosen: ChosenPairs | None = None
+    """The pairs that are shown with their texts; without them, the page chooses."""
+    found: int | None = None
+    """How many pairs there are in all; None if these are `pairs`."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -97,8 +89,7 @@ def count_documents(index: Index, roots: Iterable[str]) -> tuple[int, int]:
 def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) -> str:
     """The page: an overview, the groups, and pairs of documents with their texts side by side.
 
-    The pairs with the highest resemblance come first. Pairs that only repeat another pair, because a document
-    is an exact copy, come after all others. Pairs of exact copies come last.
+    `choose_pairs` says which pairs are shown, and in which order.
 
     >>> import docindex
     >>> with docindex.open(":memory:") as index:
@@ -107,12 +98,21 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
     (True, True)
     """
     stats = index.stats()
-    shown, texts = _shown_pairs(index, _repetitions_last(index, report.pairs)[: report.limit])
-    shown.sort(key=lambda pair: (pair["rank"], -pair["resemblance"]))
-    keys = [file.key for group in report.groups for file in group.files]
+    chosen = report.chosen
+    if chosen is None and report.programs:
+        chosen = ChosenPairs(report.pairs[: report.limit], 0, 0)  # in the order in which they were found
+    elif chosen is None:
+        chosen = choose_pairs(index, report.pairs, report.groups, report.limit)
+    shown, texts = _shown_pairs(index, chosen.pairs)
+    going = _going(report.groups)
+    keys = [file.key for group in report.groups for files in (group.files, *group.contents) for file in files]
     named = full_names if report.full_paths else names_below
     names, note = named([*keys, *(pair[side] for pair in shown for side in "ab")], wording.key)
-    kinds = _bytes_by_kind(report.groups)
+    charts = (
+        ("By kind of file", space_by_kind(going)),
+        ("By folder", space_by_folder(going, names)),
+        ("By the time since the last change", space_by_age(going)),
+    )
     return _template(wording).render(
         title=report.title,
         documents=report.documents,
@@ -121,15 +121,17 @@ def html(index: Index, report: ReportContents, wording: ReportWording = _PLAIN) 
         note=note,
         groups=report.groups,
         programs=report.programs,
+        kinds=_by_kind(report.groups),
+        freed=sum(group.bytes for group in report.groups if group.going),
+        going=len(going),
+        charts=charts if going else (),
         names=names,
         pairs=shown,
-        found=len(report.pairs),
+        chosen=chosen,
+        found=len(report.pairs) if report.found is None else report.found,
         longest=LONGEST_TEXT_SHOWN,
         file_bytes=stats.file_bytes,
         resemblances=_histogram([pair.resemblance for pair in report.pairs]),
-        kinds=bars(
-            list(kinds), list(kinds.values()), list(map(wording.size, kinds.values())), "bytes by kind"
-        ),
         ranks=curve(_ranks(index), "texts by rank of fingerprint", "rank of the fingerprint", "texts"),
         density=bars(
             ["measured", "2 / (window + 1)"],
@@ -147,53 +149,34 @@ def _template(wording: ReportWording) -> jinja2.Template:
     )
     environment.filters["percent"] = wording.share
     environment.filters["size"] = wording.size
+    environment.filters["date"] = lambda mtime_ns: local_time(mtime_ns)[:10]
     return environment.get_template("report.html")
 
 
-def _bytes_by_kind(groups: Sequence[ReportGroup]) -> dict[str, int]:
-    """The bytes of each kind of group, without the largest file of each group.
-
-    A file in several groups counts once.
-    """
-    kinds = dict.fromkeys((group.kind for group in groups), 0)
-    counted: set[str] = set()
+def _by_kind(groups: Sequence[ReportGroup]) -> dict[str, list[ReportGroup]]:
+    """The groups of each kind, in the order in which the kinds occur first."""
+    kinds: dict[str, list[ReportGroup]] = {}
     for group in groups:
-        largest = max(group.files, key=lambda file: file.size)
-        again = sum(file.size for file in group.files if file.key in counted and file is not largest)
-        kinds[group.kind] += max(0, group.bytes - again)
-        counted.update(file.key for file in group.files if file is not largest)
+        kinds.setdefault(group.kind, []).append(group)
     return kinds
 
 
-def _repetitions_last(index: Index, pairs: Sequence[Pair]) -> list[tuple[int, Pair]]:
-    """The pairs, each with its rank, in the order of their ranks.
-
-    The rank is 0 for the first pair of two texts, 1 for a further pair of the same two texts, and 2 for two
-    documents with one text.
-    """
-    contents: dict[str, int | None] = {}
-
-    def content(key: str) -> int | None:
-        if key not in contents:
-            try:
-                contents[key] = index[key].content
-            except KeyError:  # it was removed after the pairs were found
-                contents[key] = None
-        return contents[key]
-
-    met: set[frozenset[int | None]] = set()
-    ranked = []
-    for pair in pairs:
-        both = frozenset((content(pair.a), content(pair.b)))
-        ranked.append((2 if len(both) == 1 else 1 if both in met else 0, pair))
-        met.add(both)
-    return sorted(ranked, key=operator.itemgetter(0))
+def _going(groups: Sequence[ReportGroup]) -> list[ReportFile]:
+    """The files that could go, each with the bytes that this frees. A file in several groups counts once."""
+    found: dict[str, ReportFile] = {}
+    for group in groups:
+        total = sum(file.size for file in group.going) or 1
+        for file in group.going:
+            # The group knows the sum only: hard links and holes free nothing.
+            found.setdefault(file.key, dataclasses.replace(file, size=round(group.bytes * file.size / total)))
+    return list(found.values())
 
 
-def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict[str, Any]], list[str]]:
+def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, Any]], list[str]]:
     """A record of each pair for the page; and the texts of these pairs, each text once."""
     numbers: dict[str, int] = {}
     by_text: dict[str, int] = {}
+    texts: list[str] = []
 
     def number_of(key: str) -> int | None:
         if key not in numbers:
@@ -203,11 +186,15 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
             # A browser does not show a single carriage return as the end of a line.
             shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN])
             numbers[key] = by_text.setdefault(shown, len(by_text))
+            if len(texts) < len(by_text):
+                texts.append(shown)
         return numbers[key]
 
     found = []
-    for rank, pair in pairs:
-        record: dict[str, Any] = {"rank": rank, **dataclasses.asdict(pair)}
+    reader = symbol_reader(index.recipe.reading)
+    compared_characters = 0
+    for pair in pairs:
+        record: dict[str, Any] = {**dataclasses.asdict(pair)}
         ranges: list[tuple[int, ...]] = []
         cut = False
         try:
@@ -217,9 +204,20 @@ def _shown_pairs(index: Index, pairs: list[tuple[int, Pair]]) -> tuple[list[dict
             a = b = None  # a document was removed after the pairs were found, or its text was never kept
         else:
             ranges, cut = _shown_ranges(compared.passages)
-        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges}}
+        changes: list[tuple[str, int, int, int, int]] = []
+        if a is not None and b is not None:
+            first, second = texts[a], texts[b]
+            compared_characters += len(first) + len(second)
+            if compared_characters <= _MOST_COMPARED:
+                changes = _changes(differences(first, second, reader))
+        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges, "changes": changes}}
         found.append(record)
-    return found, list(by_text)
+    return found, texts
+
+
+def _changes(found: Iterable[Difference]) -> list[tuple[str, int, int, int, int]]:
+    """The kind of each difference, and its start and its end in both texts."""
+    return [(each.kind, each.query_start, each.query_end, each.start, each.end) for each in found]
 
 
 def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], bool]:

@@ -15,6 +15,9 @@ _LETTER_WIDTH = 6.5
 _SHORTEST_LINE = 4
 """The minimum number of letters in a line of a label, even if the bar above it is narrower."""
 
+_MOST_LINES = 2
+"""Lines of a label for which there is room."""
+
 _MOST_LABELLED = 8
 """If there are more bars, their values do not fit above them, and an axis shows the range instead."""
 
@@ -24,12 +27,15 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _BOTTOM, _TOP = 420, 220, 48, 24, 40, 14
 def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], title: str) -> str:
     """A bar for each value, with its label below and the value as `shown` writes it above.
 
+    A label that would overlap the label before it is left out; the bar shows it when pointed at.
+
     >>> bars(["a"], [2.0], ["two"], "one bar").count("<rect")
     1
     """
     most = max(values, default=0) or 1
     step = (_WIDTH - _LEFT) / max(1, len(values))
     parts = [_horizontal_line(_HEIGHT - _BOTTOM)]
+    free = 0.0  # labels may begin here
     if len(values) > _MOST_LABELLED:
         parts.append(_horizontal_line(_TOP))
         highest = max(range(len(values)), key=values.__getitem__)
@@ -43,8 +49,13 @@ def bars(labels: Sequence[str], values: Sequence[float], shown: Sequence[str], t
             f'<rect class="bar" x="{x + step * 0.1:.1f}" y="{y:.1f}" width="{step * 0.8:.1f}" '
             f'height="{height:.1f}"><title>{escape(label)}: {escape(text)}</title></rect>'
         )
-        for row, words in enumerate(textwrap.wrap(label, max(_SHORTEST_LINE, int(step / _LETTER_WIDTH)))):
-            parts.append(_text(middle, _HEIGHT - _BOTTOM + 14 + 11 * row, words))
+        lines = _lines(label, int(step / _LETTER_WIDTH))
+        half = max(map(len, lines), default=0) * _LETTER_WIDTH / 2
+        if middle - half >= free:
+            free = middle + half + _LETTER_WIDTH / 2
+            parts += [
+                _text(middle, _HEIGHT - _BOTTOM + 14 + 11 * row, line) for row, line in enumerate(lines)
+            ]
         if text and len(values) <= _MOST_LABELLED:
             parts.append(_text(middle, y - 3, text))
     return _svg(parts, title)
@@ -80,6 +91,14 @@ def curve(points: Sequence[tuple[float, float]], title: str, x_name: str, y_name
     parts.append(_text(_WIDTH / 2, _HEIGHT - 4, x_name))
     parts.append(_text(_LEFT + 4, _TOP + 14, y_name, "start"))
     return _svg(parts, title)
+
+
+def _lines(label: str, letters: int) -> list[str]:
+    """A label in at most `_MOST_LINES` lines, which have `letters` letters if that is enough for a word."""
+    lines = textwrap.wrap(label, max(_SHORTEST_LINE, letters))
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][: max(_SHORTEST_LINE, letters) - 1]}…"]
+    return lines
 
 
 def _horizontal_line(y: float) -> str:

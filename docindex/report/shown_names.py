@@ -93,7 +93,7 @@ def _roots(folders: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _is_above(folder: list[str]) -> bool:
-    home = key_of(root_of(os.path.expanduser("~"))).split("/")  # noqa: PTH111 - Path raises an error without a home
+    home = key_of(root_of(os.path.expanduser("~"))).split("/")
     return (len(folder) < len(home) and home[: len(folder)] == folder) or "/".join(folder) in _SHARED
 
 

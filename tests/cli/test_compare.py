@@ -4,11 +4,13 @@ import csv
 import dataclasses
 import json
 import os
+import random
 import re
 import subprocess
 import sys
 
 import pytest
+from rich.cells import cell_len
 
 import docindex
 from docindex.cli import main
@@ -33,10 +35,39 @@ def test_the_report_prints_the_numbers_of_the_python_functions(files, capsys):
     assert main(["compare", *map(str, files)]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
+    sentence = "87% of A is in B; 39% of B is in A; resemblance 37%"
+    assert shown.out.startswith(f"A  {files[0]}\nB  {files[1]}\n{sentence}\n\n")
+    assert main(["compare", "--verbose", *map(str, files)]) == 0
+    shown = capsys.readouterr()
     assert f"resemblance          {docindex.resemblance(A, B):.3f}" in shown.out
-    assert f"A contained in B     {docindex.containment(A, B):.3f}   A = {files[0]}" in shown.out
-    assert f"B contained in A     {docindex.containment(B, A):.3f}   B = {files[1]}" in shown.out
+    assert f"A contained in B     {docindex.containment(A, B):.3f}" in shown.out
+    assert f"B contained in A     {docindex.containment(B, A):.3f}" in shown.out
     assert "shared shingles      13 (A has 15, B has 33)" in shown.out
+
+
+def test_diff_shows_the_words_that_differ_and_no_passages(files, capsys):
+    assert main(["compare", "--diff", *map(str, files)]) == 0
+    out = capsys.readouterr().out
+    assert "\ndifferences: 1 word only in A, 19 only in B\n\nline 1 of A, line 1 of B\n" in out
+    assert "The [-quick-]{+slow+} brown fox" in out
+    assert "[[" not in out
+    assert main(["compare", "--diff", "--json", *map(str, files)]) == 0
+    kinds = [each["kind"] for each in json.loads(capsys.readouterr().out)["differences"]]
+    assert kinds == ["replaced", "inserted"]
+    assert main(["compare", "--diff", str(files[0]), str(files[0])]) == 0
+    assert capsys.readouterr().out.endswith("\nno words differ\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--diff"]])
+def test_lines_are_as_wide_as_the_terminal_through_a_pipe(options, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    wide = "".join(random.Random(5).choices("".join(map(chr, range(0x4E00, 0x4F00))), k=300))
+    for name, text in (("a.txt", wide + "日本"), ("b.txt", wide.replace(wide[100], "語") + "終")):
+        (tmp_path / name).write_text(text, "utf-8")
+    assert main(["compare", *options, str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]) == 0
+    lines = capsys.readouterr().out.split("\n")[3:]
+    widths = [cell_len(line) for line in lines]
+    assert 76 < max(widths) <= 80
 
 
 def test_json_has_all_the_numbers(files, capsys):
@@ -70,7 +101,8 @@ def reworded_files(tmp_path):
     return [str(path) for path in paths]
 
 
-def test_reworded_regions_are_shown_side_by_side_and_never_called_copied(reworded_files, capsys):
+def test_reworded_regions_are_shown_side_by_side_and_never_called_copied(reworded_files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     assert main(["compare", *reworded_files]) == 0
     shown = capsys.readouterr().out
     assert "A, line 3" in shown
@@ -143,10 +175,10 @@ def test_with_an_index_its_boilerplate_is_ignored_and_its_recipe_is_used(letters
     assert found["simhash_distance"] == docindex.distance(*simhashes)
     assert main(["compare", "--index", index, one, two]) == 0
     shown = capsys.readouterr().out
-    assert "boilerplate          1 passage left out" in shown
+    assert "boilerplate: 1 passage left out" in shown
     assert "confidential" not in shown
     assert main(["compare", "--index", index, one, one]) == 0
-    assert "resemblance          1.000" in capsys.readouterr().out
+    assert "resemblance 100%" in capsys.readouterr().out
 
 
 def test_without_an_index_no_text_is_ignored(letters, capsys, monkeypatch):
@@ -207,7 +239,7 @@ def test_a_full_disk_behind_stdout_is_reported_in_one_line(unbuffered, files):
 def test_a_byte_order_mark_is_not_part_of_the_text(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbf" + A.encode())
     main(["compare", *map(str, files)])
-    assert "resemblance          1.000" in capsys.readouterr().out
+    assert "resemblance 100%" in capsys.readouterr().out
 
 
 def bad_files(folder):

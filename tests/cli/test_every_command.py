@@ -50,18 +50,18 @@ CASES = {
              "would be restored: c\nwould be restored: 1 file, 8 B; not restored: 0\nnothing was changed",
              first_has(outcome="would be undone"),
              ["--journal", "home"], 2, "'home' is a directory"),
-    "search": ([ADD], [DRAFT], ".*draft.txt: contains about 100% of .*draft.txt; about 100% of .* is in .*",
+    "search": ([ADD], [DRAFT], ".*draft.txt: about 100% of your file is in it; about 100% of it is in your",
                first_has(containment=1.0, reverse_containment=1.0),
                ["nothing"], 3, "nothing cannot be read: No such file"),
-    "similar": ([ADD], [DRAFT], "100%  ", first_has(resemblance=1.0, key=DRAFT),
+    "similar": ([ADD], [DRAFT], "100% alike  ", first_has(resemblance=1.0, key=DRAFT),
                 ["nothing"], 3, "nothing cannot be read: No such file"),
-    "compare": ([], [DRAFT, FINAL], r"resemblance          0\.481\nA contained in B",
+    "compare": ([], [DRAFT, FINAL], r"A  .*\nB  .*\n72% of A is in B; 59% of B is in A; resemblance 48%\n",
                 has(shared_fingerprints=14),
                 [DRAFT, "nothing"], 3, "nothing cannot be read: No such file"),
     "pairs": ([ADD], ["--min-resemblance", "0.3"],
               "resemblance 48%; the second text contains 72% of the first, and the first 59% of the second\n",
               first_has(a=DRAFT, b=FINAL), ["--limit", "0"], 2, "0 is not in the range"),
-    "report": ([SCAN], ["-o", "page.html"], r"page.html: 4 groups, 4 pairs\n$", has(groups=4, pairs=4),
+    "report": ([SCAN], ["-o", "page.html"], r"page.html: 4 groups, 3 pairs of 4\n$", has(groups=4, pairs=3),
                ["-o", "no/page.html"], 3,
                "no/page.html cannot be written: the folder .*/no does not exist; create it first"),
     "add": ([], [DRAFT], r"added: 1 document\n$", has(added=1),
@@ -158,7 +158,11 @@ def test_people_get_text_and_programs_get_json_and_csv(capsys, name):
     assert all(isinstance(json.loads(line), dict) for line in lines.splitlines())
     prepared(capsys, name)
     _, table, _ = run(capsys, *name.split(), "--csv", *arguments)
-    assert len(list(csv.DictReader(io.StringIO(table)))) == len(lines.splitlines())
+    if name == "dups":  # its table has a row for each file
+        count = sum(len(json.loads(line)["files"]) for line in lines.splitlines())
+    else:
+        count = len(lines.splitlines())
+    assert len(list(csv.DictReader(io.StringIO(table)))) == count
 
 
 @pytest.mark.parametrize("name", CASES)

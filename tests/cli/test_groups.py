@@ -75,7 +75,9 @@ def test_top_shows_the_first_groups_and_the_plan_has_all(capsys):
     )
     assert (last["kind"], last["reason"]) == ("exact", "not in Desktop")
     _, table, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "--csv", "home")
-    assert [row["kind"] for row in csv.DictReader(io.StringIO(table))] == ["folder", "folder", "exact"]
+    rows = [(row["group"], row["kind"], row["keep"]) for row in csv.DictReader(io.StringIO(table))]
+    assert rows[:3] == [("1", "folder", "true"), ("1", "folder", "false"), ("1", "file in folder", "true")]
+    assert {row[:2] for row in rows[-3:]} == {("3", "exact")}
     _, plan, _ = run(capsys, "dups", "--kind", "exact", "--kind", "folder", "--top", "3", "--json", "home")
     assert (len(json.loads(plan)["folders"]), len(json.loads(plan)["groups"])) == (2, 23)
 
@@ -112,6 +114,18 @@ def test_act_takes_a_plan_with_a_copied_folder_and_undo_restores_it(home, capsys
     assert not (tmp_path / "home" / "Desktop" / "Holiday 2019").exists()
     assert run(capsys, "undo", "--no-dry-run")[0] == 0
     assert len(list((tmp_path / "home" / "Desktop" / "Holiday 2019").iterdir())) == 4
+
+
+@pytest.mark.usefixtures("home")
+def test_act_takes_the_table_of_all_groups_as_it_takes_the_plan(capsys, tmp_path):
+    outcomes = []
+    for form in ("--json", "--csv"):
+        _, plan, _ = run(capsys, "dups", form, "home")
+        (tmp_path / "plan").write_text(plan)
+        code, out, _ = run(capsys, "act", tmp_path / "plan", "--delete", "--json")
+        outcomes.append(sorted((each["key"], each["outcome"]) for each in json.loads(out)))
+        assert code == 0
+    assert outcomes[0] == outcomes[1] != []
 
 
 class Terminal:

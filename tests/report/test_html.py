@@ -64,12 +64,59 @@ def test_the_overview_has_numbers_and_plots(browser):
     numbers = [item.text for item in found(browser, ".numbers li")]
     assert numbers[0] == "5\ndocuments"
     assert numbers[1] == "4\ndifferent texts"
-    assert len(found(browser, "figure svg")) == 4
-    assert len(found(browser, "svg rect.bar")) > 20
-    kinds = [group.text for group in found(browser, ".group strong")]
-    assert "exact copies" in kinds
+    assert [chart.text.split("\n")[0] for chart in found(browser, ".plots:not(details *) figure")] == [
+        "By kind of file",
+        "By folder",
+        "By the time since the last change",
+    ]
+    kinds = [heading.text for heading in found(browser, "h3")]
+    assert "Exact copies (1)" in kinds
+    assert [state.text for state in found(browser, ".group .state")] == ["keep", "could go"]
     if os.environ.get("DOCINDEX_REPORT_SCREENSHOT"):
         browser.save_screenshot(os.environ["DOCINDEX_REPORT_SCREENSHOT"] + ".overview.png")
+
+
+def test_the_plots_of_fingerprints_are_closed_until_they_are_opened(browser):
+    assert len(found(browser, "figure svg")) == 3
+    assert not any(plot.is_displayed() for plot in found(browser, "figure svg"))
+    (curious,) = found(browser, ".curious")
+    curious.find_element("tag name", "summary").click()
+    assert all(plot.is_displayed() for plot in found(browser, "figure svg"))
+    assert len(found(browser, "svg rect.bar")) > 20
+    labels = [label.rect for label in found(browser, "figure:first-child svg text")]
+    for one, other in itertools.combinations(labels, 2):
+        apart = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
+        assert apart or abs(one["y"] - other["y"]) > 8
+    curious.find_element("tag name", "summary").click()
+
+
+@pytest.mark.parametrize("width", [500, 800, 1200])
+def test_the_page_is_never_wider_than_the_window(browser, width):
+    browser.set_window_size(width, 1000)
+    shown, window = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert shown <= window
+    browser.set_window_size(1000, 1400)
+
+
+def test_what_differs_is_marked_instead_of_what_is_shared(browser):
+    (pair,) = [
+        details
+        for details in found(browser, "details.pair")
+        if re.match(r"\d+% alike\s+copy of first\.txt — second\.txt", details.text)
+        or re.match(r"\d+% alike\s+first\.txt — second\.txt", details.text)
+    ][:1]
+    sides_of(browser, pair)
+    shared, differs, _ = pair.find_elements("css selector", ".tools button")
+    differs.click()
+    assert differs.get_attribute("aria-pressed") == "true"
+    marks = pair.find_elements("css selector", "mark")
+    assert marks
+    assert {mark.get_attribute("class") for mark in marks} <= {"changed", "moved"}
+    shared.click()
+    assert {mark.get_attribute("class") for mark in pair.find_elements("css selector", "mark")} == {""}
+    pair.find_element("tag name", "summary").click()
 
 
 def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
@@ -121,11 +168,11 @@ def test_names_and_texts_cannot_inject_markup(browser):
 def test_pairs_can_be_found_by_name(browser):
     (box,) = found(browser, "#filter")
     everything = len(found(browser, "details.pair"))
-    box.send_keys("copy of")
+    box.send_keys("first.txt")
     shown = [details for details in found(browser, "details.pair") if details.is_displayed()]
     assert 0 < len(shown) < everything
-    assert all("copy of" in details.text for details in shown)
-    assert all("copy of" in group.text for group in found(browser, ".group") if group.is_displayed())
+    assert all("first.txt" in details.text for details in shown)
+    assert all("first.txt" in group.text for group in found(browser, ".group") if group.is_displayed())
     box.send_keys("nobody")
     assert "No name contains that." in browser.find_element("css selector", "body").text
     browser.execute_script("arguments[0].value = ''; arguments[0].dispatchEvent(new Event('input'))", box)
@@ -144,7 +191,9 @@ def test_a_long_text_is_cut_and_its_passages_too(tmp_path, browser):
     before = browser.current_url
     browser.get(f"file://{tmp_path / 'page.html'}")
     (pair,) = found(browser, "details.pair")
-    sides = sides_of(browser, pair)
+    sides_of(browser, pair)
+    pair.find_element("css selector", ".tools button").click()
+    sides = pair.find_elements("css selector", ".text")
     for side in sides:
         (mark,) = side.find_elements("css selector", "mark")
         assert browser.execute_script("return arguments[0].textContent", mark) == long[:200_000]

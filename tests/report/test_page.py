@@ -7,15 +7,10 @@ import re
 import pytest
 
 import docindex
+from docindex.cli import main
 from docindex.report import page
-from docindex.report.page import (
-    ReportContents,
-    ReportFile,
-    ReportGroup,
-    ReportWording,
-    count_documents,
-    html,
-)
+from docindex.report.page import ReportContents, ReportWording, count_documents, html
+from docindex.report.report_groups import ReportFile, ReportGroup
 from tests.storage.texts import prose
 
 HOSTILE = "/srv/texts/<script>alert(1)</script>"
@@ -78,6 +73,29 @@ def test_passages_that_are_boilerplate_are_not_marked():
     assert copied.startswith(data["texts"][data["passages"][0]["a"]][start:end])
 
 
+def test_each_difference_says_where_the_texts_differ(index):
+    data = data_of(html(index, report_of(index)))
+    for pair in data["passages"]:
+        a, b = data["texts"][pair["a"]], data["texts"][pair["b"]]
+        assert bool(pair["changes"]) == (a != b)
+        for kind, start, end, other_start, other_end in pair["changes"]:
+            assert (a[start:end] == b[other_start:other_end]) == (kind == "moved")
+
+
+def test_the_page_says_what_is_kept_and_why_and_what_that_frees(index):
+    kept = ReportFile("/home/a/x.jpg", 3000, "", 1_500_000_000 * 10**9, keep=True)
+    copy = ReportFile("/home/a/backup/x.jpg", 3000, "", 1_500_000_000 * 10**9, keep=False)
+    group = ReportGroup("exact copies", [kept, copy], 3000, "Two files.", "not in backup")
+    text = html(index, report_of(index, groups=[group], pairs=[]))
+    assert "<strong>3000</strong> freed if 1 copy goes" in text
+    assert '<span class="state stay">keep</span> <span class="name">x.jpg</span>' in text
+    assert '<span class="state go">could go</span> <span class="name">backup/x.jpg</span>' in text
+    assert "3000 &middot; 2017-07-14" in text
+    assert "Why that one is kept: not in backup" in text
+    assert "By the time since the last change" in text
+    assert re.search(r'<details class="curious">.*</figure>\s*</div>\s*</details>', text, re.DOTALL)
+
+
 def test_pairs_that_repeat_another_come_after_it_and_copies_come_last(index):
     shown = re.findall(r'<span class="name">(.*?)</span>', html(index, report_of(index)))
     pairs = [frozenset(shown[at : at + 2]) for at in range(0, len(shown), 2)]
@@ -106,11 +124,13 @@ def test_long_texts_are_cut(index, monkeypatch):
 
 
 def test_the_caller_decides_how_values_are_written(index):
-    group = ReportGroup("exact copies", [ReportFile("k1", 7, "note"), ReportFile("k2", 7, "")], 7)
+    files = [ReportFile("k1", 7, "note"), ReportFile("k2", 7)]
+    group = ReportGroup("near copies", files, 7)
     wording = ReportWording(key="name of {}".format, size="{} octets".format, share="share {:.1f}".format)
     text = html(index, report_of(index, groups=[group]), wording)
-    assert "<li>name of k1" in text
-    assert "2 files, 7 octets without the largest" in text
+    assert "<h3>Near copies (1)</h3>" in text
+    assert '<span class="name">name of k1 <span class="aside">note</span></span>' in text
+    assert "2 files; removing all but the largest frees 7 octets." in text
     assert "share 1.0 alike" in text
 
 
@@ -119,7 +139,7 @@ def test_a_document_that_is_gone_has_no_text_to_show(index):
     index.remove("/srv/texts/second")
     text = html(index, report)
     assert "The texts cannot be shown because the index does not have them." in text
-    assert {"a": None, "b": None, "ranges": []} in data_of(text)["passages"]
+    assert {"a": None, "b": None, "ranges": [], "changes": []} in data_of(text)["passages"]
 
 
 def test_documents_are_counted_under_roots(index):
@@ -129,3 +149,19 @@ def test_documents_are_counted_under_roots(index):
     index.add("not a path", "a text that no other document has")
     assert count_documents(index, ["/"]) == (5, 4)
     assert count_documents(index, []) == (6, 5)
+
+
+def test_a_report_keeps_the_files_that_the_settings_prefer(tmp_path, monkeypatch, capsys):
+    for name in ("DOCINDEX", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    for folder in ("one", "two"):
+        (tmp_path / "home" / folder).mkdir(parents=True)
+        (tmp_path / "home" / folder / "x.bin").write_bytes(bytes(5000))
+        (tmp_path / "home" / folder / f"{folder}.txt").write_text(f"only {folder}")
+    settings = tmp_path / "XDG_CONFIG_HOME" / "docindex" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(f'prefer = ["{tmp_path}/home/two"]\n')
+    assert main(["scan", "-q", str(tmp_path / "home")]) == 0
+    assert main(["report", "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert '<span class="state stay">keep</span> <span class="name">two/x.bin</span>' in text

@@ -1,0 +1,93 @@
+"""Groups of copies and similar texts as the page of ``docindex report`` lists them."""
+
+from collections.abc import Iterable
+
+from docindex.cli.group_records import KIND_HEADINGS
+from docindex.cli.wording import percent, several, size
+from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup, PlannedFile
+from docindex.folders.local_times import changed_at
+from docindex.folders.path_keys import path_of
+from docindex.report.report_groups import ReportFile, ReportGroup
+from docindex.report.thumbnails import thumbnail
+
+_PICTURES = 200
+"""The most groups with a small image, so that all images take less than 7 MB of a page."""
+
+_TRIED = 1000
+"""The groups whose kept file is opened to see whether it is a picture: those that free the most."""
+
+
+def report_groups(found: Findings) -> list[ReportGroup]:
+    """The groups for a page: copied folders, exact copies with small images, and similar texts."""
+    groups = [_of_folder(group) for group in found.folders]
+    pictures = 0
+    for number, copies in enumerate(found.copies):
+        picture = ""
+        if pictures < _PICTURES and number < _TRIED:
+            picture = thumbnail(path_of(copies.kept[0].key))
+            pictures += bool(picture)
+        groups.append(_of_copies(copies, picture))
+    return [*groups, *map(_of_likeness, found.likenesses)]
+
+
+def _of_folder(group: FolderGroup) -> ReportGroup:
+    stays = [
+        f"{several(group.differing, 'file')} with other contents" if group.differing else "",
+        f"{several(group.only_here, 'file')} that only the copy has" if group.only_here else "",
+    ]
+    also = " and ".join(filter(None, stays))
+    count = len(group.copies)
+    summary = f"{several(count, 'file')} {'is' if count == 1 else 'are'} in both; "
+    summary += f"removing the {'copy' if count == 1 else 'copies'} frees {size(group.reclaimable)}"
+    if also:
+        summary += f". It also has {also}, which stay"
+    if group.only_in_kept:
+        summary += f". Only the kept folder has {several(group.only_in_kept, 'file')}"
+    folders = (
+        ReportFile(group.kept, group.size, keep=True),
+        ReportFile(group.folder, group.size, keep=group.keep),
+    )
+    copies = [_planned(each.files) for each in group.copies]
+    return ReportGroup(
+        KIND_HEADINGS["folder"], folders, group.reclaimable, f"{summary}.", group.reason, copies
+    )
+
+
+def _of_copies(group: CopyGroup, picture: str) -> ReportGroup:
+    others = len(group.others)
+    summary = (
+        f"{several(len(group.files), 'file')} of {size(group.files[0].size)}; "
+        f"removing {'one' if others == 1 else f'{others:,}'} frees {size(group.reclaimable)}."
+    )
+    files = _planned(group.files)
+    return ReportGroup(KIND_HEADINGS["exact"], files, group.reclaimable, summary, group.reason, (), picture)
+
+
+def _of_likeness(group: LikenessGroup) -> ReportGroup:
+    files = [
+        ReportFile(file.key, file.size, _likeness_note(group, file), changed_at(file.key))
+        for file in group.files
+    ]
+    return ReportGroup(KIND_HEADINGS[group.kind], files, group.reclaimable)
+
+
+def _likeness_note(group: LikenessGroup, file: LikeFile) -> str:
+    if not file.like:
+        return ""
+    other = "the first file" if file.like == group.files[0].key else "another file here"
+    if group.kind == "contained":
+        return f"{percent(file.share)} of its text is in {other}"
+    return f"{percent(file.share)} like {other}"
+
+
+def _planned(files: Iterable[PlannedFile]) -> list[ReportFile]:
+    return [
+        ReportFile(
+            file.key,
+            file.size,
+            "",
+            changed_at(file.key) if file.mtime_ns == -1 else file.mtime_ns,
+            file.keep,
+        )
+        for file in files
+    ]
