@@ -206,6 +206,8 @@ def _copy_lines(group: folders.CopyGroup, below: str) -> Iterable[str]:
 
 def _likeness_lines(group: folders.LikenessGroup, below: str) -> Iterable[str]:
     count = several(len(group.files), "file")
-    yield f"{KIND_HEADINGS[group.kind]}: {count}, {size(group.reclaimable)} in the smaller files"
+    # Documents inside a file have no size of their own.
+    smaller = f", {size(group.reclaimable)} in the smaller files" if group.reclaimable else ""
+    yield f"{KIND_HEADINGS[group.kind]}: {count}{smaller}"
     for file in group.files:
         yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"
