@@ -7,7 +7,7 @@ unchanged if its time is too recent to trust.
 from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
 from docindex.folders.walk import Formats, WalkedFile
-from docindex.frontends.recognition import by_extension, named
+from docindex.frontends.recognition import by_extension, is_archive, named
 from docindex.storage.tracked_files import (
     BINARY,
     NO_ARCHIVE,
@@ -71,6 +71,16 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     if file.kind == "not installed":
         return front_end.is_installed
     return file.reading != front_end.reading
+
+
+def reads_less(file: Tracked, formats: Formats) -> bool:
+    """Whether a scan of these formats finds less in an unchanged file than the scan that read it."""
+    front_end = None if file.reading in PLAIN_READINGS else named(file.reading.rpartition("-")[0])
+    if front_end is None or formats == "archives":
+        return False
+    if formats == "plain":
+        return bool(file.parts) or not front_end.is_text
+    return is_archive(front_end)
 
 
 def may_be_decoded_otherwise(file: Tracked) -> bool:

@@ -21,6 +21,7 @@ from docindex.folders.file_changes import (
     is_same_file,
     is_unchanged,
     may_be_decoded_otherwise,
+    reads_less,
     tracked_file,
 )
 from docindex.folders.file_content import FileContent
@@ -375,8 +376,11 @@ class RootScan:
         """Whether a known file is read even if it is unchanged.
 
         If the caller forces an encoding, a file that may declare none is. So is a file that another front end
-        would read, and one that was not read as a whole if the caller wants to try again.
+        would read, and one that was not read as a whole if the caller wants to try again. A file that only an
+        earlier scan could read, because it also read archives or other formats, keeps its documents.
         """
+        if reads_less(file, self._reading.options.formats):
+            return False
         is_forced = self._reading.rereads and may_be_decoded_otherwise(file)
         is_retried = self._reading.options.retry and file.problem != ""
         return is_forced or is_retried or is_outdated(file, self._reading.options.formats)
