@@ -153,3 +153,10 @@ def test_a_name_that_ends_in_a_mark_is_shown_as_it_is_unless_it_looks_like_a_doc
 def test_a_document_inside_a_file_is_removed_by_its_name(capsys):
     run(capsys, "add", *INDEX, "mail.mbox")
     assert run(capsys, "remove", *INDEX, "mail.mbox!message 2")[1] == "removed: 1 document\n"
+
+
+@pytest.mark.usefixtures("files")
+def test_whoever_removes_a_mailbox_is_told_the_names_of_the_documents_inside_it(capsys):
+    run(capsys, "add", *INDEX, "mail.mbox")
+    answer = run(capsys, "remove", *INDEX, "mail.mbox")[1]
+    assert "mail.mbox; name each document inside it, such as 'mail.mbox!/message 1'\n" in answer
