@@ -45,8 +45,9 @@ def add_command(
 ) -> int:
     """Add files to the index as documents.
 
-    Reads the formats that `docindex scan` reads. A document that already has the same key is
-    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name.
+    Reads the formats that `docindex scan` reads. A document that already has the same key is replaced. A
+    document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name; it is removed
+    when it is not in FILE any more.
 
     \b
     Examples:
@@ -56,15 +57,19 @@ def add_command(
     if key is not None and len(files) > 1:
         raise click.UsageError("--key is the key of one document; give only one FILE with it")
     with open_index(index_path) as index, progress("adding") as advance:
+        gone: list[str] = []
 
         def texts() -> Iterator[tuple[str, str | Extracted]]:
             for number, file in enumerate(files):
                 advance(number, len(files))
                 own = typed_key(file) if key is None else key
-                for end, text in read_documents(file, encoding, verbose=verbose, archives=archives).items():
+                found = read_documents(file, encoding, verbose=verbose, archives=archives)
+                gone.extend(part for part in index.files.parts_of(own) if part[len(own) :] not in found)
+                for end, text in found.items():
                     yield f"{own}{end}", text
 
         added = index.add_many(texts())
+        index.remove_many(gone)
     record = {"added": added}
     return show([record], form, lambda: f"added: {several(added, 'document')}", record)
 

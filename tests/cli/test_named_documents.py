@@ -160,3 +160,13 @@ def test_whoever_removes_a_mailbox_is_told_the_names_of_the_documents_inside_it(
     run(capsys, "add", *INDEX, "mail.mbox")
     answer = run(capsys, "remove", *INDEX, "mail.mbox")[1]
     assert "mail.mbox; name each document inside it, such as 'mail.mbox!/message 1'\n" in answer
+
+
+def test_a_message_that_is_no_longer_in_a_mailbox_is_removed_when_the_mailbox_is_added_again(files, capsys):
+    run(capsys, "add", *INDEX, "mail.mbox")
+    box = (files / "mail.mbox").read_bytes()
+    (files / "mail.mbox").write_bytes(box[: box.rindex(b"\nFrom ") + 1])
+    run(capsys, "add", *INDEX, "mail.mbox")
+    with docindex.open("own.docindex") as index:
+        assert f"{files}/mail.mbox!/message 1" in index
+        assert f"{files}/mail.mbox!/message 2" not in index
