@@ -107,6 +107,21 @@ def test_reading_again_keeps_the_documents_that_only_an_earlier_scan_could_read(
     assert list(index) == [f"{home}/a.zip!/letter.docx"]
 
 
+def test_an_archive_that_is_too_new_to_trust_its_time_keeps_its_documents(home, index):
+    with zipfile.ZipFile(home / "a.zip", "w") as archive:
+        archive.writestr("letter.txt", "Dear Ada " * 9)
+    folders.scan(index, [home], options=folders.WalkOptions(formats="archives"))
+    seen = folders.scan(index, [home])
+    assert (seen.unchanged, list(index)) == (1, [f"{home}/a.zip!/letter.txt"])
+    os.utime(home / "a.zip", (1e9, 1e9))
+    for _ in range(2):
+        assert folders.scan(index, [home]).unchanged == 1
+    assert list(index) == [f"{home}/a.zip!/letter.txt"]
+    (home / "a.zip").write_bytes(b"no archive")
+    folders.scan(index, [home])
+    assert list(index) == [f"{home}/a.zip"]
+
+
 def test_without_formats_a_pdf_in_letters_is_no_text_in_an_unknown_encoding(home, index):
     write(home / "letter.pdf", pdf_of(["Dear Ada"]).replace(b"\0", b"\xe9"))
     write(home / "ascii.pdf", b"%PDF-1.4\nstream\nendstream\n")
