@@ -170,3 +170,13 @@ def test_a_message_that_is_no_longer_in_a_mailbox_is_removed_when_the_mailbox_is
     with docindex.open("own.docindex") as index:
         assert f"{files}/mail.mbox!/message 1" in index
         assert f"{files}/mail.mbox!/message 2" not in index
+
+
+def test_a_document_inside_a_file_is_named_as_it_is_shown(files, capsys):
+    with zipfile.ZipFile("odd.zip", "w") as archive:
+        archive.writestr("two\nlines\u202e.txt", B)
+    shown = "odd.zip!/two\\x0alines\\xe2\\x80\\xae.txt"
+    assert run(capsys, "compare", "--json", shown, "b.txt")[::2] == (0, "")
+    run(capsys, "scan", *INDEX, "--archives", files)
+    assert shown in run(capsys, "search", *INDEX, "b.txt")[1]
+    assert run(capsys, "remove", *INDEX, shown)[1] == "removed: 1 document\n"
