@@ -20,7 +20,7 @@ from docindex.cli.text_input import read_documents, read_text
 from docindex.cli.typed_paths import display_path, known_name, typed_key
 from docindex.cli.wording import one_line, several
 from docindex.errors import UnknownKey
-from docindex.frontends.extracted import Extracted
+from docindex.frontends.extracted import PART_MARK, Extracted
 from docindex.index.writer import Index
 from docindex.opening import open as open_index
 from docindex.spelling import most_alike
@@ -45,8 +45,9 @@ def add_command(
 ) -> int:
     """Add files to the index as documents.
 
-    Reads the formats that `docindex scan` reads. A document that already has the same key is
-    replaced. A document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name.
+    Reads the formats that `docindex scan` reads. A document that already has the same key is replaced. A
+    document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name; it is removed
+    when it is not in FILE any more.
 
     \b
     Examples:
@@ -56,15 +57,19 @@ def add_command(
     if key is not None and len(files) > 1:
         raise click.UsageError("--key is the key of one document; give only one FILE with it")
     with open_index(index_path) as index, progress("adding") as advance:
+        gone: list[str] = []
 
         def texts() -> Iterator[tuple[str, str | Extracted]]:
             for number, file in enumerate(files):
                 advance(number, len(files))
                 own = typed_key(file) if key is None else key
-                for end, text in read_documents(file, encoding, verbose=verbose, archives=archives).items():
+                found = read_documents(file, encoding, verbose=verbose, archives=archives)
+                gone.extend(part for part in index.files.parts_of(own) if part[len(own) :] not in found)
+                for end, text in found.items():
                     yield f"{own}{end}", text
 
         added = index.add_many(texts())
+        index.remove_many(gone)
     record = {"added": added}
     return show([record], form, lambda: f"added: {several(added, 'document')}", record)
 
@@ -77,43 +82,45 @@ def remove_command(keys: tuple[str, ...], index_path: str | None, form: str | No
     """Remove documents from the index, but not their files.
 
     KEY is the key of a document, or the path of its file. A document inside a file has a key of its own, such
-    as 'mail.mbox!/message 2', and is removed by that key only.
+    as 'mail.mbox!/message 2', and is removed by that key only. A scan adds the document of a file again when
+    the file has changed.
 
     \b
     Example:
       docindex remove essay.txt
     """
-    removed, missing = 0, dict[str, str | None]()
+    removed, missing = 0, dict[str, str]()
     with open_existing(index_path, readonly=False) as index:
         for key in keys:
             known = known_name(key, index)
             if known is None:
-                missing[key] = _similar(index, key)
+                missing[key] = _hint(index, key)
             else:
                 index.remove(known)
                 removed += 1
     record = {"removed": removed, "missing": list(missing)}
 
     def text() -> str:
-        lines = []
-        for key, near in missing.items():
-            hint = "" if near is None else f"; did you mean {display_path(near)}?"
-            lines.append(f"no such document: {one_line(key)}{hint}")
+        lines = [f"no such document: {one_line(key)}{hint}" for key, hint in missing.items()]
         return "\n".join([*lines, f"removed: {several(removed, 'document')}"])
 
     show([record], form, text, record)
     return NOTHING_FOUND if missing else DONE
 
 
-def _similar(index: Index, name: str) -> str | None:
-    """The key that a person may have meant by an unknown name."""
-    for key in (name, typed_key(name) if name else name):
+def _hint(index: Index, name: str) -> str:
+    """The end of a sentence about an unknown name, with a key that a person may have meant."""
+    keys = [name, typed_key(name)] if name else [name]
+    inside = next(iter(index.keys(prefix=f"{keys[-1]}{PART_MARK}")), None)
+    if inside is not None:
+        return f"; name each document inside it, such as '{display_path(inside)}'"
+    for key in keys:
         try:
             index[key]
         except UnknownKey as error:
             if error.similar is not None:
-                return error.similar
-    return None
+                return f"; did you mean {display_path(error.similar)}?"
+    return ""
 
 
 @click.group("boilerplate", cls=CommandGroup)

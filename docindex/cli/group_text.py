@@ -53,9 +53,9 @@ def _reason_lines(reason: str) -> Iterable[str]:
 
 def _likeness_lines(group: LikenessGroup, below: str) -> Iterable[str]:
     count = several(len(group.files), "file")
-    yield (
-        f"{KIND_HEADINGS[group.kind]}: {count}; removing all but the largest frees {size(group.reclaimable)}"
-    )
+    # Documents inside a file have no size of their own.
+    freed = f"; removing all but the largest frees {size(group.reclaimable)}" if group.reclaimable else ""
+    yield f"{KIND_HEADINGS[group.kind]}: {count}{freed}"
     for file in group.files:
         yield f"  {percent(file.share) if file.like else '':>4}  {display_path(file.key, below)}"
 

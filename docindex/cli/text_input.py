@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from docindex.cli.existing_index import open_existing
 from docindex.cli.output import remark
-from docindex.cli.typed_paths import known_name, marked, typed_key, typed_parts, typed_path
+from docindex.cli.typed_paths import known_name, names_of_part, typed_key, typed_parts, typed_path
 from docindex.cli.wording import one_line, several, size
 from docindex.errors import UnreadableFile
 from docindex.folders.file_content import FileContent, read_file
@@ -93,7 +93,7 @@ def _inside(name: str, encoding: str | None, *, verbose: bool) -> NamedText | No
     for file, part in typed_parts(name):
         if _path(file).is_file():
             parts = _read(file, encoding, verbose=verbose, archives=True).parts
-            for each in (part, marked(part)):
+            for each in names_of_part(part):
                 text = parts.get(each)
                 if text is not None:
                     found = text if isinstance(text, Extracted) else Extracted(text)

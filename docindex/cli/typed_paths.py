@@ -41,8 +41,8 @@ def _keys_meant(name: str) -> Iterator[str]:
     if name:
         yield typed_key(name)
     for file, part in typed_parts(name):
-        yield f"{typed_key(file)}{PART_MARK}{part}"
-        yield f"{typed_key(file)}{PART_MARK}{marked(part)}"
+        for each in names_of_part(part):
+            yield f"{typed_key(file)}{PART_MARK}{each}"
 
 
 def typed_parts(name: str) -> Iterator[tuple[str, str]]:
@@ -55,6 +55,18 @@ def typed_parts(name: str) -> Iterator[tuple[str, str]]:
         file, part = name[: found.start()], name[found.end() :]
         if part and file.rpartition("/")[2]:
             yield file, part
+
+
+def names_of_part(part: str) -> list[str]:
+    r"""The names of documents inside a file that a person may mean. Output has some bytes as ``\xNN``.
+
+    >>> names_of_part("two\\x0alines")
+    ['two\\x0alines', 'two\nlines']
+    """
+    written = part.encode("utf-8", "surrogateescape")
+    shown = re.sub(rb"\\x([0-9a-f]{2})", lambda byte: bytes.fromhex(byte[1].decode()), written)
+    names = (part, shown.decode("utf-8", "surrogateescape"))
+    return list(dict.fromkeys(name for each in names for name in (each, marked(each))))
 
 
 def marked(part: str) -> str:

@@ -6,8 +6,9 @@ unchanged if its time is too recent to trust.
 
 from docindex.folders.file_content import FileContent
 from docindex.folders.file_reader import NotReadable, digest_of, trusted_time
+from docindex.folders.path_keys import path_of
 from docindex.folders.walk import Formats, WalkedFile
-from docindex.frontends.recognition import by_extension, named
+from docindex.frontends.recognition import by_extension, is_archive, named
 from docindex.storage.tracked_files import (
     BINARY,
     NO_ARCHIVE,
@@ -71,6 +72,33 @@ def is_outdated(file: Tracked, formats: Formats) -> bool:
     if file.kind == "not installed":
         return front_end.is_installed
     return file.reading != front_end.reading
+
+
+def reads_less(file: Tracked, formats: Formats) -> bool:
+    """Whether a scan of these formats finds less in an unchanged file than the scan that read it."""
+    front_end = None if file.reading in PLAIN_READINGS else named(file.reading.rpartition("-")[0])
+    if front_end is None or formats == "archives":
+        return False
+    if formats == "plain":
+        return bool(file.parts) or not front_end.is_text
+    return is_archive(front_end)
+
+
+def keeps_documents(known: Tracked, content: FileContent, formats: Formats) -> bool:
+    """Whether a file that was read again has the bytes in which an earlier scan found more than this one."""
+    status = content.status
+    if not reads_less(known, formats) or known.size != status.st_size or known.digest is None:
+        return False
+    try:
+        digest = content.digest or digest_of(path_of(known.key), known.size, status.st_mtime_ns)
+    except NotReadable:
+        return False
+    return digest == known.digest
+
+
+def with_documents_of(known: Tracked, file: Tracked) -> Tracked:
+    """The new record of a file that keeps its documents."""
+    return known._replace(mtime_ns=file.mtime_ns, device=file.device, inode=file.inode)
 
 
 def may_be_decoded_otherwise(file: Tracked) -> bool:

@@ -48,9 +48,10 @@ class Likenesses(NamedTuple):
 def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits | None = None) -> Likenesses:
     """The groups of text files under some roots that are alike.
 
-    A group shows only the first of several exact copies. Documents inside one file make no group. Only the
-    first file of a group of near copies is compared for containment. A contained text is in one group only,
-    with the text that contains most of it.
+    A group shows only the first of several exact copies. Documents inside one file make no group. Texts
+    without words make no group either: an archive that cannot be unpacked is no copy of an empty file. Only
+    the first file of a group of near copies is compared for containment. A contained text is in one group
+    only, with the text that contains most of it.
     """
     limits = limits or LikenessLimits()
     ignore_above = _NO_LIMIT if limits.ignore_above is None else limits.ignore_above
@@ -59,6 +60,9 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
     represented: list[str] = []
     clusters = index.clusters(limits.min_resemblance, where=under_roots(roots), ignore_above=ignore_above)
     for cluster in clusters:
+        if not _has_words(index, cluster):
+            represented += cluster.keys
+            continue
         group, others = _near_group(cluster, files, limits.among)
         groups += group
         represented += others
@@ -83,6 +87,13 @@ def find_likenesses(index: Index, roots: Sequence[str], limits: LikenessLimits |
         )
     groups.sort(key=lambda group: (-group.reclaimable, group.files[0].key))
     return Likenesses(groups, ignored)
+
+
+def _has_words(index: Index, cluster: Cluster) -> bool:
+    """Whether the texts of a cluster have words. Texts without words are never near copies of each other."""
+    if any(member.why == "near" for member in cluster.members):
+        return True
+    return index[cluster.keys[0]].symbols > 0
 
 
 class _Files:

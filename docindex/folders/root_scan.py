@@ -20,8 +20,11 @@ from docindex.folders.file_changes import (
     is_outdated,
     is_same_file,
     is_unchanged,
+    keeps_documents,
     may_be_decoded_otherwise,
+    reads_less,
     tracked_file,
+    with_documents_of,
 )
 from docindex.folders.file_content import FileContent
 from docindex.folders.file_presence import FilePresence, check_mounted
@@ -125,6 +128,7 @@ class RootScan:
         self._root = root
         self._reading = reading
         self._tally = tally
+        self._formats = reading.options.formats
         self._progress = progress
         self._known = {file.key: file for file in index.files.under(key_of(root))}
         self._presence = FilePresence(root, follow_symlinks=reading.options.follow_symlinks)
@@ -263,6 +267,12 @@ class RootScan:
     def _documents(self, key: str, began: int, content: FileContent) -> Iterator[tuple[str, str | Extracted]]:
         """The documents of a file that was read, and of the documents inside it."""
         file = tracked_file(key, content, began)
+        if self._was_read(key) and keeps_documents(before := self._known[key], content, self._formats):
+            file = with_documents_of(before, file)
+            self._count_read(file, content, is_stored=True)
+            self._note(file)
+            self._count_done()
+            return
         is_stored = self._is_stored(key, content.text)
         self._count_read(file, content, is_stored=is_stored)
         texts: dict[str, str | Extracted] = {
@@ -375,11 +385,14 @@ class RootScan:
         """Whether a known file is read even if it is unchanged.
 
         If the caller forces an encoding, a file that may declare none is. So is a file that another front end
-        would read, and one that was not read as a whole if the caller wants to try again.
+        would read, and one that was not read as a whole if the caller wants to try again. A file that only an
+        earlier scan could read, because it also read archives or other formats, keeps its documents.
         """
+        if reads_less(file, self._formats):
+            return False
         is_forced = self._reading.rereads and may_be_decoded_otherwise(file)
         is_retried = self._reading.options.retry and file.problem != ""
-        return is_forced or is_retried or is_outdated(file, self._reading.options.formats)
+        return is_forced or is_retried or is_outdated(file, self._formats)
 
     def _was_read(self, key: str) -> bool:
         """Whether an earlier scan read a file. A scan that is stopped may only have announced it."""

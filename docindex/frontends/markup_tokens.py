@@ -17,7 +17,9 @@ _ATTRIBUTES = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+"""
 # A mark that nothing ends reaches to the end of the source, as in browsers.
 _COMMENT = r"!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))"
 _CDATA = r"!\[CDATA\[(?P<cdata>(?:[^\]]++|\](?!\]>))*+)(?:\]\]>|\Z)"
-_TAG = rf"(?P<end>/)?+(?P<name>[A-Za-z_][^\s/>]*+)(?P<attributes>{_ATTRIBUTES})(?:>|\Z)"
+_AFTER_NAME = rf"(?P<attributes>{_ATTRIBUTES})(?:>|\Z)"
+_TAG = rf"(?P<end>/)?+(?P<name>[A-Za-z_][^\s/>]*+){_AFTER_NAME}"
+_XML_TAG = rf"(?P<end>/)?+(?P<name>[A-Za-z_:\x80-\U0010ffff][^\s/>]*+){_AFTER_NAME}"  # also <Товар>
 
 _RAW = "script|style|template|noscript|iframe|noembed|noframes|select|datalist|svg|canvas|audio|video"
 _RAW_ELEMENT = rf"(?i:(?P<raw>{_RAW})(?=[\s/>]){_ATTRIBUTES}(?<!/)>(?:[^<]++|<(?!/(?P=raw)[\s/>]))*+)"
@@ -26,9 +28,10 @@ _TITLE = rf"(?i:title(?=[\s/>]){_ATTRIBUTES}>(?P<title>[^<]{{0,2000}}+)</title[^
 HTML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_TITLE}|{_RAW_ELEMENT}|{_TAG}|[!?/][^>]*+(?:>|\Z))")
 
 _INSTRUCTION = r"\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)"
-_DOCTYPE = r"!DOCTYPE[^>\[]*+(?:\[[^\]]*+(?:\]|\Z))?+[^>]*+(?:>|\Z)"
+_QUOTED = r""""[^"<]*+"|'[^'<]*+'"""
+_DOCTYPE = rf"!DOCTYPE(?:[^>\[\"']++|{_QUOTED}|[\"'])*+(?:\[[^\]]*+(?:\]|\Z))?+[^>]*+(?:>|\Z)"
 
-XML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_TAG}|[!/][^>]*+(?:>|\Z))")
+XML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_XML_TAG}|[!/][^>]*+(?:>|\Z))")
 
 _ATTRIBUTE = re.compile(r"""([^\s"'/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++)))?+""")
 _LONG_NUMBER = re.compile(r"&#[0-9]{9,}+;?")  # Python refuses to read very long ones

@@ -108,6 +108,11 @@ def _offered() -> tuple[FrontEnd, ...]:
     return tuple(found)
 
 
+def is_archive(front_end: FrontEnd) -> bool:
+    """Whether a front end is only asked if archives are to be read."""
+    return front_end in _of_modules(ARCHIVES)
+
+
 def named(name: str) -> FrontEnd | None:
     """The front end with a name, or None; also one for archives."""
     known = [*front_ends(), *_of_modules(ARCHIVES)]

@@ -4,6 +4,7 @@ Damage is only what SQLite calls damage. A disk that fails is a `DiskError`: the
 translate an error that says nothing about the file: it may be a mistake of docindex.
 """
 
+import os
 import shutil
 from pathlib import Path
 
@@ -75,6 +76,11 @@ def _not_opened(error: apsw.Error, path: str) -> FileError | None:
             return NotAnIndex(f"{path} is not an SQLite file; name a docindex index or a new file", path)
         case apsw.CantOpenError() if not Path(path).parent.is_dir():
             return UnreadableFile(f"{path} cannot be opened: its folder does not exist", path)
+        case apsw.CantOpenError() if os.access(path, os.R_OK) and not os.access(Path(path).parent, os.W_OK):
+            return ReadOnly(
+                f"{path} can only be read: its folder cannot be written; copy the file to another folder",
+                path,
+            )
         case apsw.CantOpenError():
             return UnreadableFile(
                 f"{path} cannot be opened: a permission is missing, or the process has too many open files",

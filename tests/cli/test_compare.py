@@ -126,7 +126,8 @@ def test_json_and_csv_have_the_regions(form, reworded_files, capsys):
     assert record["regions"] == [dataclasses.asdict(region)]
 
 
-def test_neighbouring_passages_are_joined(tmp_path, capsys):
+def test_neighbouring_passages_are_joined(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     parts = (
         "the engine weaves algebraical patterns of numbers and of letters",
         "just as the loom weaves flowers and leaves of silk and of cotton",

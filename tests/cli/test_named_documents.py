@@ -153,3 +153,30 @@ def test_a_name_that_ends_in_a_mark_is_shown_as_it_is_unless_it_looks_like_a_doc
 def test_a_document_inside_a_file_is_removed_by_its_name(capsys):
     run(capsys, "add", *INDEX, "mail.mbox")
     assert run(capsys, "remove", *INDEX, "mail.mbox!message 2")[1] == "removed: 1 document\n"
+
+
+@pytest.mark.usefixtures("files")
+def test_whoever_removes_a_mailbox_is_told_the_names_of_the_documents_inside_it(capsys):
+    run(capsys, "add", *INDEX, "mail.mbox")
+    answer = run(capsys, "remove", *INDEX, "mail.mbox")[1]
+    assert "mail.mbox; name each document inside it, such as 'mail.mbox!/message 1'\n" in answer
+
+
+def test_a_message_that_is_no_longer_in_a_mailbox_is_removed_when_the_mailbox_is_added_again(files, capsys):
+    run(capsys, "add", *INDEX, "mail.mbox")
+    box = (files / "mail.mbox").read_bytes()
+    (files / "mail.mbox").write_bytes(box[: box.rindex(b"\nFrom ") + 1])
+    run(capsys, "add", *INDEX, "mail.mbox")
+    with docindex.open("own.docindex") as index:
+        assert f"{files}/mail.mbox!/message 1" in index
+        assert f"{files}/mail.mbox!/message 2" not in index
+
+
+def test_a_document_inside_a_file_is_named_as_it_is_shown(files, capsys):
+    with zipfile.ZipFile("odd.zip", "w") as archive:
+        archive.writestr("two\nlines\u202e.txt", B)
+    shown = "odd.zip!/two\\x0alines\\xe2\\x80\\xae.txt"
+    assert run(capsys, "compare", "--json", shown, "b.txt")[::2] == (0, "")
+    run(capsys, "scan", *INDEX, "--archives", files)
+    assert shown in run(capsys, "search", *INDEX, "b.txt")[1]
+    assert run(capsys, "remove", *INDEX, shown)[1] == "removed: 1 document\n"

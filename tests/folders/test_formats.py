@@ -73,6 +73,15 @@ def own(monkeypatch):
     register_front_end(FrontEnd("safe", 1, refuse, extensions=frozenset({".safe"}), is_text=True))
 
 
+def test_files_without_words_are_no_group(index, home):
+    (home / "empty.docx").write_bytes(b"")
+    (home / "line.txt").write_bytes(b"---\n")
+    (home / "blank.txt").write_bytes(b" \n")
+    folders.scan(index, [home])
+    findings = folders.find(index, [home])
+    assert [len(group.files) for group in findings.groups] == [2]  # the letters
+
+
 def test_one_letter_in_two_formats_is_one_group(home, index):
     seen = folders.scan(index, [home])
     assert (seen.texts, seen.binaries, seen.unread) == (3, 0, ())
@@ -194,7 +203,7 @@ def test_a_file_that_is_named_like_a_document_in_an_archive_is_never_taken_for_i
     assert not file.exists()
     folders.scan(index, [home], options=archives)
     assert set(index) == {f"{home}/kept/copy.txt", *inside}
-    folders.undo(outcome.journal)
+    folders.undo(outcome)
     assert file.read_text() == OTHER[0]
     folders.scan(index, [home], options=archives)
     assert index.text(key) == OTHER[0]

@@ -10,6 +10,7 @@ from docindex import folders
 from docindex.cli import main
 from docindex.folders import file_content, file_reader
 from docindex.frontends import Extracted, FrontEnd, NotExtracted, recognition, register_front_end
+from tests.frontends.office import docx_of
 from tests.frontends.prints import pdf_of
 
 RETRY = folders.WalkOptions(retry=True)
@@ -87,6 +88,38 @@ def test_the_reasons_are_given_at_every_scan_until_the_file_can_be_read(home, in
     write(home / "cut.zip", (tmp_path / "x.zip").read_bytes(), time_s=1.1e9)
     with docindex.open(index.path) as opened:
         assert folders.scan(opened, [home], options=archives).problems == {}
+
+
+@pytest.mark.parametrize(("formats", "encoding"), [("all", None), ("all", "utf-8"), ("plain", "utf-8")])
+def test_reading_again_keeps_the_documents_that_only_an_earlier_scan_could_read(
+    home, index, formats, encoding
+):
+    cut = docx_of(["Dear Ada"] * 50)
+    with zipfile.ZipFile(home / "a.zip", "w") as archive:
+        archive.writestr("letter.docx", cut)
+        archive.writestr("damaged.docx", cut[: len(cut) // 2])
+    write(home / "a.zip", (home / "a.zip").read_bytes())
+    first = folders.scan(index, [home], options=folders.WalkOptions(formats="archives"))
+    assert list(first.problems) == [f"{home}/a.zip"]
+    options = folders.WalkOptions(formats=formats, retry=True)
+    seen = folders.scan(index, [home], options=options, encoding=encoding)
+    assert (seen.unchanged, seen.problems) == (1, first.problems)
+    assert list(index) == [f"{home}/a.zip!/letter.docx"]
+
+
+def test_an_archive_that_is_too_new_to_trust_its_time_keeps_its_documents(home, index):
+    with zipfile.ZipFile(home / "a.zip", "w") as archive:
+        archive.writestr("letter.txt", "Dear Ada " * 9)
+    folders.scan(index, [home], options=folders.WalkOptions(formats="archives"))
+    seen = folders.scan(index, [home])
+    assert (seen.unchanged, list(index)) == (1, [f"{home}/a.zip!/letter.txt"])
+    os.utime(home / "a.zip", (1e9, 1e9))
+    for _ in range(2):
+        assert folders.scan(index, [home]).unchanged == 1
+    assert list(index) == [f"{home}/a.zip!/letter.txt"]
+    (home / "a.zip").write_bytes(b"no archive")
+    folders.scan(index, [home])
+    assert list(index) == [f"{home}/a.zip"]
 
 
 def test_without_formats_a_pdf_in_letters_is_no_text_in_an_unknown_encoding(home, index):

@@ -157,6 +157,16 @@ def test_the_values_of_xml_are_neither_glued_nor_torn():
         assert extracted(source, "a.xml").text == "1\n\n2\n\nsome words & more text\n\n"
 
 
+def test_names_in_xml_are_of_any_script():
+    source = '<?xml version="1.0"?><Товар Код="1">чай<数/></Товар>'
+    assert extracted(source, "a.xml").text == "чай\n\n"
+
+
+def test_a_document_type_may_have_any_sign_in_quotes():
+    source = '<?xml version="1.0"?><!DOCTYPE r SYSTEM "a>b[c.dtd"><r>tea</r>'
+    assert extracted(source, "a.xml").text == "tea\n\n"
+
+
 def test_xml_with_elements_named_like_those_of_pages_is_no_page():
     for source in ("<TEI><head>Tea</head></TEI>", "<article><body>Tea</body></article>"):
         found = extracted(f"<?xml version='1.0'?>\n<!-- x -->{source}", "a")

@@ -1,6 +1,7 @@
 """Damage is what SQLite or a checksum calls damage. Every other error keeps its type."""
 
 import functools
+import os
 import sqlite3
 from contextlib import closing
 
@@ -48,6 +49,13 @@ def test_only_corruption_is_damage(error, path):
         store.close()
     assert isinstance(caught.value, docindex.CorruptIndex) == (error in DAMAGE)
     assert ("restore a backup" in str(caught.value)) == (error in DAMAGE)
+
+
+def test_a_file_in_a_folder_that_cannot_be_written_can_only_be_read(path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda _, mode: mode == os.R_OK)
+    store = Store(str(path), readonly=True, durability="full", timeout_s=0)
+    with closing(store), pytest.raises(docindex.ReadOnly, match="can only be read"), store.translated():
+        raise apsw.CantOpenError("something")
 
 
 @pytest.mark.parametrize(
