@@ -27,6 +27,7 @@ _BYTE_ORDER_MARKS = {
 # in old text files.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
 _IS_CONTROL = np.isin(np.arange(32), list(_CONTROLS))
+_LINE_FEED = 10
 _CONTROL = re.compile(f"[{re.escape(_CONTROLS.decode())}]")
 
 _ESCAPE = b"\x1b"
@@ -97,9 +98,11 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
 
 
 def _has_control(data: bytes) -> bool:
-    """Whether some bytes have a control character; `bytes.translate` takes twice as long."""
+    """Whether some bytes have a control character; `bytes.translate` takes five times as long."""
     found = np.frombuffer(data, np.uint8)
-    return bool(_IS_CONTROL[found[found < 32]].any())
+    small = found < 32
+    small &= found != _LINE_FEED  # most texts have no other byte below 32
+    return bool(small.any() and _IS_CONTROL[found[small]].any())
 
 
 def looks_binary(head: bytes, encoding: str | None = None) -> bool:
