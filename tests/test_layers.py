@@ -57,6 +57,7 @@ INSIDE = {
             "quoted_lines",
             "text",
         },
+        {"value_places"},
         {"decoded_source", "docx", "epub", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
