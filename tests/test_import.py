@@ -31,6 +31,12 @@ def test_a_public_name_is_imported_when_it_is_used():
     assert "docindex.storage" not in imported("from docindex import Recipe")
 
 
+def test_extracting_needs_numpy_only_for_the_formats_that_use_it():
+    assert "numpy" not in imported(
+        "import docindex.frontends.child; from docindex.frontends.recognition import named; named('docx')"
+    )
+
+
 def test_each_page_of_help_that_the_readme_names_can_be_read_after_importing_docindex_alone():
     named = set(re.findall(r"`help\(docindex\.(\w+)\)`", (INIT.parents[1] / "README.md").read_text("utf-8")))
     assert named == set(docindex._PAGES) <= set(dir(docindex))

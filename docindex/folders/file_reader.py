@@ -59,14 +59,18 @@ def read_bytes(
     """
     flags = READ_FLAGS | (0 if follow_symlinks else NO_FOLLOW)
     try:
-        with opened_for_reading(path, flags) as file:
-            before = _regular_status(file.fileno())
-            data = file.read(max(_HEAD, min(before.st_size, AT_ONCE) + 1))
+        descriptor = opened_descriptor(path, flags)
+        data = None
+        try:
+            before = _regular_status(descriptor)
+            data = os.read(descriptor, max(_HEAD, min(before.st_size, AT_ONCE) + 1))
             if not is_wanted(data[:_HEAD]) or before.st_size > LARGEST_TEXT:
                 return before, None
             if len(data) > before.st_size or before.st_size > AT_ONCE:
-                data += file.read()
-            _refuse_changed(before, os.fstat(file.fileno()), len(data))
+                data += io.FileIO(descriptor, closefd=False).read()
+            _refuse_changed(before, os.fstat(descriptor), len(data))
+        finally:
+            close_descriptor(descriptor, data)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
     return before, data

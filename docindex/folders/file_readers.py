@@ -8,7 +8,6 @@ ahead, each thread with an extracting process of its own. Memory holds a few fil
 import collections
 import concurrent.futures
 import os
-import queue
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
@@ -54,11 +53,11 @@ class FileReaders:
         self._follow_symlinks = follow_symlinks
         self._encoding = encoding
         self._count = default_workers() if workers is None else workers
-        self._extractors: queue.SimpleQueue[Extractor] = queue.SimpleQueue()
         options = ExtractionOptions(archives=formats == "archives", encoding=encoding)
+        self._archives = options.archives
         self._made = [Extractor(options) for _ in range(self._count + 1)] if formats != "plain" else []
-        for extractor in self._made[1:]:
-            self._extractors.put(extractor)
+        self._idle = list(self._made)
+        """The extractors that no thread uses, the last used one last: most scans need only one process."""
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
@@ -78,12 +77,12 @@ class FileReaders:
         """The files with their contents. Plain text comes at once, other formats when they are read."""
         ahead: collections.deque[concurrent.futures.Future[ReadFile]] = collections.deque()
         for found in files:
-            if self._made and _takes_long(found, self._made[0]):
-                ahead.append(self._threads().submit(self._read_ahead, found))
+            if self._made and self._takes_long(found):
+                ahead.append(self._threads().submit(self._read, found))
                 while len(ahead) > _AHEAD * self._count or (ahead and ahead[0].done()):
                     yield self._result(ahead.popleft())
             else:
-                yield self._read(found, self._made[0] if self._made else None)
+                yield self._read(found)
         while ahead:
             yield self._result(ahead.popleft())
 
@@ -98,14 +97,12 @@ class FileReaders:
             self._pool = concurrent.futures.ThreadPoolExecutor(self._count, "docindex")
         return self._pool
 
-    def _read_ahead(self, found: WalkedFile) -> ReadFile:
-        extractor = self._extractors.get()
-        try:
-            return self._read(found, extractor)
-        finally:
-            self._extractors.put(extractor)
+    def _takes_long(self, found: WalkedFile) -> bool:
+        return by_extension(os.fsdecode(found.path), archives=self._archives) is not None
 
-    def _read(self, found: WalkedFile, extractor: Extractor | None) -> ReadFile:
+    def _read(self, found: WalkedFile) -> ReadFile:
+        # There are as many extractors as threads, this one included, so one is always idle.
+        extractor = self._idle.pop() if self._made else None
         began = time.time_ns()
         try:
             content: FileContent | NotReadable = read_file(
@@ -116,8 +113,7 @@ class FileReaders:
             )
         except NotReadable as error:
             content = error
+        finally:
+            if extractor is not None:
+                self._idle.append(extractor)
         return ReadFile(found, began, content)
-
-
-def _takes_long(found: WalkedFile, extractor: Extractor) -> bool:
-    return by_extension(os.fsdecode(found.path), archives=extractor.options.archives) is not None

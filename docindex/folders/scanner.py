@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
 from docindex.errors import UnreadableFile
+from docindex.folders.earlier_files import ReadingOptions
 from docindex.folders.file_kinds import MediaKind, media_counts
 from docindex.folders.path_keys import Root, roots_of
-from docindex.folders.root_scan import ReadingOptions, RootScan, ScanTally, UnreadFormat
+from docindex.folders.root_scan import RootScan
+from docindex.folders.scan_tally import ScanTally, UnreadFormat
 from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
 from docindex.frontends.text import check_encoding
 from docindex.index.writer import Index

@@ -19,6 +19,8 @@ from docindex.frontends.recognition import named, recognise
 MOST_MEMORY = 2 << 30
 """Bytes of memory that the process may have. Systems without such a limit ignore it."""
 
+UNKNOWN_FORMAT = "no front end reads this format"
+
 _LONGEST_S = 120
 """After so many seconds with one source this process ends by itself. The host ends it earlier, unless it was
 killed."""
@@ -32,7 +34,7 @@ def extracted_from(source: Source) -> Extracted:
         else named(source.format)
     )
     if front_end is None:
-        raise NotExtracted("unknown format", "no front end reads this format")
+        raise NotExtracted("unknown format", UNKNOWN_FORMAT)
     try:
         found = front_end.extract_within_limits(source.data, source.options)
         refuse_other_types(found)

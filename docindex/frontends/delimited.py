@@ -9,8 +9,6 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 
-import numpy as np
-
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import MOST_CHARACTERS, Extracted, Places, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
@@ -43,6 +41,8 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
 
 def _places(lines: list[str]) -> Places:
     """A place for each row that is not empty, or for some rows of a large table."""
+    import numpy as np
+
     span = (len(lines) - 1) // _MOST_PLACES + 1
     lengths = np.fromiter(map(len, lines), np.int64, len(lines))
     sizes = lengths + (lengths > 0)

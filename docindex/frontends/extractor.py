@@ -11,7 +11,7 @@ import threading
 from types import TracebackType
 from typing import IO, Self
 
-from docindex.frontends.child import extracted_from
+from docindex.frontends.child import UNKNOWN_FORMAT, extracted_from
 from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
@@ -21,6 +21,9 @@ from docindex.worker_command import worker_command
 
 LIMIT_S = 60.0
 """Seconds that a source may take. A large PDF takes ten."""
+
+_HEAD = 1 << 14
+"""Bytes that show whether a source is binary."""
 
 _SERVICE = "docindex.frontends.child:serve_extraction"
 
@@ -83,6 +86,8 @@ class Extractor:
         """The text of a source; `NotExtracted` if it has no text that can be read."""
         if _is_of_host(source):
             return extracted_from(source)
+        if _is_unknown_text(source):
+            raise NotExtracted("unknown format", UNKNOWN_FORMAT)
         try:
             return self._answer_to(source)
         except _ProcessKilled:  # probably not because of the source
@@ -165,3 +170,15 @@ def _is_of_host(source: Source) -> bool:
         return False
     found = named(source.format) if source.format else recognise(source.data, source.name, source.media_type)
     return found in own
+
+
+def _is_unknown_text(source: Source) -> bool:
+    """Whether a source is text that no front end reads. It need not be sent to another process.
+
+    Many Python programs begin with "from", as mailboxes do. A binary source is recognised in the child only.
+    """
+    return (
+        source.format is None
+        and b"\0" not in source.data[:_HEAD]
+        and recognise(source.data, source.name, source.media_type, archives=source.options.archives) is None
+    )

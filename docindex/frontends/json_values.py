@@ -7,14 +7,15 @@ it knows lines, reads files that were cut off, and needs no memory for each leve
 
 import json
 import re
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.json_marks import WrittenValues, split_values
-from docindex.frontends.line_places import add_lines, lengths_of, places_of_lines
+from docindex.frontends.line_places import add_lines
+
+if TYPE_CHECKING:
+    from docindex.frontends.json_marks import WrittenValues
 
 # What lies before a value: names, marks, comments and words. No part goes back, and `_VALUE` matches any
 # text, so that the time is linear.
@@ -31,6 +32,11 @@ _read_string = json.JSONDecoder().parse_string  # type: ignore[attr-defined]  # 
 
 def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     """The values of a JSON source."""
+    import numpy as np
+
+    from docindex.frontends.json_marks import split_values
+    from docindex.frontends.value_places import lengths_of, places_of_lines
+
     source = decode_source(data, forced=options.encoding)
     found = split_values(source) or search_values(source)
     if found is None:
@@ -45,12 +51,17 @@ def extract(data: bytes, options: ExtractionOptions) -> Extracted:
     return TextBuilder().add("\n".join([*filter(None, values), ""])).extracted(places=places)
 
 
-def search_values(source: str) -> WrittenValues | None:
+def search_values(source: str) -> "WrittenValues | None":
     """The values of JSON that may have comments or be cut off; None if it is no JSON.
 
     >>> search_values('[1, // two').values[0]
     '1'
     """
+    import numpy as np
+
+    from docindex.frontends.json_marks import WrittenValues
+    from docindex.frontends.value_places import lengths_of
+
     pieces = _VALUE.split(source)  # takes half the time of a loop over matches
     if any(pieces[4::5]):
         return None

@@ -12,7 +12,6 @@ import email.errors
 import email.header
 import email.message
 import email.parser
-import email.policy
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,8 +26,9 @@ _LONGEST_VALUE = 10_000
 _LINE_FEED = 10
 _EMPTY_LINE = re.compile(rb"\r?\n(?:[ \t]*\r?\n)")
 _HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
-_PARSER = email.parser.BytesHeaderParser(policy=email.policy.compat32)
-"""The newer policy parses addresses too; these cost most of the time, and hostile ones raise any error."""
+_PARSER = email.parser.BytesHeaderParser()
+"""With the older policy, which is the default. The newer one parses addresses too; these cost most of the
+time, and hostile ones raise any error."""
 
 _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]+")
 

@@ -5,8 +5,6 @@ part in the format of mail (.eml). The subject is the title, as for mail. olefil
 extract-msg, which reads whole messages, has a licence that would bind the application (GPL).
 """
 
-import email.message
-import email.policy
 import io
 from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
@@ -203,6 +201,8 @@ class _Message:
 
     def as_mail(self, depth: int) -> bytes:
         """The message in the format of mail, with its text and its attachments."""
+        import email.policy  # it takes longer than the other modules together, and few messages need it
+
         builder, parts = TextBuilder(), PartList()
         self.add_text(MailText(builder, DEFAULT_OPTIONS))
         self.add_attachments(parts, depth)

@@ -11,6 +11,8 @@ import importlib
 import importlib.metadata
 import logging
 import threading
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from docindex.frontends.front_end import FrontEnd
 
@@ -68,6 +70,8 @@ def unregister_front_end(name: str) -> None:
 
 def registered() -> list[FrontEnd]:
     """The front ends of the host, the last one first."""
+    if not _registered:
+        return []
     with _lock:
         return list(reversed(_registered.values()))
 
@@ -170,8 +174,13 @@ def by_extension(name: str, *, archives: bool = False) -> FrontEnd | None:
     ('docx', None)
     """
     extension = extension_of(name)
-    known = [*front_ends(), *(_of_modules(ARCHIVES) if archives else ())]
-    return next((each for each in known if extension in each.extensions), None)
+    for each in registered():
+        if extension in each.extensions:
+            return each
+    found = _usual().by_extension.get(extension)
+    if found is None and archives:
+        return next((each for each in _of_modules(ARCHIVES) if extension in each.extensions), None)
+    return found
 
 
 def extension_of(name: str) -> str:
@@ -192,11 +201,42 @@ def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: b
     >>> may_need_front_end(b"a letter", "ada.txt"), may_need_front_end(b"PK\3\4...", "ada.docx")
     (False, True)
     """
-    extension, mark = extension_of(name), _mark_of(head)
-    # A loop, because a scan asks twice for each file: a generator would take twice as long.
-    for each in front_ends():
-        if (text or not each.is_text) and (
-            mark.startswith(each.signatures) or (each.is_text and extension in each.extensions)
-        ):
-            return True
+    extension, mark, usual = extension_of(name), _mark_of(head), _usual()
+    if mark.startswith(usual.signatures if text else usual.binary_signatures):
+        return True
+    if text and extension in usual.text_extensions:
+        return True
+    if any(
+        _may_be(each, mark) or (each.is_text and extension in each.extensions)
+        for each in registered()
+        if text or not each.is_text
+    ):
+        return True
     return archives and any(_may_be(each, mark) or each.recognises(head) for each in _of_modules(ARCHIVES))
+
+
+class _Summary(NamedTuple):
+    """The marks of some front ends together. A scan looks at them three times for each file."""
+
+    signatures: tuple[bytes, ...]
+    binary_signatures: tuple[bytes, ...]
+    """Those of formats that are not plain text with marks."""
+    text_extensions: frozenset[str]
+    """Those of formats that are plain text with marks."""
+    by_extension: dict[str, FrontEnd]
+
+
+@functools.cache
+def _usual() -> _Summary:
+    """The marks of all front ends, except those that the host has registered."""
+    known = (*_offered(), *_built_in())
+    return _Summary(
+        signatures=_signatures(known),
+        binary_signatures=_signatures(each for each in known if not each.is_text),
+        text_extensions=frozenset().union(*(each.extensions for each in known if each.is_text)),
+        by_extension={extension: each for each in reversed(known) for extension in each.extensions},
+    )
+
+
+def _signatures(known: Iterable[FrontEnd]) -> tuple[bytes, ...]:
+    return tuple(signature for each in known for signature in each.signatures)

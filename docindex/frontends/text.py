@@ -10,8 +10,6 @@ import codecs
 import dataclasses
 import re
 
-import numpy as np
-
 from docindex.frontends.detection import detect, read_strictly
 
 _BYTE_ORDER_MARKS = {
@@ -26,7 +24,7 @@ _BYTE_ORDER_MARKS = {
 # Control characters that text files do not contain. Tabs, line ends, form feeds and escape sequences do occur
 # in old text files.
 _CONTROLS = bytes(set(range(32)) - {9, 10, 12, 13, 27})
-_IS_CONTROL = np.isin(np.arange(32), list(_CONTROLS))
+_OTHERS = bytes(sorted(set(range(256)) - set(_CONTROLS)))
 _CONTROL = re.compile(f"[{re.escape(_CONTROLS.decode())}]")
 
 _ESCAPE = b"\x1b"
@@ -97,9 +95,8 @@ def decode(data: bytes, encoding: str | None = None) -> Decoded | None:
 
 
 def _has_control(data: bytes) -> bool:
-    """Whether some bytes have a control character; `bytes.translate` takes twice as long."""
-    found = np.frombuffer(data, np.uint8)
-    return bool(_IS_CONTROL[found[found < 32]].any())
+    """Whether some bytes have a control character. A regular expression takes five times as long."""
+    return bool(data.translate(None, _OTHERS))
 
 
 def looks_binary(head: bytes, encoding: str | None = None) -> bool:

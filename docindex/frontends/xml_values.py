@@ -5,12 +5,10 @@ well-formed is read, too, because documents that were cut off or edited by hand 
 Entities that a document declares stay as they are written, so that nothing grows.
 """
 
-import numpy as np
-
 from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
-from docindex.frontends.line_places import LinePlaces, lengths_of, places_of_lines
+from docindex.frontends.line_places import LinePlaces
 from docindex.frontends.markup_tokens import XML, attributes_of, unescaped_all
 from docindex.frontends.web_page import declared_in
 
@@ -45,6 +43,10 @@ class _Paragraphs:
 
     def extracted(self, source: str) -> Extracted:
         """The text of all paragraphs."""
+        import numpy as np
+
+        from docindex.frontends.value_places import lengths_of, places_of_lines
+
         pieces = unescaped_all(self._pieces)
         ends = [*self._firsts[1:], len(pieces)]
         paragraphs = [

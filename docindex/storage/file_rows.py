@@ -11,6 +11,7 @@ import apsw
 from docindex.argument_checks import shown
 from docindex.errors import CorruptIndex
 from docindex.storage import tallies
+from docindex.storage.halved_sums import file_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import rows
 from docindex.storage.tables import FILE, FileRow
@@ -42,9 +43,10 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
 def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]:
     """The records in some rows, verified."""
     known = []
-    for found in stored:
-        key, size, mtime_ns, device, inode, *others, _ = found
-        if not FILE.is_intact(found):
+    sums = file_sums(found[:-1] for found in stored)
+    for found, sum_ in zip(stored, sums, strict=True):
+        key, size, mtime_ns, device, inode, *others, stored_sum = found
+        if sum_ != stored_sum:
             raise CorruptIndex(f"the record of the file {shown(key)} is damaged; scan again", db.filename)
         known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, *others))
     return known
@@ -52,12 +54,11 @@ def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]
 
 def put_files(db: apsw.Connection, files: Iterable[Tracked]) -> None:
     """Store records of files, replacing records with the same keys."""
-    summed = [FILE.with_sum(_row(file)) for file in files]
-    latest = {row[0]: row for row in summed}
+    latest = {row.key: row for row in map(_row, files)}
+    sums = file_sums(latest.values())
     before = _tally(db, _SUMS, bound_array(db, tuple(latest))) if latest else tallies.NOTHING
-    db.executemany(FILE.replace, latest.values())
-    after = tallies.tally_of(row[-1] for row in latest.values())
-    tallies.note(db, {"file": after.without(before)})
+    db.executemany(FILE.replace, ((*row, sum_) for row, sum_ in zip(latest.values(), sums, strict=True)))
+    tallies.note(db, {"file": tallies.tally_of(sums).without(before)})
 
 
 def forget(db: apsw.Connection, key: str) -> None:

@@ -12,7 +12,9 @@ from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, HELD
 
 def parked_descriptor(path: bytes, *, follow_symlinks: bool) -> int | None:
     """A parked descriptor of the file at a path, at the beginning of the file, or None."""
-    if not HELD:
+    # A look at these few costs less than asking the system which file is at the path. A descriptor that
+    # another thread parks now is not needed: this file is opened, and parked as well.
+    if not any(held.descriptors for held in tuple(HELD.values())):
         return None
     from docindex.storage.held_files import take_parked
 

@@ -18,6 +18,7 @@ from docindex.storage.halved_sums import (
     damaged_fingerprints,
     document_sum,
     document_sums,
+    file_sums,
     fingerprint_sums,
 )
 from docindex.storage.rows import row_sum
@@ -130,6 +131,14 @@ contents = st.tuples(
     st.binary(min_size=9, max_size=9),
 )
 documents = st.tuples(integers, st.text("aß漢\0"), integers, st.none() | st.text("aß🫨"), integers)
+files = st.tuples(
+    st.text("aß漢\0"),
+    *[integers] * 4,
+    *[st.text("aß")] * 2,
+    integers,
+    st.text("aß"),
+    st.none() | st.binary(),
+)
 fingerprints = st.tuples(integers, st.binary(), st.binary())
 
 
@@ -151,6 +160,11 @@ def test_the_sums_of_many_rows_of_fingerprints_are_those_of_each(rows):
     assert sums == [row_sum(*row) for row in rows]
     sums[-1] ^= 1
     assert damaged_fingerprints(*zip(*rows, strict=True), sums) == [len(rows) - 1]
+
+
+@given(st.lists(files, min_size=1))
+def test_the_sums_of_many_records_of_files_are_those_of_each(rows):
+    assert file_sums(rows) == [row_sum(*row) for row in rows]
 
 
 def test_some_sketches_of_a_batch_are_the_same_sketches():

@@ -1,0 +1,151 @@
+"""Find what changed under a root since the last scan: the files that are new, changed, moved, or gone.
+
+A file whose size, time, inode and device are unchanged is not read again, unless `EarlierFiles` says so. A
+file that was moved keeps its documents. Must never forget a document whose file could not be read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
+
+from docindex.errors import UnreadableFile
+from docindex.folders.earlier_files import EarlierFiles
+from docindex.folders.file_changes import is_same_file, is_unchanged
+from docindex.folders.file_presence import FilePresence, check_mounted
+from docindex.folders.path_keys import key_of
+from docindex.folders.scan_tally import ScanTally
+from docindex.folders.walk import WalkedFile, index_identities, walk_files
+from docindex.index.writer import Index
+from docindex.storage.tracked_files import BINARY, Tracked
+
+T = TypeVar("T")
+
+NOTED_AT_A_TIME = 2000
+"""Files that are noted in one transaction."""
+
+
+class FoundChanges(NamedTuple):
+    """What changed under a root."""
+
+    to_read: list[WalkedFile]
+    """The files that are new or changed."""
+    moved: set[str]
+    """The new keys of moved files, which are counted already."""
+    gone: dict[str, Tracked]
+    """The known files that no longer exist, or that the options exclude."""
+
+
+class RootChanges:
+    """Finds the changes under one root, and renames and forgets the documents of files."""
+
+    def __init__(
+        self,
+        index: Index,
+        root: bytes,
+        earlier: EarlierFiles,
+        tally: ScanTally,
+        on_walked: Callable[[], object],
+    ) -> None:
+        """`on_walked` is called after each file that is found, and may raise an exception."""
+        self._index = index
+        self._root = root
+        self._earlier = earlier
+        self._options = earlier.reading.options
+        self._tally = tally
+        self._on_walked = on_walked
+        self._presence = FilePresence(root, follow_symlinks=self._options.follow_symlinks)
+        self._index_files = index_identities(index.path)
+
+    def find(self) -> FoundChanges:
+        """Walk the root. Renames the documents of moved files."""
+        new, gone = self._new_and_gone()
+        moved = self._renamed(new, gone)
+        keyed = ((found, moved.get(key_of(found.path))) for found in new)
+        to_read = [found for found, file in keyed if file is None or self._earlier.is_read_again(file)]
+        return FoundChanges(to_read, set(moved), gone)
+
+    def _new_and_gone(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
+        """The files that are new or changed, and the known files that are gone."""
+        new, gone = [], dict(self._earlier.by_key)
+        for found in self._walked():
+            key = key_of(found.path)
+            if (found.status.st_ino, found.status.st_dev) in self._index_files:
+                self._tally.skipped.counts["of docindex's own files"] += 1
+                continue
+            known = gone.pop(key, None)
+            if key in self._tally.seen:  # another root contains it too
+                continue
+            self._tally.seen.add(key)
+            if known is not None and is_unchanged(known, found) and not self._earlier.is_read_again(known):
+                self._tally.unchanged += 1
+                self._tally.count(known)
+            else:
+                new.append(found)
+            self._on_walked()
+        if gone and len(gone) == len(self._earlier.by_key) and not new:
+            check_mounted(self._root, self._earlier.by_key.values())
+        return new, self._really_gone(gone)
+
+    def _walked(self) -> Iterator[WalkedFile]:
+        """The files below the root; `UnreadableFile` if it cannot be read."""
+        try:
+            yield from walk_files(self._root, self._options, self._tally.skipped)
+        except OSError as error:
+            root = key_of(self._root)
+            raise UnreadableFile(f"{root} cannot be read: {error.strerror or error}", root) from error
+
+    def _really_gone(self, gone: dict[str, Tracked]) -> dict[str, Tracked]:
+        """The files that are gone, without those on unmounted disks or in folders that could not be read."""
+        failed = {path for path, _ in self._tally.skipped.failed}
+        gone, away = self._presence.without_hidden(gone, self._earlier.by_key, failed)
+        if away:
+            self._tally.skipped.counts["on a disk that is not mounted"] += away
+        return gone
+
+    def _renamed(self, new: list[WalkedFile], gone: dict[str, Tracked]) -> dict[str, Tracked]:
+        """Rename the documents of files that were moved; returns the new records by their keys."""
+        moves = self._moves(new, gone)
+        done: set[str] = set()
+        for batch in _batches_of(list(moves.values())):
+            done |= self._index.files.move(batch)
+        renamed = {key: file for key, (old, file) in moves.items() if old in done}
+        for old in done:
+            gone.pop(old)
+        for file in renamed.values():
+            self._tally.moved += 1
+            if not self._earlier.is_read_again(file):
+                self._tally.count(file)
+        self._earlier.by_key.update(renamed)
+        return renamed
+
+    def _moves(self, new: list[WalkedFile], gone: dict[str, Tracked]) -> dict[str, tuple[str, Tracked]]:
+        """The old key and the new record of each new file that is one of the gone files, by its new key."""
+        by_identity: dict[tuple[int, ...], list[Tracked]] = {}
+        for file in gone.values():
+            by_identity.setdefault((file.device, file.inode, file.size), []).append(file)
+        moves: dict[str, tuple[str, Tracked]] = {}
+        for found in new:
+            status, key = found.status, key_of(found.path)
+            before = by_identity.get((status.st_dev, status.st_ino, status.st_size))
+            # If the known file exists and the options only excluded it, this is another hard link to it.
+            if (
+                before
+                and not self._earlier.was_read(key)
+                and not self._presence.exists(before[-1])
+                and is_same_file(before[-1], found)
+            ):
+                file = before.pop()
+                digest = None if file.kind == BINARY else file.digest
+                moves[key] = file.key, file._replace(key=key, digest=digest)
+        return moves
+
+    def forget(self, gone: dict[str, Tracked]) -> None:
+        """Forget the files that no longer exist, but not those that the options excluded."""
+        for batch in _batches_of([file for file in gone.values() if not self._presence.exists(file)]):
+            self._index.files.forget(batch)
+            self._tally.removed += len(batch)
+
+
+def _batches_of(things: list[T]) -> Iterator[list[T]]:
+    """The items in batches, each for one transaction."""
+    for start in range(0, len(things), NOTED_AT_A_TIME):
+        yield things[start : start + NOTED_AT_A_TIME]
