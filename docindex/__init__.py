@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from docindex.query.passages import Passage
     from docindex.query.resolve import Id, Key, Text
     from docindex.query.search import Match
+    from docindex.query.text_sources import Sources, SourceStretch, TextSource
     from docindex.recipe import Recipe
     from docindex.sketching.sketches import Sketch
     from docindex.sketching.word_weights import WordWeights
@@ -83,6 +84,7 @@ _HOMES = {
     "docindex.query.passages": ("Passage",),
     "docindex.query.resolve": ("Id", "Key", "Text"),
     "docindex.query.search": ("Match",),
+    "docindex.query.text_sources": ("Sources", "SourceStretch", "TextSource"),
     "docindex.recipe": ("Recipe",),
     "docindex.sketching.sketches": ("Sketch",),
     "docindex.sketching.word_weights": ("WordWeights",),
@@ -135,10 +137,13 @@ __all__ = [
     "SchemaTooNew",
     "SchemaTooOld",
     "Sketch",
+    "SourceStretch",
+    "Sources",
     "Stats",
     "Template",
     "Text",
     "TextNotKept",
+    "TextSource",
     "UnknownKey",
     "UnreadableFile",
     "UnsupportedPlatform",

@@ -102,6 +102,7 @@ _MEMBER = ("key", "id", "why", "like", "like_id", "resemblance")
 _of_match = operator.attrgetter("key", "id", "score", *MEASURES)
 _of_similar = operator.attrgetter("key", "id", *MEASURES)
 _of_neighbour = operator.attrgetter("key", "id", "distance")
+_of_source = operator.attrgetter("key", "id", "added", "covered", "added_symbols", "basis")
 _of_member = operator.attrgetter(*_MEMBER)
 _of_pair = operator.attrgetter(*_PAIR)
 
@@ -131,6 +132,14 @@ def _passages(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterab
             *(p.query_place, p.place, int(p.boilerplate)),
             writable(text[p.query_start : p.query_end]),
         )
+
+
+def _sources(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+    (what,) = asked(reader, query)
+    found = reader.sources(what, **options)
+    for source in found:
+        stretches = json.dumps([dataclasses.asdict(stretch) for stretch in source.stretches])
+        yield *_of_source(source), found.uncovered, stretches, json.dumps(source.copies)
 
 
 def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
@@ -201,6 +210,20 @@ TABLES = (
         thresholds=Thresholds((Bound("resemblance", "min_resemblance", ANY_SHARE),), _NUMBERS),
         limit="limit",
         cost=5_000,
+        rows=5,
+    ),
+    TableFunction(
+        name="doc_sources",
+        columns=(
+            *("key", "id", "added", "covered", "added_symbols", "basis"),
+            *("uncovered", "stretches", "copies"),
+        ),
+        parameters=("query", "limit", "min_share", "where", "boilerplate"),
+        required=1,
+        answer=_sources,
+        asks=IndexReader.sources,
+        order=(("added", True),),
+        cost=15_000,
         rows=5,
     ),
     TableFunction(
