@@ -174,6 +174,7 @@ INSIDE = {
         {"similar", "slot_pairs", "crowd_pairs"},
         {"pair_join"},
         {"pairs", "clusters"},
+        {"between"},
     ],
 }
 STANDARD_FOR_KERNELS = {

@@ -19,7 +19,7 @@ import numpy as np
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.candidates import Needs, candidates
+from docindex.query.candidates import CrowdLabels, Needs, candidates
 from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
@@ -204,7 +204,7 @@ class _Join:
                 sets,
                 lambda counts: self._needs(counts, sets.weights() - sets.postings),
                 self._scope.check_cancelled,
-                self._crowds.labels_of(sets, nodes) if self._crowds else None,
+                self._crowds.labels_of(sets, nodes) if self._crowds else self._sides_of(nodes),
             )
             self._count(SHINGLES, sets, nodes, pairs)
             several = self._nodes.several
@@ -224,7 +224,13 @@ class _Join:
             # A content has more hashes than postings if some of its hashes have the same high bits.
             return self._needs(counts, np.maximum(sizes.hashes[firsts] - overlap.postings, 0))
 
-        return overlap, candidates(overlap, needs_of, self._scope.check_cancelled)
+        every = np.arange(len(self._nodes))
+        return overlap, candidates(overlap, needs_of, self._scope.check_cancelled, self._sides_of(every))
+
+    def _sides_of(self, nodes: I64) -> CrowdLabels | None:
+        """The sides of some nodes as crowds, inside which no pair is formed; None if all are wanted."""
+        sides = self._nodes.sides
+        return None if sides is None else lambda _: sides[nodes]
 
     def _likely_by_slots(self, slots: SlotPairs) -> EqualSlots:
         """The pairs whose estimate by slots may reach the threshold."""

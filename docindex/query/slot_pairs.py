@@ -46,6 +46,8 @@ class SlotPairs:
         self._features = scope.recipe.features
         self._check_cancelled = scope.check_cancelled
         self._shingles = nodes.shingles
+        sides = nodes.sides
+        self._sides_of: CrowdLabels | None = None if sides is None else lambda _: sides
         self._slots = bulk.slot_rows(scope.db, nodes.representatives, scope.recipe.slots)
 
     def equal(self, a: I64, b: I64) -> I64:
@@ -119,7 +121,7 @@ class SlotPairs:
     ) -> EqualSlots:
         of_each = np.full(table.count, least)
         needs = Needs(np.arange(table.count), of_each, of_each, np.zeros_like(of_each), of_pairs)
-        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of):
+        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of or self._sides_of):
             for begin in range(0, len(a), _PAIRS):
                 self._check_cancelled()
                 some, others = a[begin : begin + _PAIRS], b[begin : begin + _PAIRS]

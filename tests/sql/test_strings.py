@@ -48,9 +48,7 @@ def test_the_key_of_a_document_is_no_text(db, call):
     one(db, "select " + call.format("doc_key('ada.txt')"))
 
 
-@pytest.mark.parametrize(
-    "table", ["doc_search", "doc_similar", "doc_sources", "doc_near", "doc_fingerprints"]
-)
+@pytest.mark.parametrize("table", ["doc_search", "doc_similar", "doc_near", "doc_fingerprints"])
 def test_tables_refuse_the_key_of_a_document_too(table):
     with docindex.open(":memory:") as index:
         index.add("ada.txt", TEXT)
