@@ -168,7 +168,8 @@ INSIDE = {
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "shingle_sets", "joined_pairs", "ranking", "crowds"},
-        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"},
+        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
+        | {"candidates_between"},
         {"scoring"},
         {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},

@@ -35,7 +35,7 @@ class CodeOptions:
     """The values of the options for code."""
 
     folder: str | None
-    between: str | None
+    between: tuple[str, str] | None
     boilerplate: tuple[str, ...]
     raw: bool
     report: str | None
@@ -43,7 +43,6 @@ class CodeOptions:
     def check(self) -> None:
         """`click.UsageError` for options that need --code."""
         given = {
-            "--between": self.between,
             "--boilerplate": self.boilerplate,
             "--raw": self.raw,
             "--report": self.report,
@@ -75,12 +74,6 @@ def code_options(command: F) -> F:
             help="With --code: ignore the code in FILE, which everybody was given. May be repeated.",
         ),
         click.option(
-            "--between",
-            metavar="DIR2",
-            type=folder,
-            help="With --code: list only pairs of a program in DIR and one in DIR2, such as last year's.",
-        ),
-        click.option(
             "--code",
             "code",
             metavar="DIR",
@@ -96,7 +89,8 @@ def code_options(command: F) -> F:
 def index_of_code(options: CodeOptions) -> Iterator[Index]:
     """An index in memory with the submissions and the boilerplate."""
     skipped = Skipped()
-    folders = [typed_path(name) for name in (options.folder, options.between) if name is not None]
+    names = [options.folder or "", *(options.between or ())]
+    folders = list(dict.fromkeys(map(typed_path, names)))
     with open_index(":memory:", recipe=Recipe.code("raw" if options.raw else "names")) as index:
         with progress("reading") as advance:
             found = itertools.chain.from_iterable(submissions(folder, skipped) for folder in folders)
@@ -113,17 +107,6 @@ def index_of_code(options: CodeOptions) -> Iterator[Index]:
             )
         remark(f"docindex: {several(len(index), 'submission')}")
         yield index
-
-
-def wanted_pairs(pairs: Iterator[Pair], options: CodeOptions) -> Iterator[Pair]:
-    """The pairs that the options ask for; the first one of a pair is in DIR."""
-    if options.folder is None or options.between is None:
-        yield from pairs
-        return
-    old = typed_key(options.between).rstrip("/") + "/"
-    for pair in pairs:
-        if pair.a.startswith(old) != pair.b.startswith(old):
-            yield pair
 
 
 def passages_of(index: Index, pair: Pair) -> list[dict[str, Any]]:

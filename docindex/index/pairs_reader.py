@@ -152,7 +152,7 @@ def _two_conditions(between: object, where: object) -> tuple[Where, Where] | Non
         raise ValueError(
             "where and between cannot be used together; write the condition into both of between"
         )
-    if not isinstance(between, (tuple, list)) or len(between) != 2:
-        raise TypeError(f"between must be two conditions on document, not {argument_checks.shown(between)}")
-    first, second = between
-    return first, second
+    match between:
+        case [str() | tuple() as first, str() | tuple() as second]:
+            return first, second
+    raise TypeError(f"between must be two conditions on document, not {argument_checks.shown(between)}")

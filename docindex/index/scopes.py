@@ -59,7 +59,7 @@ def open_scope(
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         with stopped_by(check_cancelled):
             slot_index = reader._slot_index  # noqa: SLF001 - as above
-            yield Scope(db, reader.recipe, ignored, condition, sides, check_cancelled, slot_index)
+            yield Scope(db, reader.recipe, ignored, condition, check_cancelled, slot_index, sides)
 
 
 def _current_ignored(reader: ScopedReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:

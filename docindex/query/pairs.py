@@ -270,7 +270,11 @@ class PairOptions:
         return found, found.common.astype(np.float64) if self.rank == "shared" else found.scores(threshold)
 
 
-def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptions) -> Pairs:
+ALL_PAIRS = PairOptions()
+"""All pairs that reach a threshold, ordered by their measure."""
+
+
+def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptions = ALL_PAIRS) -> Pairs:
     """All pairs of documents that reach a threshold, or only the first.
 
     `pair_join.join_pairs` says which pairs each method finds. The boilerplate, and what more than

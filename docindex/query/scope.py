@@ -50,11 +50,11 @@ class Scope:
     """The hashes and shingles of the boilerplate."""
     where: Where | None = None
     """The condition that documents must fulfil, already checked; None to accept all documents."""
-    between: tuple[Where, Where] | None = None
-    """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
     check_cancelled: CheckCancelled = never_cancelled
     slot_index: SlotIndex = dataclasses.field(default_factory=SlotIndex)
     """What earlier questions to the same index know of its slots."""
+    between: tuple[Where, Where] | None = None
+    """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:

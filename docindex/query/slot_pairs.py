@@ -15,6 +15,7 @@ from docindex.kernels.joins import starts_of_runs
 from docindex.kernels.minhash import EMPTY_SLOT, fewest_equal_slots
 from docindex.kernels.slot_bands import Bands, band_numbers, certain_bands, likely_bands
 from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
+from docindex.query.candidates_between import candidates_between
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
@@ -46,8 +47,7 @@ class SlotPairs:
         self._features = scope.recipe.features
         self._check_cancelled = scope.check_cancelled
         self._shingles = nodes.shingles
-        sides = nodes.sides
-        self._sides_of: CrowdLabels | None = None if sides is None else lambda _: sides
+        self._sides = nodes.sides
         self._slots = bulk.slot_rows(scope.db, nodes.representatives, scope.recipe.slots)
 
     def equal(self, a: I64, b: I64) -> I64:
@@ -121,7 +121,11 @@ class SlotPairs:
     ) -> EqualSlots:
         of_each = np.full(table.count, least)
         needs = Needs(np.arange(table.count), of_each, of_each, np.zeros_like(of_each), of_pairs)
-        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of or self._sides_of):
+        if crowds_of is None:
+            found = candidates_between(table, self._sides, lambda _: needs, self._check_cancelled)
+        else:
+            found = candidates(table, lambda _: needs, self._check_cancelled, crowds_of)
+        for a, b in found:
             for begin in range(0, len(a), _PAIRS):
                 self._check_cancelled()
                 some, others = a[begin : begin + _PAIRS], b[begin : begin + _PAIRS]

@@ -172,7 +172,7 @@ column. Parameters marked with * are required. The others are optional; the defa
 Each parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
 `select key from doc_search(?)`. So parameters can be given by name after `where`. (Between the
 brackets, `doc_pairs(limit=5)` compares for SQL, and gives no rows.) In SQL, `where` and `limit` are
-keywords: write "where" and "limit" in quotes.
+keywords: write "where" and "limit" in quotes, and also "between".
 
     >>> sql = 'select key from doc_search(?) where "where" = ? and min_containment = 0.9'
     >>> index.execute(sql, [opening, "key < 'b'"])
@@ -237,13 +237,14 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
     passage, however short. `is_boilerplate` is 1 if the passage would be too short without the text
     of templates, otherwise 0. The texts of documents must be stored. See `Index.compare`.
 
-doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
-          method='shingles', boilerplate=1)
+doc_pairs(min_resemblance=NULL, min_containment=NULL, min_shared=0, where=NULL, between=NULL,
+          rank='measure', ignore_above=NULL, method='shingles', boilerplate=1)
     a, b, a_id, b_id, [measures]
 
-    The pairs of documents that share text; `a` and `b` are their keys, `a_id`
-    and `b_id` their ids. Give `min_resemblance` or
-    `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
+    The pairs of documents that share text; `a` and `b` are their keys, `a_id` and `b_id` their ids.
+    Give `min_resemblance` or `min_containment`, but not both; without them, `min_resemblance` is 0.5.
+    `between` is a JSON array of two conditions like `where`: only pairs of a document `a` that
+    fulfils the first and a document `b` that fulfils the second. See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)

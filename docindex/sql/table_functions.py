@@ -257,7 +257,10 @@ TABLES = (
     TableFunction(
         name="doc_pairs",
         columns=_PAIR,
-        parameters=("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
+        parameters=(
+            *("min_resemblance", "min_containment", "min_shared", "where", "between", "rank"),
+            *("ignore_above", "method", "boilerplate"),
+        ),
         required=0,
         answer=_pairs,
         asks=IndexReader.pairs,

@@ -95,7 +95,8 @@ def test_between_lists_pairs_of_this_year_and_last_year_only(homework, capsys):
         homework / "last year",
         {"emil/Queue.java": renamed("Java", "\n".join(JAVA[4:6])), "fay/x.java": JAVA[8]},
     )
-    assert names(found(capsys, "--between", "last year")) == [("cleo", "emil")]
+    assert names(found(capsys, "--between", "homework", "last year")) == [("cleo", "emil")]
+    assert names(found(capsys, "--between", "last year", "homework")) == [("emil", "cleo")]
 
 
 def test_the_report_shows_both_programs(homework, capsys):
@@ -108,7 +109,7 @@ def test_the_report_shows_both_programs(homework, capsys):
 
 @pytest.mark.usefixtures("homework")
 def test_options_for_programs_need_their_folder(capsys):
-    for option in (["--raw"], ["--between", "homework"], ["--boilerplate", "x"], ["--report", "x"]):
+    for option in (["--raw"], ["--boilerplate", "x"], ["--report", "x"]):
         assert main(["pairs", *option]) == 2
         assert "give their folder with --code DIR" in capsys.readouterr().err
 

@@ -36,7 +36,8 @@ TABLE_COLUMNS = {
     ),
     "doc_pairs": (
         f"a b a_id b_id {MEASURES}",
-        "min_resemblance min_containment where ignore_above method boilerplate schema",
+        "min_resemblance min_containment min_shared where between rank ignore_above method boilerplate "
+        "schema",
     ),
     "doc_containments": (
         f"a b a_id b_id {MEASURES}",
