@@ -1,8 +1,8 @@
 """Tell where a text comes from: the few documents that together cover it, and what each of them adds.
 
 Takes a text and an index. The documents are chosen by their fingerprints (see `covering`); then the numbers
-and stretches come from the passages of the chosen documents, if their texts are kept. Must never compare the
-text with a document that was not chosen.
+and stretches come from the passages of the chosen documents, if their texts are kept. Must never read the
+text of a document that `covering` did not propose.
 """
 
 import dataclasses
@@ -70,7 +70,7 @@ class TextSource:
     """The keys of the other documents with exactly the same content."""
     basis: SourceBasis
     """"passages": the numbers are exact. "fingerprints": the text of the document is not kept, and each
-    stretch may be up to a window longer at both ends."""
+    stretch may be up to a window longer at both ends, and may hide a small difference."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Sources:
 
     sources: tuple[TextSource, ...]
     covered: float
-    """The share of the text's symbols that the sources cover. Boilerplate counts neither here nor there."""
+    """The share of the text's symbols that the sources cover. Boilerplate does not count."""
     symbols: int
     """The number of symbols of the text that count."""
 
@@ -158,7 +158,6 @@ class _Text:
 
     def __init__(self, scope: Scope, text: str) -> None:
         self.text = text
-        self._recipe = scope.recipe
         self._reader = symbol_reader(scope.recipe.reading)
         symbols = np.concatenate([reading.symbols for reading in self._reader.readings(text)])
         templates = template_runs(symbols, scope.recipe.k, scope.ignored.hashes)
