@@ -33,14 +33,14 @@ class PairsReader(ScopedReader):
         *,
         min_resemblance: float | None = None,
         min_containment: float | None = None,
-        min_shared: int = 0,
         limit: int | None = None,
         where: Where | None = None,
-        between: tuple[Where, Where] | None = None,
-        rank: PairRank = "measure",
         ignore_above: int | None = None,
         method: Method = "shingles",
         boilerplate: BoilerplateChoice = True,
+        min_shared: int = 0,
+        between: tuple[Where, Where] | None = None,
+        rank: PairRank = "measure",
     ) -> Pairs:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 

@@ -237,8 +237,8 @@ doc_passages(a*, b*, min_length=NULL, boilerplate=1)
     passage, however short. `is_boilerplate` is 1 if the passage would be too short without the text
     of templates, otherwise 0. The texts of documents must be stored. See `Index.compare`.
 
-doc_pairs(min_resemblance=NULL, min_containment=NULL, min_shared=0, where=NULL, between=NULL,
-          rank='measure', ignore_above=NULL, method='shingles', boilerplate=1)
+doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
+          method='shingles', boilerplate=1, min_shared=0, between=NULL, rank='measure')
     a, b, a_id, b_id, [measures]
 
     The pairs of documents that share text; `a` and `b` are their keys, `a_id` and `b_id` their ids.

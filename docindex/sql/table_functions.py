@@ -258,8 +258,8 @@ TABLES = (
         name="doc_pairs",
         columns=_PAIR,
         parameters=(
-            *("min_resemblance", "min_containment", "min_shared", "where", "between", "rank"),
-            *("ignore_above", "method", "boilerplate"),
+            *("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
+            *("min_shared", "between", "rank"),
         ),
         required=0,
         answer=_pairs,

@@ -36,7 +36,7 @@ TABLE_COLUMNS = {
     ),
     "doc_pairs": (
         f"a b a_id b_id {MEASURES}",
-        "min_resemblance min_containment min_shared where between rank ignore_above method boilerplate "
+        "min_resemblance min_containment where ignore_above method boilerplate min_shared between rank "
         "schema",
     ),
     "doc_containments": (
