@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from docindex.query.regions import Region
     from docindex.query.resolve import Id, Key, Text
     from docindex.query.search import Match
+    from docindex.query.text_sources import Sources, SourceStretch, TextSource
     from docindex.recipe import Recipe
     from docindex.sketching.sketches import Sketch
     from docindex.sketching.word_weights import WordWeights
@@ -85,6 +86,7 @@ _HOMES = {
     "docindex.query.regions": ("Region",),
     "docindex.query.resolve": ("Id", "Key", "Text"),
     "docindex.query.search": ("Match",),
+    "docindex.query.text_sources": ("Sources", "SourceStretch", "TextSource"),
     "docindex.recipe": ("Recipe",),
     "docindex.sketching.sketches": ("Sketch",),
     "docindex.sketching.word_weights": ("WordWeights",),
@@ -138,10 +140,13 @@ __all__ = [
     "SchemaTooNew",
     "SchemaTooOld",
     "Sketch",
+    "SourceStretch",
+    "Sources",
     "Stats",
     "Template",
     "Text",
     "TextNotKept",
+    "TextSource",
     "UnknownKey",
     "UnreadableFile",
     "UnsupportedPlatform",

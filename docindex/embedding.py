@@ -112,6 +112,28 @@ for one commit. Give each row a unique name of its source, and use ``insert or i
 import continues where the last one ended.
 
 
+Which documents does a new one resemble?
+========================================
+Ask before you insert, in the same transaction, on a connection with docindex's functions. `begin immediate`
+keeps all other writers out until the commit, also those in other processes. So of two copies that are added
+at the same time, the second one finds the first. If the answer should prevent the change, roll back.
+
+>>> docindex.register(changes)
+>>> def add_note(body):
+...     with change() as db:
+...         alike = db.execute("select key from doc_similar(doc_literal(?), 0.5)", (body,)).fetchall()
+...         db.execute("insert into note (body) values (?)", (body,)).fetchall()
+...     return [key for (key,) in alike]
+>>> add_note("The car needs four new tyres before the winter, and a battery that starts it in the cold.")
+[]
+>>> add_note("The car needs four new tyres before the winter, and a battery that starts it in the frost.")
+['note/4']
+
+The same works for documents that only the index holds: ``select doc_put(key, text)`` stores one. To look
+at many new documents at once, import them first; then `Index.pairs` with `between` compares the new documents
+with the old ones, and not with each other.
+
+
 A window, and a thread for questions
 ====================================
 A question takes milliseconds, and in a large index more. So a window hands them to

@@ -144,8 +144,8 @@ INSIDE = {
             *("act_command", "add_command", "compare_command", "config_command", "dups_command"),
             "filter_command",
             "index_command",
-            *("info_command", "report_command", "scan_command", "search_command", "sql_command"),
-            "undo_command",
+            *("info_command", "report_command", "scan_command", "search_command", "sources_command"),
+            *("sql_command", "undo_command"),
         },
         {"command_list"},
     ],
@@ -177,12 +177,14 @@ INSIDE = {
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
-        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup"},
+        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
+        | {"candidates_between"},
         {"scoring"},
-        {"search"},
+        {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},
         {"pair_join"},
         {"pairs", "clusters"},
+        {"between"},
     ],
 }
 STANDARD_FOR_KERNELS = {

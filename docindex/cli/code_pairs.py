@@ -37,28 +37,24 @@ class CodeOptions:
     """The values of the options for code."""
 
     folder: str | None
-    between: str | None
+    between: tuple[str, str] | None
     boilerplate: tuple[str, ...]
     raw: bool
     report: str | None
 
     def check(self) -> None:
         """`click.UsageError` for options that need --code."""
-        given = {
-            "--between": self.between,
-            "--boilerplate": self.boilerplate,
-            "--raw": self.raw,
-            "--report": self.report,
-        }
+        given = {"--boilerplate": self.boilerplate, "--raw": self.raw, "--report": self.report}
         for name, value in given.items():
             if value and self.folder is None:
                 raise click.UsageError(f"{name} is only for programs; give their folder with --code DIR")
         if self.folder is not None and self.between is not None:
-            one, other = (typed_key(name).rstrip("/") + "/" for name in (self.folder, self.between))
+            one, other = (typed_key(name).rstrip("/") + "/" for name in self.between)
             if one.startswith(other) or other.startswith(one):
+                named = " and ".join(self.between)
                 raise click.UsageError(
-                    f"--between {self.between} is the folder of --code, lies in it, or contains it; name a "
-                    "folder of other programs"
+                    f"of the folders of --between, {named}, one is the other or contains it; name two separate "
+                    "folders of programs"
                 )
 
 
@@ -84,12 +80,6 @@ def code_options(command: F) -> F:
             help="With --code: ignore the code in FILE, which everybody was given. May be repeated.",
         ),
         click.option(
-            "--between",
-            metavar="DIR2",
-            type=folder,
-            help="With --code: list only pairs of a program in DIR and one in DIR2, such as last year's.",
-        ),
-        click.option(
             "--code",
             "code",
             metavar="DIR",
@@ -105,7 +95,8 @@ def code_options(command: F) -> F:
 def index_of_code(options: CodeOptions) -> Iterator[Index]:
     """An index in memory with the submissions and the boilerplate."""
     skipped = Skipped()
-    folders = [typed_path(name) for name in (options.folder, options.between) if name is not None]
+    names = [options.folder or "", *(options.between or ())]
+    folders = list(dict.fromkeys(map(typed_path, names)))
     with open_index(":memory:", recipe=Recipe.code("raw" if options.raw else "names")) as index:
         with progress("reading") as advance:
             found = itertools.chain.from_iterable(submissions(folder, skipped) for folder in folders)
@@ -124,32 +115,6 @@ def index_of_code(options: CodeOptions) -> Iterator[Index]:
             )
         remark(f"docindex: {several(len(index), 'submission')}")
         yield index
-
-
-def wanted_pairs(pairs: Iterator[Pair], options: CodeOptions) -> Iterator[Pair]:
-    """The pairs that the options ask for; the first one of a pair is in DIR."""
-    if options.folder is None or options.between is None:
-        yield from pairs
-        return
-    old = typed_key(options.between).rstrip("/") + "/"
-    for pair in pairs:
-        if pair.a.startswith(old) != pair.b.startswith(old):
-            yield _swapped(pair) if pair.a.startswith(old) else pair
-
-
-def _swapped(pair: Pair) -> Pair:
-    """The pair with its documents in the other order."""
-    return dataclasses.replace(
-        pair,
-        a=pair.b,
-        b=pair.a,
-        a_id=pair.b_id,
-        b_id=pair.a_id,
-        containment=pair.reverse_containment,
-        reverse_containment=pair.containment,
-        containment_error=pair.reverse_containment_error,
-        reverse_containment_error=pair.containment_error,
-    )
 
 
 def passages_of(index: Index, pair: Pair) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "undo": CommandEntry("undo_command", "Restore the files that act removed or linked."),
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),
     "similar": CommandEntry("search_command", "Find the documents that resemble FILE as a whole."),
+    "sources": CommandEntry("sources_command", "List the few documents that together cover FILE."),
     "compare": CommandEntry("compare_command", "Show what two files share, or with --diff what differs."),
     "pairs": CommandEntry("search_command", "List the pairs of texts, or programs, that share the most."),
     "report": CommandEntry("report_command", "Write a web page with all copies and similar texts."),

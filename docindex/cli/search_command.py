@@ -11,7 +11,6 @@ from docindex.cli.code_pairs import (
     code_options,
     index_of_code,
     passages_of,
-    wanted_pairs,
     write_code_report,
 )
 from docindex.cli.existing_index import open_existing
@@ -33,6 +32,7 @@ from docindex.errors import TextNotKept
 from docindex.frontends.extracted import Places
 from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
+from docindex.query.pairs import PairRank
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
@@ -202,6 +202,26 @@ def similar_command(
     help="Maximum number of pairs.",
 )
 @click.option("--under", "folder", metavar="DIR", help="Compare only documents in this folder.")
+@click.option(
+    "--between",
+    nargs=2,
+    metavar="DIR DIR2",
+    help="List only pairs of a document in DIR and one in DIR2, such as new and old ones.",
+)
+@click.option(
+    "--min-shared",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    help="Minimum number of groups of words (shingles) that a pair shares.",
+)
+@click.option(
+    "--rank",
+    type=click.Choice(["measure", "shared"]),
+    default="measure",
+    show_default=True,
+    help="Order: the highest resemblance (or containment) first, or the most shared groups of words first.",
+)
 @code_options
 @verbose_option("With --code: list the passages of each pair, with files and lines.")
 @index_option
@@ -212,8 +232,10 @@ def pairs_command(
     ignore_above: int,
     limit: int,
     folder: str | None,
+    between: tuple[str, str] | None,
+    min_shared: int,
+    rank: PairRank,
     code: str | None,
-    between: str | None,
     boilerplate: tuple[str, ...],
     raw: bool,
     report: str | None,
@@ -236,7 +258,8 @@ def pairs_command(
     Examples:
       docindex pairs
       docindex pairs --min-containment 0.9 --csv > pairs.csv
-      docindex pairs --code homework --boilerplate given.py --between last-year -v
+      docindex pairs --between submissions archive
+      docindex pairs --code homework --boilerplate given.py --between homework last-year -v
     """
     if min_resemblance is not None and min_containment is not None:
         raise click.UsageError(
@@ -244,21 +267,26 @@ def pairs_command(
         )
     options = CodeOptions(code, between, boilerplate, raw, report)
     options.check()
-    roots = [] if folder is None else [typed_path(folder)]
-    where = None if folder is None else under_roots([typed_key(folder)])
+    if folder is not None and between is not None:
+        raise click.UsageError("--under and --between cannot be used together; give only one of them")
+    named = [folder] if folder is not None else list(between or ())
+    conditions = [under_roots([typed_key(name)]) for name in named]
     with (
         open_existing(index_path) if code is None else index_of_code(options) as index,
         progress("comparing"),
     ):
-        remark_on_unknown(index, roots)
+        remark_on_unknown(index, map(typed_path, named))
         found = index.pairs(
             min_resemblance=min_resemblance,
             min_containment=min_containment,
+            min_shared=min_shared,
             ignore_above=ignore_above,
-            where=where,
+            where=None if folder is None else conditions[0],
+            between=None if between is None else (conditions[0], conditions[1]),
+            rank=rank,
         )
         remark_on_ignored(found.set_aside, ignore_above)
-        pairs = list(itertools.islice(wanted_pairs(iter(found), options), limit + 1))
+        pairs = list(itertools.islice(found, limit + 1))
         if len(pairs) > limit:
             pairs.pop()
             remark(f"docindex: there are more than {limit:,} pairs; --limit sets how many are listed")

@@ -95,6 +95,8 @@ Which documents a question finds
   too many pairs to count: then `pairs`, `containments` and `clusters` ignore shingles that more than 1000
   texts have, and `ignore_above` of the result says so. `docindex.folders.find` and the commands `dups`,
   `pairs` and `report` always ignore these, unless ``ignore_above=None`` or ``--ignore-common`` changes that.
+- `sources` gives the few documents that together cover a text: first the one that covers most of it, then the
+  one that covers most of the rest, and so on. They are chosen by fingerprints and measured by passages.
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
   share a fingerprint, down to `min_length` symbols (by default 36). Passages begin and end at whole words,

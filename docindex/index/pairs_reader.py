@@ -10,10 +10,18 @@ from typing import get_args
 from docindex import argument_checks
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
+from docindex.query.between import find_pairs_between
 from docindex.query.clusters import Clusters, Linkage, find_clusters
 from docindex.query.defaults import SAME_WORK
 from docindex.query.joined_pairs import Method
-from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
+from docindex.query.pairs import (
+    PairOptions,
+    PairRank,
+    Pairs,
+    checked_threshold,
+    find_containments,
+    find_pairs,
+)
 from docindex.storage.user_sql import Where
 
 
@@ -30,12 +38,23 @@ class PairsReader(ScopedReader):
         ignore_above: int | None = None,
         method: Method = "shingles",
         boilerplate: BoilerplateChoice = True,
+        min_shared: int = 0,
+        between: tuple[Where, Where] | None = None,
+        rank: PairRank = "measure",
     ) -> Pairs:
         """All pairs of documents that reach a minimum resemblance or a minimum containment, best first.
 
         Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A
-        pair reaches `min_containment` if one document contains at least this share of the other. `limit` is
-        the largest number of pairs.
+        pair reaches `min_containment` if one document contains at least this share of the other. Of these
+        pairs, those that share fewer than `min_shared` shingles (or of what `basis` names) are left out.
+        `limit` is the largest number of pairs. ``rank="measure"`` puts the pairs first whose measure is the
+        highest, that is, the one of which a minimum is given; ``rank="shared"`` those that share the most.
+
+        `between` takes two conditions like `where`, for two sets of documents, such as new and old ones. Only
+        pairs of a document `a` in the first set and a document `b` in the second set are found. A document in
+        both sets may be on either side; if both documents are, `a` is the one with the first key. No pairs
+        inside a set are formed, so a few new documents are compared with many old ones in a short time.
+        `where` cannot be given too: write it into both conditions.
 
         Shingles are counted. No pair of kept texts is missed, and its numbers are exact. The numbers of a
         pair with a text that is not kept are the estimate with the smallest standard error, by slots or by
@@ -59,11 +78,11 @@ class PairsReader(ScopedReader):
         [('draft', 'final', 1.0)]
         """
         threshold = checked_threshold(min_resemblance, min_containment, method, ignore_above)
-        return find_pairs(
-            functools.partial(open_scope, self, where, boilerplate=boilerplate),
-            threshold,
-            argument_checks.limit(limit),
-        )
+        options = PairOptions(limit=limit, rank=rank, min_shared=min_shared).checked()
+        find = find_pairs if between is None else find_pairs_between
+        sides = _two_conditions(between, where)
+        opener = functools.partial(open_scope, self, where, boilerplate=boilerplate, between=sides)
+        return find(opener, threshold, options)
 
     def containments(
         self,
@@ -123,3 +142,17 @@ class PairsReader(ScopedReader):
         threshold = checked_threshold(min_resemblance, None, method, ignore_above)
         with open_scope(self, where, boilerplate=boilerplate) as scope:
             return find_clusters(scope, threshold, linkage)
+
+
+def _two_conditions(between: object, where: object) -> tuple[Where, Where] | None:
+    """The value of `between`; `TypeError` or `ValueError` if it is wrong, or if `where` is given too."""
+    if between is None:
+        return None
+    if where is not None:
+        raise ValueError(
+            "where and between cannot be used together; write the condition into both of between"
+        )
+    match between:
+        case [str() | tuple() as first, str() | tuple() as second]:
+            return first, second
+    raise TypeError(f"between must be two conditions on document, not {argument_checks.shown(between)}")

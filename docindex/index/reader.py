@@ -24,6 +24,7 @@ from docindex.query.scope import Scope
 from docindex.query.search import EvidenceOf, Match, find_matches
 from docindex.query.search_options import Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
+from docindex.query.text_sources import LEAST_ADDED, SOURCES, Sources, find_sources
 from docindex.sketching.word_weights import WordWeights
 from docindex.storage.user_sql import Where
 
@@ -147,6 +148,41 @@ class IndexReader(PairsReader):
         if not found and asked.content is None and self._hints is not None:
             self._hints.nothing_found(scope, query)
         return found
+
+    def sources(
+        self,
+        query: str | Id,
+        *,
+        limit: int | None = SOURCES,
+        min_share: float = LEAST_ADDED,
+        where: Where | None = None,
+        boilerplate: BoilerplateChoice = True,
+    ) -> Sources:
+        """Where a text comes from: the few documents that together cover it, and what each of them adds.
+
+        The first document covers most of the text. Each of the others covers most of what the documents
+        before it leave: at least `min_share` of the text, and at least `recipe.guarantee` symbols, or half of
+        a short text. Documents with the same content count once. Of several documents that
+        add the same, the one with the first key is taken. A document that you ask about is not one of its
+        own sources.
+
+        Documents are chosen by the symbols around the fingerprints that they share with the text. So another
+        document may add a few symbols more. The shares of the chosen documents count symbols in passages,
+        as coverage does, without boilerplate. They are exact if the text of the document is kept; see
+        `TextSource.basis`. A text without fingerprints has no sources.
+
+        >>> import docindex
+        >>> with docindex.open(":memory:", recipe=docindex.Recipe(k=5, window=4)) as index:
+        ...     index.add("hamlet", "To be, or not to be: that is the question.")
+        ...     index.add("twelfth night", "If music be the food of love, play on!")
+        ...     found = index.sources("To be or not to be the food of love? Yes.")
+        >>> [(source.key, round(source.added, 2)) for source in found], round(found.uncovered, 2)
+        ([('hamlet', 0.52), ('twelfth night', 0.38)], 0.1)
+        """
+        limit = argument_checks.limit(limit)
+        min_share = argument_checks.share("min_share", min_share)
+        with open_scope(self, where, boilerplate=boilerplate) as scope:
+            return find_sources(scope, resolve(scope.db, query), limit, min_share)
 
     def similar(
         self,

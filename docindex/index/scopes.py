@@ -35,7 +35,11 @@ class ScopedReader:
 
 @contextlib.contextmanager
 def open_scope(
-    reader: ScopedReader, where: Where | None = None, *, boilerplate: BoilerplateChoice = True
+    reader: ScopedReader,
+    where: Where | None = None,
+    *,
+    boilerplate: BoilerplateChoice = True,
+    between: tuple[Where, Where] | None = None,
 ) -> Iterator[Scope]:
     """A scope in a read transaction of an index. Only for `docindex`'s own packages.
 
@@ -47,11 +51,15 @@ def open_scope(
     store = reader._store  # noqa: SLF001 - this module's own class; hosts would see a public method
     with store.reading() as db:
         condition = None if where is None else user_sql.checked_condition(db, where)
+        sides = None
+        if between is not None:
+            first, second = between
+            sides = user_sql.checked_condition(db, first), user_sql.checked_condition(db, second)
         ignored = _current_ignored(reader, db, boilerplate)
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         with stopped_by(check_cancelled):
             slot_index = reader._slot_index  # noqa: SLF001 - as above
-            yield Scope(db, reader.recipe, ignored, condition, check_cancelled, slot_index)
+            yield Scope(db, reader.recipe, ignored, condition, check_cancelled, slot_index, sides)
 
 
 def _current_ignored(reader: ScopedReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:

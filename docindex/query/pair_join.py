@@ -22,6 +22,7 @@ from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.minhash import fewest_equal_slots
 from docindex.kernels.slot_bands import likely_bands
 from docindex.query.candidates import Needs, candidates
+from docindex.query.candidates_between import candidates_between
 from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
@@ -212,12 +213,16 @@ class _Join:
         contents = self._nodes.representatives[nodes]
         loaded = contents if ignore_above is None else living.contents[living.kept]
         with ShingleSets(self._scope, loaded, contents, ignore_above, grouped=True) as sets:
-            pairs = candidates(
-                sets,
-                lambda counts: self._needs(counts, sets.weights() - sets.postings),
-                self._scope.check_cancelled,
-                self._crowds.labels_of(sets, nodes) if self._crowds else None,
-            )
+
+            def needs_of(counts: I64) -> Needs:
+                return self._needs(counts, sets.weights() - sets.postings)
+
+            if self._crowds:
+                crowds_of = self._crowds.labels_of(sets, nodes)
+                pairs = candidates(sets, needs_of, self._scope.check_cancelled, crowds_of)
+            else:
+                sides = None if self._nodes.sides is None else self._nodes.sides[nodes]
+                pairs = candidates_between(sets, sides, needs_of, self._scope.check_cancelled)
             self._count(SHINGLES, sets, nodes, pairs)
             several = self._nodes.several
             self._set_sizes(SHINGLES, sets, nodes, several[kept[several]])
@@ -236,7 +241,8 @@ class _Join:
             # A content has more hashes than postings if some of its hashes have the same high bits.
             return self._needs(counts, np.maximum(sizes.hashes[firsts] - overlap.postings, 0))
 
-        return overlap, candidates(overlap, needs_of, self._scope.check_cancelled)
+        sides = self._nodes.sides
+        return overlap, candidates_between(overlap, sides, needs_of, self._scope.check_cancelled)
 
     def _likely_by_slots(self, slots: SlotPairs) -> EqualSlots:
         """The pairs whose estimate by slots may reach the threshold."""

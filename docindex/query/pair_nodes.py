@@ -27,6 +27,9 @@ class Nodes:
     """The contents of all nodes, end to end; `starts` says where those of each node begin."""
     several: I64
     """The nodes with several documents."""
+    sides: I64 | None
+    """If only pairs between two sets are wanted: 1 for a node with documents in the first set only, 2 for one
+    with documents in the second set only, 0 for both. Two nodes make a pair unless both are 1, or both 2."""
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -69,14 +72,25 @@ def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
     firsts = order[starts[:-1]]
     by_first = np.argsort(firsts)
     counts = np.diff(starts)[by_first]
-    members = np.repeat(starts[:-1][by_first] - starts_of(counts)[:-1], counts) + np.arange(len(order))
+    node_starts = starts_of(counts)
+    members = np.repeat(starts[:-1][by_first] - node_starts[:-1], counts) + np.arange(len(order))
+    contents = sizes.contents[order[members]]
     return Nodes(
         sizes,
         firsts[by_first],
-        starts_of(counts),
-        sizes.contents[order[members]],
+        node_starts,
+        contents,
         np.flatnonzero(several[by_first]),
+        None if scope.between is None else _sides(scope, contents, node_starts),
     )
+
+
+def _sides(scope: Scope, contents: I64, starts: I64) -> I64:
+    """The value of `Nodes.sides`."""
+    first, second = (
+        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in scope.sides()
+    )
+    return np.where(first & second, 0, np.where(first, 1, 2))
 
 
 class CollectedPairs:

@@ -11,10 +11,11 @@ import importlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, SupportsIndex, overload
+from typing import Any, Literal, Self, SupportsIndex, get_args, overload
 
 import numpy as np
 
+from docindex import argument_checks
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
@@ -23,6 +24,9 @@ from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Th
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
+
+PairRank = Literal["measure", "shared"]
+"""How pairs are ordered: by the measure of which a minimum is given, or by how much they share."""
 
 # Documents are looked up for this many pairs of nodes at a time, and for those that tie with the last pair.
 _LOOKED_UP = 2048
@@ -45,8 +49,8 @@ class Pair(Measures):
         return f"Pair({self.a!r}, {self.b!r}{self._shown()})"
 
 
-_Named = tuple[str, int]
-"""The key and the id of a document."""
+NamedDocument = tuple[str, int, int]
+"""The key and the id of a document, and the set that it is in; 0 if pairs are not between two sets."""
 
 _MEASURES = [field.name for field in dataclasses.fields(Measures)]
 # The names and types of the columns of `to_dicts` and `to_arrow`: the documents first.
@@ -99,11 +103,26 @@ class Pairs(Iterable[Pair]):
     def __len__(self) -> int:
         """The number of pairs. Looks up the documents, but makes no pairs: much faster than an iteration."""
         with self._open_scope() as scope:
-            having = _counts_of_nodes(scope, self._found)
-        count_a, count_b = having[self._found.a], having[self._found.b]
-        among = count_a * (count_a - 1) // (1 if self._directed else 2)
-        count = int(np.where(self._found.a == self._found.b, among, count_a * count_b).sum())
+            count = self._count(scope, self._found)
         return count if self._limit is None else min(count, self._limit)
+
+    def _count(self, scope: Scope, found: JoinedPairs) -> int:
+        """The number of pairs of documents of all pairs of nodes."""
+        having = _counts_of_nodes(scope, found)
+        count_a, count_b = having[found.a], having[found.b]
+        among = count_a * (count_a - 1) // (1 if self._directed else 2)
+        return int(np.where(found.a == found.b, among, count_a * count_b).sum())
+
+    def _documents(self, scope: Scope, found: JoinedPairs) -> dict[int, list[NamedDocument]]:
+        """The documents of each node, by ascending keys."""
+        contents = np.sort(contents_of_nodes(found)[0])
+        return documents_of_nodes(found, [(*row, 0) for row in scope.documents_of(contents)])
+
+    def _seconds(self, document: NamedDocument, others: list[NamedDocument]) -> list[NamedDocument]:
+        """Those of the other documents that make a pair of which `document` is the first one."""
+        if self._directed:
+            return [other for other in others if other != document]
+        return [other for other in others if other > document]
 
     @overload
     def __getitem__(self, place: SupportsIndex) -> Pair: ...
@@ -184,18 +203,20 @@ class Pairs(Iterable[Pair]):
                 # The check of the first scope: it knows of every cancel since the iteration began.
                 check_cancelled = check_cancelled or scope.check_cancelled
                 check_cancelled()
-                named = _documents_of_nodes(scope, found)
+                named = self._documents(scope, found)
             yield from self._batch(found, self._scores[begin:end], named)
             begin = end
 
-    def _batch(self, found: JoinedPairs, scores: F64, named: dict[int, list[_Named]]) -> Iterator[Pair]:
+    def _batch(
+        self, found: JoinedPairs, scores: F64, named: dict[int, list[NamedDocument]]
+    ) -> Iterator[Pair]:
         """The pairs of documents of some pairs of nodes, given the documents of the nodes."""
-        rows, directed = _rows_of_measures(found), self._directed
+        rows = _rows_of_measures(found)
         nodes = list(zip(found.a.tolist(), found.b.tolist(), strict=True))
         borders = [0, *(np.flatnonzero(scores[1:] != scores[:-1]) + 1).tolist(), len(scores)]
         for first, last in itertools.pairwise(borders):
             partners = self._partners(nodes, range(first, last))
-            own: dict[_Named, list[int]] = {}
+            own: dict[NamedDocument, list[int]] = {}
             for node in partners:
                 for document in named[node]:
                     own.setdefault(document, []).append(node)
@@ -204,12 +225,11 @@ class Pairs(Iterable[Pair]):
                     (other, number, turned)
                     for node in own[document]
                     for partner, number, turned in partners[node]
-                    for other in named[partner]
-                    if other > document or (directed and other != document)
+                    for other in self._seconds(document, named[partner])
                 ]
                 others.sort()
-                key, id_ = document
-                for (other_key, other_id), number, turned in others:
+                key, id_, _ = document
+                for (other_key, other_id, _), number, turned in others:
                     yield Pair(*rows[turned][number], a=key, b=other_key, a_id=id_, b_id=other_id)
 
     def _partners(self, nodes: list[tuple[int, int]], tied: range) -> dict[int, list[tuple[int, int, bool]]]:
@@ -226,7 +246,35 @@ class Pairs(Iterable[Pair]):
         return partners
 
 
-def find_pairs(open_scope: ScopeOpener, threshold: Threshold, limit: int | None = None) -> Pairs:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PairOptions:
+    """Which of the pairs that reach a threshold are wanted, and in which order."""
+
+    limit: int | None = None
+    rank: PairRank = "measure"
+    min_shared: int = 0
+
+    def checked(self) -> Self:
+        """The options as plain numbers; `TypeError` or `ValueError` if one is wrong."""
+        return dataclasses.replace(
+            self,
+            limit=argument_checks.limit(self.limit),
+            rank=argument_checks.choice("rank", self.rank, get_args(PairRank)),
+            min_shared=argument_checks.whole_number("min_shared", self.min_shared, least=0),
+        )
+
+    def chosen(self, found: JoinedPairs, threshold: Threshold) -> tuple[JoinedPairs, F64]:
+        """The pairs that share enough, and their scores."""
+        if self.min_shared:
+            found = found.only(np.flatnonzero(found.common >= self.min_shared))
+        return found, found.common.astype(np.float64) if self.rank == "shared" else found.scores(threshold)
+
+
+ALL_PAIRS = PairOptions()
+"""All pairs that reach a threshold, ordered by their measure."""
+
+
+def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptions = ALL_PAIRS) -> Pairs:
     """All pairs of documents that reach a threshold, or only the first.
 
     `pair_join.join_pairs` says which pairs each method finds. The boilerplate, and what more than
@@ -234,7 +282,7 @@ def find_pairs(open_scope: ScopeOpener, threshold: Threshold, limit: int | None 
     """
     with open_scope() as scope:
         found = join_pairs(scope, threshold)
-    return Pairs(open_scope, found, found.scores(threshold), limit=limit)
+    return Pairs(open_scope, *options.chosen(found, threshold), limit=options.limit)
 
 
 def find_containments(open_scope: ScopeOpener, threshold: Threshold, limit: int | None = None) -> Pairs:
@@ -294,7 +342,7 @@ def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[t
     )
 
 
-def _contents_of_nodes(found: JoinedPairs) -> tuple[I64, I64]:
+def contents_of_nodes(found: JoinedPairs) -> tuple[I64, I64]:
     """The contents of all nodes that are in a pair, and the node of each content."""
     nodes = np.flatnonzero(np.bincount(np.concatenate([found.a, found.b])))
     counts = found.starts[nodes + 1] - found.starts[nodes]
@@ -303,23 +351,25 @@ def _contents_of_nodes(found: JoinedPairs) -> tuple[I64, I64]:
 
 def _counts_of_nodes(scope: Scope, found: JoinedPairs) -> I64:
     """The number of documents that each node has; 0 for a node that is in no pair."""
-    contents, nodes = _contents_of_nodes(found)
+    contents, nodes = contents_of_nodes(found)
     having = [content for content, _, _ in scope.documents_of(np.sort(contents))]
     ends = np.sort(np.array(having, np.int64))
     counts = np.searchsorted(ends, contents, "right") - np.searchsorted(ends, contents)
     return np.bincount(nodes, counts, len(found.starts)).astype(np.int64)
 
 
-def _documents_of_nodes(scope: Scope, found: JoinedPairs) -> dict[int, list[_Named]]:
-    """The documents of each node, by ascending keys."""
-    contents, nodes = _contents_of_nodes(found)
+def documents_of_nodes(
+    found: JoinedPairs, documents: Iterable[tuple[int, str, int, int]]
+) -> dict[int, list[NamedDocument]]:
+    """The documents of each node, by ascending keys; a document comes with its content."""
+    contents, nodes = contents_of_nodes(found)
     nodes_of: dict[int, list[int]] = {}
     for content, node in zip(contents.tolist(), nodes.tolist(), strict=True):
         nodes_of.setdefault(content, []).append(node)
-    named: dict[int, list[_Named]] = {node: [] for node in nodes.tolist()}
-    for content, key, number in scope.documents_of(np.sort(np.array(list(nodes_of), np.int64))):
+    named: dict[int, list[NamedDocument]] = {node: [] for node in nodes.tolist()}
+    for content, key, number, side in documents:
         for node in nodes_of[content]:
-            named[node].append((key, number))
+            named[node].append((key, number, side))
     for own in named.values():
         own.sort()
     return named

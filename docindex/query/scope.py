@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 import apsw
+import numpy as np
 
 from docindex.kernels.arrays import I64, U64
 from docindex.query.measures import Ignoring
@@ -52,6 +53,8 @@ class Scope:
     check_cancelled: CheckCancelled = never_cancelled
     slot_index: SlotIndex = dataclasses.field(default_factory=SlotIndex)
     """What earlier questions to the same index know of its slots."""
+    between: tuple[Where, Where] | None = None
+    """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
@@ -63,8 +66,16 @@ class Scope:
         return documents.documents_of(self.db, contents, self.where)
 
     def chosen(self) -> I64 | None:
-        """The contents of the documents that fulfil the condition, ascending; None without a condition."""
+        """The contents of the documents that may be in an answer, ascending; None for all contents."""
+        if self.between is not None:
+            return np.union1d(*self.sides())
         return None if self.where is None else documents.contents_of(self.db, self.where)
+
+    def sides(self) -> tuple[I64, I64]:
+        """The contents of the documents of each of the two sets, ascending."""
+        assert self.between is not None
+        first, second = self.between
+        return documents.contents_of(self.db, first), documents.contents_of(self.db, second)
 
     def ignoring(self, ignore_above: int | None = None) -> Ignoring:
         """The kind of text that a question in this scope ignores."""

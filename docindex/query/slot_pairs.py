@@ -25,6 +25,7 @@ from docindex.kernels.slot_bands import (
     likely_bands,
 )
 from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
+from docindex.query.candidates_between import candidates_between
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
@@ -59,6 +60,7 @@ class SlotPairs:
         self._features = scope.recipe.features
         self._check_cancelled = scope.check_cancelled
         self._shingles = nodes.shingles
+        self._sides = nodes.sides
         self._slots = bulk.slot_rows(scope.db, nodes.representatives, scope.recipe.slots)
 
     def equal(self, a: I64, b: I64) -> I64:
@@ -170,7 +172,11 @@ class SlotPairs:
 
     def _compared(self, table: GroupSource, needs: Needs, crowds_of: CrowdLabels | None = None) -> EqualSlots:
         """The pairs that have as many groups in common as they need."""
-        for a, b in candidates(table, lambda _: needs, self._check_cancelled, crowds_of):
+        if crowds_of is None:
+            found = candidates_between(table, self._sides, lambda _: needs, self._check_cancelled)
+        else:
+            found = candidates(table, lambda _: needs, self._check_cancelled, crowds_of)
+        for a, b in found:
             for begin in range(0, len(a), _PAIRS):
                 self._check_cancelled()
                 some, others = a[begin : begin + _PAIRS], b[begin : begin + _PAIRS]

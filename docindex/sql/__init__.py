@@ -172,7 +172,7 @@ column. Parameters marked with * are required. The others are optional; the defa
 Each parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
 `select key from doc_search(?)`. So parameters can be given by name after `where`. (Between the
 brackets, `doc_pairs(limit=5)` compares for SQL, and gives no rows.) In SQL, `where` and `limit` are
-keywords: write "where" and "limit" in quotes.
+keywords: write "where" and "limit" in quotes, and also "between".
 
     >>> sql = 'select key from doc_search(?) where "where" = ? and min_containment = 0.9'
     >>> index.execute(sql, [opening, "key < 'b'"])
@@ -207,6 +207,18 @@ doc_similar(query*, min_resemblance=0.8, limit=NULL, where=NULL, method='shingle
 
     The documents that resemble the query, most similar first. See `Index.similar`.
 
+doc_sources(query*, limit=20, min_share=0.01, where=NULL, boilerplate=1)
+    key, id, added, covered, added_symbols, basis, uncovered, stretches, copies
+
+    The few documents that together cover the query, the one that adds most first. `added` is the
+    share of the query's symbols that a document covers and no document before it, `covered` the
+    share that it covers by itself, `added_symbols` the number of the symbols that it adds.
+    `uncovered` is the share that no document covers, the same in all rows. `stretches` is a JSON
+    array of what the document adds: objects with query_start, query_end, start, end and length.
+    `copies` is a JSON array of the keys of the other documents with the same content. The `basis`
+    is "passages", or "fingerprints" if the text of the document is not stored; then the numbers are
+    estimates, and start and end are null. See `Index.sources`.
+
 doc_near(query*, max_distance=5, where=NULL)
     key, id, distance
 
@@ -239,12 +251,13 @@ doc_regions(a*, b*, boilerplate=1)
     have. The other columns are those of doc_passages. See `Comparison.regions`.
 
 doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=NULL,
-          method='shingles', boilerplate=1)
+          method='shingles', boilerplate=1, min_shared=0, between=NULL, rank='measure')
     a, b, a_id, b_id, [measures]
 
-    The pairs of documents that share text; `a` and `b` are their keys, `a_id`
-    and `b_id` their ids. Give `min_resemblance` or
-    `min_containment`, but not both; without them, `min_resemblance` is 0.5. See `Index.pairs`.
+    The pairs of documents that share text; `a` and `b` are their keys, `a_id` and `b_id` their ids.
+    Give `min_resemblance` or `min_containment`, but not both; without them, `min_resemblance` is 0.5.
+    `between` is a JSON array of two conditions like `where`: only pairs of a document `a` that
+    fulfils the first and a document `b` that fulfils the second. See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)
@@ -270,6 +283,9 @@ doc_fingerprints(query*)
     counts characters; `line` and `column` begin at 1. `hash` is the same number as in
     `fingerprint_list`. The text of a document must be stored. See `docindex.fingerprints`.
 
+    >>> sql = "select d.key, round(added, 2), value ->> 'start' from doc_sources(?) d, json_each(stretches)"
+    >>> index.execute(sql, ["They say: it is a truth, universally acknowledged, that a single MAN, too"])
+    [('a.txt', 0.82, 0)]
     >>> index.execute("select key, basis, round(resemblance, 2) from doc_similar(doc_key('a.txt'), 0.5)")
     [('a.txt', 'shingles', 1.0), ('b.txt', 'shingles', 0.53)]
     >>> sql = "select query_start, start, text from doc_passages(?, 1)"
@@ -494,7 +510,8 @@ and delete are like those above.
 JSON
 ====
 Each table function also exists as a function with the ending `_json`: `doc_search_json`,
-`doc_similar_json`, `doc_near_json`, `doc_passages_json`, `doc_regions_json`, `doc_pairs_json`,
+`doc_similar_json`, `doc_sources_json`, `doc_near_json`, `doc_passages_json`, `doc_regions_json`,
+`doc_pairs_json`,
 `doc_containments_json`, `doc_clusters_json`, `doc_fingerprints_json`. It takes the same parameters,
 then [schema]; or the required ones, then a JSON object with the others. It returns a JSON array
 with one object for each row; the names in the object are the columns. Without rows it returns

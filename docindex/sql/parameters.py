@@ -68,6 +68,14 @@ def _condition(value: Any) -> HarmlessCondition:
     return HarmlessCondition(value)
 
 
+def _between(value: Any) -> tuple[HarmlessCondition, HarmlessCondition]:
+    conditions = _json_array(value) if isinstance(value, str) else value
+    match conditions:
+        case [str(first), str(second)]:
+            return HarmlessCondition(first), HarmlessCondition(second)
+    raise TypeError(f"between must be a JSON array of two conditions, not {value!r}")
+
+
 def _limit(value: Any) -> Any:
     # SQL has no other way to ask for all rows: NULL means the default.
     return None if isinstance(value, int) and value < 0 else value
@@ -79,6 +87,7 @@ def _distance(value: Any) -> Any:
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "between": _between,
     "boilerplate": _boilerplate,
     "limit": _limit,
     "max_distance": _distance,

@@ -107,6 +107,7 @@ _REGION = (
 _of_match = operator.attrgetter("key", "id", "score", *MEASURES)
 _of_similar = operator.attrgetter("key", "id", *MEASURES)
 _of_neighbour = operator.attrgetter("key", "id", "distance")
+_of_source = operator.attrgetter("key", "id", "added", "covered", "added_symbols", "basis")
 _of_member = operator.attrgetter(*_MEMBER)
 _of_pair = operator.attrgetter(*_PAIR)
 _of_region = operator.attrgetter(*_REGION)
@@ -145,6 +146,14 @@ def _regions(reader: IndexReader, a: Value, b: Value, **options: Any) -> Iterabl
     full_text(reader, query_b)  # as for passages
     for region in reader.compare(query_a, query_b, **options).regions:
         yield *_of_region(region), writable(text[region.query_start : region.query_end])
+
+
+def _sources(reader: IndexReader, query: Value, **options: Any) -> Iterable[Row]:
+    (what,) = asked(reader, query)
+    found = reader.sources(what, **options)
+    for source in found:
+        stretches = json.dumps([dataclasses.asdict(stretch) for stretch in source.stretches])
+        yield *_of_source(source), found.uncovered, stretches, json.dumps(source.copies)
 
 
 def _pairs(reader: IndexReader, **options: Any) -> Iterable[Row]:
@@ -218,6 +227,20 @@ TABLES = (
         rows=5,
     ),
     TableFunction(
+        name="doc_sources",
+        columns=(
+            *("key", "id", "added", "covered", "added_symbols", "basis"),
+            *("uncovered", "stretches", "copies"),
+        ),
+        parameters=("query", "limit", "min_share", "where", "boilerplate"),
+        required=1,
+        answer=_sources,
+        asks=IndexReader.sources,
+        order=(("added", True),),
+        cost=15_000,
+        rows=5,
+    ),
+    TableFunction(
         name="doc_near",
         columns=("key", "id", "distance"),
         parameters=("query", "max_distance", "where"),
@@ -259,7 +282,10 @@ TABLES = (
     TableFunction(
         name="doc_pairs",
         columns=_PAIR,
-        parameters=("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
+        parameters=(
+            *("min_resemblance", "min_containment", "where", "ignore_above", "method", "boilerplate"),
+            *("min_shared", "between", "rank"),
+        ),
         required=0,
         answer=_pairs,
         asks=IndexReader.pairs,

@@ -95,12 +95,13 @@ def test_between_lists_pairs_of_this_year_and_last_year_only(homework, capsys):
         homework / "last year",
         {"emil/Queue.java": renamed("Java", "\n".join(JAVA[4:6])), "fay/x.java": JAVA[8]},
     )
-    assert names(found(capsys, "--between", "last year")) == [("cleo", "emil")]
+    assert names(found(capsys, "--between", "homework", "last year")) == [("cleo", "emil")]
+    assert names(found(capsys, "--between", "last year", "homework")) == [("emil", "cleo")]
 
 
 def test_the_first_program_of_a_pair_is_in_the_folder_of_this_year(homework, capsys):
     write(homework / "before", {"emil/Queue.java": "\n".join(JAVA[4:6] + JAVA[8:9])})
-    (pair,) = found(capsys, "--between", "before")
+    (pair,) = found(capsys, "--between", "homework", "before")
     assert names([pair]) == [("cleo", "emil")]
     assert pair["containment"] == 1 > pair["reverse_containment"]
     assert not any("Main.java" in passage["b"] for passage in pair.get("passages", ()))
@@ -109,8 +110,8 @@ def test_the_first_program_of_a_pair_is_in_the_folder_of_this_year(homework, cap
 @pytest.mark.usefixtures("homework")
 @pytest.mark.parametrize("other", ["homework", "homework/../homework/", "homework/ada", "."])
 def test_programs_are_not_compared_between_a_folder_and_itself(other, capsys):
-    assert main(["pairs", "--code", "homework", "--between", other]) == 2
-    assert "name a folder of other programs" in capsys.readouterr().err
+    assert main(["pairs", "--code", "homework", "--between", "homework", other]) == 2
+    assert "name two separate folders of programs" in capsys.readouterr().err
 
 
 def test_submissions_and_files_that_are_no_source_code_are_told(homework, capsys):
@@ -135,7 +136,7 @@ def test_the_report_shows_both_programs(homework, capsys):
 
 @pytest.mark.usefixtures("homework")
 def test_options_for_programs_need_their_folder(capsys):
-    for option in (["--raw"], ["--between", "homework"], ["--boilerplate", "x"], ["--report", "x"]):
+    for option in (["--raw"], ["--boilerplate", "x"], ["--report", "x"]):
         assert main(["pairs", *option]) == 2
         assert "give their folder with --code DIR" in capsys.readouterr().err
 

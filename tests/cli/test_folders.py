@@ -302,3 +302,20 @@ def test_a_letter_on_standard_input_is_read_in_its_format(tmp_path, capsys, monk
     code, out, _ = run(capsys, "search", "--json", "--index", tmp_path / "index", "-")
     (found,) = json.loads(out)
     assert (code, found["containment"]) == (0, 1.0)
+
+
+def test_pairs_between_two_folders_have_a_document_in_each(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = "Nothing may be marked, traced or pressed against the glass of the machine. "
+    for name in ("new/a.txt", "new/b.txt", "old/c.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text * 2 + name)
+    assert main(["scan", "--quiet", "--index", "own.docindex", "new", "old"]) == 0
+    question = ["pairs", "--quiet", "--index", "own.docindex", "--json"]
+    capsys.readouterr()
+    assert main([*question, "--between", "new", "old"]) == 0
+    found = [(Path(pair["a"]).name, Path(pair["b"]).name) for pair in json.loads(capsys.readouterr().out)]
+    assert found == [("a.txt", "c.txt"), ("b.txt", "c.txt")]
+    assert main([*question, "--between", "new", "old", "--min-shared", "1000", "--rank", "shared"]) == 1
+    assert main([*question, "--between", "new", "old", "--under", "new"]) == 2
+    assert "--under and --between cannot be used together" in capsys.readouterr().err

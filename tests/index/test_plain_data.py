@@ -40,6 +40,7 @@ def values(index):
         "Comparison": index.compare("4", "5"),
         "Measures": index.measures("4", "5"),
         "Document": index["5"],
+        "Sources": index.sources(index.text("5")),
         "Neighbour": index.near("5")[0],
         "Cluster": index.clusters(0.5)[0],
         "Stats": index.stats(),
@@ -47,7 +48,7 @@ def values(index):
 
 
 @pytest.mark.parametrize("name", sorted(["Match", "Pair", "Comparison", "Measures", "Document", "Neighbour",
-                                         "Cluster", "Stats"]))  # fmt: skip
+                                         "Sources", "Cluster", "Stats"]))  # fmt: skip
 def test_answers_survive_pickle_and_copy_and_become_json(index, name):
     value = values(index)[name]
     assert type(value) is getattr(docindex, name)

@@ -153,6 +153,7 @@ REQUIRED = {
     "update": {"key": "ada", "meta": None},
     "search": {"query": TEXT},
     "similar": {"query": TEXT},
+    "sources": {"query": TEXT},
     "remove": {"key": "ada"},
     "meta": {"key": "ada"},
     "text": {"key": "ada"},

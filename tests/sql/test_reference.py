@@ -25,6 +25,10 @@ TABLE_COLUMNS = {
         "rank ignore_above exact boilerplate schema",
     ),
     "doc_similar": (f"key id {MEASURES}", "query min_resemblance limit where method boilerplate schema"),
+    "doc_sources": (
+        "key id added covered added_symbols basis uncovered stretches copies",
+        "query limit min_share where boilerplate schema",
+    ),
     "doc_near": ("key id distance", "query max_distance where schema"),
     "doc_passages": (
         "query_start query_end start end length identical query_line line query_place place is_boilerplate "
@@ -38,7 +42,8 @@ TABLE_COLUMNS = {
     ),
     "doc_pairs": (
         f"a b a_id b_id {MEASURES}",
-        "min_resemblance min_containment where ignore_above method boilerplate schema",
+        "min_resemblance min_containment where ignore_above method boilerplate min_shared between rank "
+        "schema",
     ),
     "doc_containments": (
         f"a b a_id b_id {MEASURES}",

@@ -1,0 +1,100 @@
+"""``docindex sources``: where a text comes from, document by document, and what nothing covers."""
+
+import dataclasses
+
+import click
+
+from docindex.cli.existing_index import open_existing
+from docindex.cli.options import (
+    Command,
+    encoding_option,
+    form_options,
+    index_option,
+    share_option,
+    verbose_option,
+)
+from docindex.cli.output import show
+from docindex.cli.text_input import STDIN, read_query
+from docindex.cli.typed_paths import display_path
+from docindex.cli.wording import percent, several
+from docindex.query.resolve import Text
+from docindex.query.text_sources import LEAST_ADDED, SOURCES, SourceStretch, TextSource
+
+_EXCERPT = 60
+"""Characters of a stretch that are shown."""
+
+
+@click.command("sources", cls=Command)
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    default=SOURCES,
+    show_default=True,
+    help="Maximum number of documents.",
+)
+@share_option("--min-share", LEAST_ADDED, "Minimum share of FILE that a document adds.")
+@encoding_option
+@verbose_option(
+    "Show the stretches too. Say if the encoding was guessed, or if a part of FILE could not be read."
+)
+@index_option
+@form_options
+def sources_command(
+    file: str,
+    limit: int,
+    min_share: float,
+    encoding: str | None,
+    verbose: bool,
+    index_path: str | None,
+    form: str | None,
+) -> int:
+    """List the few documents that together cover FILE.
+
+    The first document shares the most text with FILE. Each of the others shares the most of the text that the
+    documents before it do not have. Shares count letters and digits in shared passages; boilerplate does not
+    count. "about 20%" is an estimate: the text of that document is not kept. FILE may be in the index; it is
+    not one of its own sources. If FILE is -, plain text is read from standard input.
+
+    \b
+    Examples:
+      docindex sources essay.txt
+      docindex sources --verbose --min-share 0.05 essay.pdf
+    """
+    key, query = read_query(file, encoding, index_path, verbose=verbose)
+    with open_existing(index_path) as index:
+        where = ("key <> ?", [key])
+        found = index.sources(Text(query.text), limit=limit, min_share=min_share, where=where)
+    records = [
+        dataclasses.asdict(source) | {"copies": list(source.copies), "uncovered": found.uncovered}
+        for source in found
+    ]
+    asked = "the text" if file == STDIN else display_path(key)
+
+    def text() -> str:
+        lines = []
+        for source in found:
+            lines.append(_source_line(source))
+            if verbose:
+                lines += [_stretch_line(query.text, stretch) for stretch in source.stretches]
+        if not lines:
+            return "no document covers a part of this text"
+        about = "" if all(source.basis == "passages" for source in found) else "about "
+        return "\n".join([*lines, f"no document covers {about}{percent(found.uncovered)} of {asked}"])
+
+    return show(records, form, text)
+
+
+def _source_line(source: TextSource) -> str:
+    about = "" if source.basis == "passages" else "about "
+    copies = f", and {several(len(source.copies), 'copy')} of it" if source.copies else ""
+    whole = "" if source.covered == source.added else f" ({about}{percent(source.covered)} by itself)"
+    return f"{display_path(source.key)}{copies}: adds {about}{percent(source.added)}{whole}"
+
+
+def _stretch_line(query: str, stretch: SourceStretch) -> str:
+    excerpt = " ".join(query[stretch.query_start : stretch.query_end].split())
+    if len(excerpt) > _EXCERPT:
+        excerpt = f"{excerpt[:_EXCERPT]}…"
+    return f"      {several(stretch.length, 'symbol')}: {excerpt}"

@@ -1,0 +1,145 @@
+"""Test pairs between two sets of documents, and their order: they equal a filter of all pairs."""
+
+import json
+import random
+import sqlite3
+
+import pytest
+
+import docindex
+from docindex.kernels import joins
+from tests.query.corpus import RECIPE, corpus
+from tests.storage.texts import prose
+
+OPTIONS = [{"min_resemblance": least} for least in (0.1, 0.4, 0.8)] + [
+    {"min_containment": least} for least in (0.3, 0.8)
+]
+
+
+def among(keys):
+    """The condition that a document has one of these keys."""
+    return "key in (select value from json_each(?))", [json.dumps(sorted(keys))]
+
+
+def numbers(pair):
+    return pair.containment, pair.reverse_containment, pair.resemblance, pair.shared, pair.basis
+
+
+def filtered(pairs, first, second):
+    """The definition: the pairs with a document in each set, the one in the first set first."""
+    found = []
+    for pair in pairs:
+        inside, reverse, *others = numbers(pair)
+        if pair.a in first and pair.b in second:
+            found.append((pair.a, pair.b, inside, reverse, *others))
+        elif pair.b in first and pair.a in second:
+            found.append((pair.b, pair.a, reverse, inside, *others))
+    return found
+
+
+@pytest.mark.parametrize("method", ["shingles", "fingerprints", "slots", "features"])
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_between_two_sets_are_those_of_a_filter(method, seed):
+    rng = random.Random(seed)
+    texts = corpus(seed, 25)
+    first, second = (set(rng.sample(sorted(texts), size)) for size in (8, 25))
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        for key, text in texts.items():
+            index.add(key, text, store_text=seed % 2 == 0 or rng.random() < 0.5)
+        for options in OPTIONS:
+            ignore_above = rng.choice([None, 4]) if method in ("shingles", "fingerprints") else None
+            question = {"method": method, "ignore_above": ignore_above, **options}
+            # Whether a text is kept may depend on copies outside of the sets.
+            every = index.pairs(where=None if seed % 2 == 0 else among(first | second), **question)
+            found = index.pairs(between=(among(first), among(second)), **question)
+            rows = [(pair.a, pair.b, *numbers(pair)) for pair in found]
+            assert sorted(rows) == sorted(filtered(every, first, second))
+            assert len(found) == len(rows)
+            assert found[1:4] == list(found)[1:4]
+            assert list(index.pairs(between=(among(first), among(second)), limit=3, **question)) == found[:3]
+
+
+def test_a_document_in_both_sets_never_pairs_with_itself_and_each_pair_comes_once():
+    with docindex.open(":memory:") as index:
+        for key in "abcd":
+            index.add(key, prose(random.Random(1), 30))
+        found = index.pairs(between=("key < 'd'", "key > 'a'"))
+        assert [(pair.a, pair.b) for pair in found] == [
+            *(("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")),
+        ]
+        assert len(found) == 6
+        assert [(pair.a, pair.b) for pair in index.pairs(between=("key = 'd'", "key = 'a'"))] == [("d", "a")]
+        assert list(index.pairs(between=("key = 'a'", "key = 'a'"))) == []
+        assert list(index.pairs(between=("key = 'x'", "1"))) == []
+
+
+def test_no_pair_inside_a_set_is_met(monkeypatch):
+    text = prose(random.Random(2), 60)
+    met = []
+    whole = joins.meeting_pairs
+    monkeypatch.setattr(
+        "docindex.query.candidates.meeting_pairs", lambda *arrays: met.append(whole(*arrays)) or met[-1]
+    )
+    with docindex.open(":memory:") as index:
+        index.add_many((f"old/{number:03}", f"{text} {number}") for number in range(200))
+        index.add("new/1", f"{text} new")
+        for options in ({"min_resemblance": 0.8}, {"min_containment": 0.8}, {"method": "fingerprints"}):
+            met.clear()
+            found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)
+            assert {pair.a for pair in found} == {"new/1"}
+            assert len(found) == 200
+            assert len({pair for pairs in met for pair in pairs.tolist()}) == 200
+
+
+def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():
+    rng = random.Random(3)
+    long, short = prose(rng, 300), prose(rng, 12)
+    with docindex.open(":memory:") as index:
+        index.add("long", long)
+        index.add("longer", f"{long} {prose(rng, 100)}")
+        index.add("short", short)
+        index.add("Short", short.upper())
+        assert [pair.a for pair in index.pairs()] == ["Short", "long"]
+        assert [pair.a for pair in index.pairs(rank="shared")] == ["long", "Short"]
+        (pair,) = index.pairs(min_shared=100)
+        assert (pair.a, pair.b, pair.shared) == ("long", "longer", 296)
+        assert len(index.pairs(min_shared=296)) == 1
+        assert len(index.pairs(min_shared=297)) == 0
+        sql = "select a from doc_pairs where rank = 'shared' and min_shared = 8"
+        assert index.execute(sql) == [("long",), ("Short",)]
+
+
+def test_wrong_sets_are_refused_by_name():
+    with docindex.open(":memory:") as index:
+        for wrong in ("key = 'a'", ("key = 'a'",), 3, ["1", "1", "1"]):
+            with pytest.raises(TypeError, match="between must be two conditions on document"):
+                index.pairs(between=wrong)
+        with pytest.raises(ValueError, match="where and between cannot be used together"):
+            index.pairs(between=("1", "1"), where="1")
+        with pytest.raises(ValueError, match="the condition 'nothing' does not work"):
+            index.pairs(between=("1", "nothing"))
+        with pytest.raises(ValueError, match="rank must be"):
+            index.pairs(rank="longest")
+
+
+def test_sql_takes_the_two_conditions_as_a_json_array(tmp_path):
+    rng = random.Random(4)
+    text = prose(rng, 60)
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many((key, f"{text} {key}") for key in ("new/1", "new/2", "old/1"))
+        sides = json.dumps(["key glob 'new/*'", "key glob 'old/*'"])
+        expected = [(pair.a, pair.b) for pair in index.pairs(between=tuple(json.loads(sides)))]
+        assert expected == [("new/1", "old/1"), ("new/2", "old/1")]
+        assert index.execute('select a, b from doc_pairs where "between" = ?', [sides]) == expected
+        for wrong in ("key = 'a'", '["1"]', "[1, 2]", 7):
+            with pytest.raises(ValueError, match="between must be a JSON array of two conditions"):
+                index.execute('select a from doc_pairs where "between" = ?', [wrong])
+        with pytest.raises(ValueError, match="it may use only the columns of document"):
+            index.execute(
+                """select a from doc_pairs where "between" = '["1", "(select sql from sqlite_schema)"]'"""
+            )
+    db = sqlite3.connect(tmp_path / "index")
+    docindex.register(db)
+    (found,) = db.execute("select doc_pairs_json(?)", [json.dumps({"between": sides})]).fetchone()
+    db.close()
+    assert [(row["a"], row["b"]) for row in json.loads(found)] == expected
