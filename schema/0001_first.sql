@@ -72,11 +72,6 @@ create table main.docindex_content (
                                     -- so on. The first half has one more if the number of slots is odd
     sum integer not null            -- in two halves
 ) strict;
--- Indexes on the simhash, and on the simhash rotated left by 22 and by 43 bits. Values with the same highest 22, middle
--- 21 or lowest 21 bits are neighbours in one of the indexes, so a query need not read the rows of `content`.
-create index main.docindex_content_simhash on docindex_content (simhash);
-create index main.docindex_content_simhash_22 on docindex_content ((simhash << 22) | ((simhash >> 42) & 4194303));
-create index main.docindex_content_simhash_43 on docindex_content ((simhash << 43) | ((simhash >> 21) & 8796093022207));
 
 -- The documents that the host stored, each under a key of its own.
 create table main.docindex_document (
@@ -107,12 +102,17 @@ create table main.docindex_fingerprint (
 
 -- The inverted index consists of a few segments. Each is a sorted list of keys, cut into blocks. A key is the highest
 -- `hash_bits` bits of a hash, followed by the id of a content minus the segment's `first`, which takes as many bits as
--- last - first needs. The hashes are those of the fingerprints, or the traits of contents: the features, and the first 8
--- bytes of `hash` and of `words_hash`, little-endian. (Features are super-shingles: hashes of groups of slots, of 64
--- bits. Contents that share some of them are near-duplicates.)
+-- last - first needs. The hashes have 64 bits. There are three kinds:
+--     fingerprints  the hashes of the fingerprints
+--     traits        the features of a content, and the first 8 bytes of `hash` and of `words_hash`, little-endian.
+--                   (Features are super-shingles: hashes of groups of slots. Contents that share some of them are
+--                   near-duplicates.)
+--     bands         three for each content, of its simhash: the number n of the band, which is 0, 1 or 2, in 2 bits;
+--                   then the highest 62 bits of the simhash rotated left by 0, 22 or 43 bits. So simhashes are
+--                   neighbours in the list if their highest 22, middle 21 or lowest 21 bits are equal
 create table main.docindex_segment (
     id integer primary key autoincrement, -- a newer segment has a larger id
-    kind integer not null,          -- 0: its hashes are those of fingerprints; 1: traits
+    kind integer not null,          -- 0: its hashes are those of fingerprints; 1: traits; 2: bands of simhashes
     first integer not null,         -- the smallest id that a content of this segment may have
     last integer not null,          -- the largest
     hash_bits integer not null,     -- number of bits of a hash in a key

@@ -19,6 +19,7 @@ from docindex.recipe import Recipe
 from docindex.storage import app_rows, app_tables, app_triggers, contents, extractions, segments, tallies
 from docindex.storage.batch_rows import PART_BITS
 from docindex.storage.rows import OUR_TABLES, PREFIX, row_sum, rows, stream, value
+from docindex.storage.simhash_index import bands_of
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import BOILERPLATE, CONTENT, DOCUMENT, FILE, FINGERPRINT, RECIPE, SAMPLE
 from docindex.storage.tallies import Tally
@@ -173,6 +174,8 @@ def _postings(db: apsw.Connection, recipe: Recipe) -> Iterator[str]:
         yield "the inverted index does not match the fingerprints of the documents"
     if (_expected_traits(db, recipe) - totals[segments.TRAITS]) % 2**64:
         yield "the inverted index does not match the hashes and slots of the contents"
+    if (_expected_bands(db) - totals[segments.BANDS]) % 2**64:
+        yield "the inverted index does not match the simhashes of the contents"
 
 
 def _expected_postings(db: apsw.Connection, alive: I64, recipe: Recipe) -> int:
@@ -202,6 +205,16 @@ def _expected_traits(db: apsw.Connection, recipe: Recipe) -> int:
         first[:, 1:] = prefixes[:, 1:] != prefixes[:, :-1]
         of = np.repeat(np.array(ids, np.int64), prefixes.shape[1]).reshape(prefixes.shape)
         expected += _total(prefixes[first], of[first])
+    return expected
+
+
+def _expected_bands(db: apsw.Connection) -> int:
+    """The total of the postings that the simhashes of the contents imply."""
+    expected = 0
+    for some in _chunks(stream(db, "select id, simhash from main.docindex_content")):
+        ids, simhashes = np.array(some, np.int64).T
+        bands = bands_of(simhashes.view(np.uint64)) >> _LOW_BITS
+        expected += _total(bands.ravel(), np.repeat(ids, bands.shape[1]))
     return expected
 
 

@@ -27,6 +27,7 @@ from docindex.storage.document_lookup import damaged_document
 from docindex.storage.halved_sums import document_sums
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, rows, rows_for
+from docindex.storage.simhash_index import bands_of
 from docindex.storage.tables import CONTENT, DOCUMENT, FINGERPRINT, SAMPLE, ContentRow
 from docindex.storage.tallies import Tally
 from docindex.storage.traits import traits_of
@@ -89,6 +90,8 @@ class NewPostings(NamedTuple):
 
     fingerprints: Postings
     traits: Postings
+    bands: Postings
+    """The bands of the simhashes."""
 
 
 NO_POSTINGS = Postings(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -214,14 +217,14 @@ def _put_contents(
         for document in group:
             document.sketches = None  # free the sketches of a long document: sorting needs the memory
     if not written:
-        return NewPostings(NO_POSTINGS, NO_POSTINGS)
+        return NewPostings(NO_POSTINGS, NO_POSTINGS, NO_POSTINGS)
     return NewPostings(*(Postings.joined(some) for some in zip(*written, strict=True)))
 
 
 def _put_group(
     db: apsw.Connection, group: Sequence[Incoming], contents: I64, recipe: Recipe, *, kept: bool
-) -> tuple["Postings", "Postings"]:
-    """Store contents whose texts were sketched together; returns their fingerprints and their traits."""
+) -> NewPostings:
+    """Store contents whose texts were sketched together; returns their postings."""
     sketches = group[0].sketches
     if sketches is None:
         raise ValueError(
@@ -245,9 +248,13 @@ def _put_group(
         db.executemany(SAMPLE.insert, SAMPLE.with_sums(batch.samples()))
     db.executemany(FINGERPRINT.insert, batch.fingerprints(recipe.window))
     traits = traits_of(sketches.features, hashes, sketches.words_hashes)
-    return (
+    bands = bands_of(sketches.simhashes)
+    return NewPostings(
         Postings(sketches.hashes, contents, batch.counts),
-        Postings(traits.ravel(), contents, np.full(len(contents), traits.shape[1])),
+        *(
+            Postings(some.ravel(), contents, np.full(len(contents), some.shape[1]))
+            for some in (traits, bands)
+        ),
     )
 
 

@@ -9,6 +9,7 @@ segment. They run inside the caller's transaction, and must never write.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -17,10 +18,12 @@ from docindex.kernels.arrays import I64, U64, are_first
 from docindex.storage import tallies
 from docindex.storage.rows import rows
 from docindex.storage.segments import (
+    BANDS,
     FINGERPRINTS,
     KEYS_IN_MEMORY,
     POSTING_HASH_BITS,
     TRAITS,
+    FoundKeys,
     PostingArrays,
     Segment,
     blocks_of,
@@ -72,17 +75,45 @@ def look_up_traits(db: apsw.Connection, traits: U64) -> Iterator[tuple[I64, I64]
     return _look_up(db, segments_of(db, TRAITS), traits)
 
 
+class FoundBands(NamedTuple):
+    """Bands of some contents."""
+
+    places: I64
+    """The place of the range in which each hash is."""
+    contents: I64
+    hashes: U64
+    stored: np.uint64
+    """The bits of the hashes that are stored; the others are not known."""
+
+
+def look_up_bands(db: apsw.Connection, least: U64, most: U64) -> Iterator[FoundBands]:
+    """Look up the hashes of bands in ranges, in pieces. Each range has the same highest 23 bits."""
+    for segment in segments_of(db, BANDS):
+        others = np.uint64(64 - segment.hash_bits)
+        for begin, found in _found(db, segment, least >> others, most >> others):
+            places = found.places + begin
+            # The keys lack the number of the block, which the range has.
+            hashes = least[places] | found.keys >> np.uint64(segment.local_bits) << others
+            yield FoundBands(places, found.contents, hashes, ~np.uint64(0) << others)
+
+
 def _look_up(db: apsw.Connection, segments: list[Segment], hashes: U64) -> Iterator[tuple[I64, I64]]:
     for segment in segments:
         prefixes = hashes >> np.uint64(64 - segment.hash_bits)
-        begin, at_once = 0, _FIRST_HASHES
-        while begin < len(prefixes):
-            end = begin + at_once
-            found = keys_with(db, segment, prefixes[begin:end])
+        for begin, found in _found(db, segment, prefixes, prefixes):
             yield found.places + begin, found.contents
-            # Next, look up as many hashes as read 2^20 keys if the blocks are as full as the previous blocks.
-            at_once = max(1, min(8 * at_once, at_once * KEYS_IN_MEMORY // (found.read + 1)))
-            begin = end
+
+
+def _found(db: apsw.Connection, segment: Segment, first: U64, last: U64) -> Iterator[tuple[int, FoundKeys]]:
+    """The keys with hash bits in ranges, in pieces, each with the place of its first range."""
+    begin, at_once = 0, _FIRST_HASHES
+    while begin < len(first):
+        end = begin + at_once
+        found = keys_with(db, segment, first[begin:end], last[begin:end])
+        yield begin, found
+        # Next, look up as many hashes as read 2^20 keys if the blocks are as full as the previous blocks.
+        at_once = max(1, min(8 * at_once, at_once * KEYS_IN_MEMORY // (found.read + 1)))
+        begin = end
 
 
 def by_hash(db: apsw.Connection) -> tuple[int, Iterator[PostingArrays]]:

@@ -24,10 +24,13 @@ from docindex.storage.content_writer import NewPostings, Postings
 from docindex.storage.postings import dead
 from docindex.storage.rows import counter, rows, value
 from docindex.storage.segments import (
+    BAND_HASH_BITS,
+    BANDS,
     FINGERPRINTS,
     KEYS_IN_MEMORY,
     KEYS_PER_BLOCK,
     KINDS,
+    MAX_BAND_BLOCK_BITS,
     MAX_BLOCK_BITS,
     MAX_SEGMENT,
     POSTING_HASH_BITS,
@@ -86,19 +89,20 @@ def add_postings(db: apsw.Connection, new: NewPostings) -> int:
 
     Returns how many more postings should be merged, in further transactions.
     """
-    size = len(new.fingerprints.hashes) + len(new.traits.hashes)
-    _add_segment(db, FINGERPRINTS, new.fingerprints)
-    _add_segment(db, TRAITS, new.traits)
+    size = sum(len(postings.hashes) for postings in new)
+    _add_segment(db, FINGERPRINTS, new.fingerprints, POSTING_HASH_BITS)
+    _add_segment(db, TRAITS, new.traits, POSTING_HASH_BITS)
+    _add_segment(db, BANDS, new.bands, BAND_HASH_BITS)
     budget = max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size)
     merge(db, min(budget, MERGED_AT_A_TIME))
     return max(0, budget - MERGED_AT_A_TIME)
 
 
-def _add_segment(db: apsw.Connection, kind: int, postings: Postings) -> None:
+def _add_segment(db: apsw.Connection, kind: int, postings: Postings, hash_bits: int) -> None:
     if not len(postings.hashes):
         return
     first, last = int(postings.contents[0]), int(postings.contents[-1])
-    layout = Segment(0, kind, first, last, POSTING_HASH_BITS, 0, 0, None, None)
+    layout = Segment(0, kind, first, last, hash_bits, 0, 0, None, None)
     # Change the hashes in place: the hashes of a long document may take a hundred megabytes.
     keys = postings.hashes
     keys >>= np.uint64(64 - layout.hash_bits)
@@ -264,7 +268,8 @@ def _note(db: apsw.Connection, before: Sequence[Segment], after: Sequence[Segmen
 def _create(db: apsw.Connection, layout: Segment) -> Segment:
     """Insert the row of a segment, and choose its id, and its number of blocks by that of its postings."""
     blocks = math.ceil(math.log2(max(1, layout.postings) / _BLOCK))
-    block_bits = max(0, min(blocks, layout.hash_bits, MAX_BLOCK_BITS))
+    most = MAX_BAND_BLOCK_BITS if layout.kind == BANDS else MAX_BLOCK_BITS
+    block_bits = max(0, min(blocks, layout.hash_bits, most))
     segment = dataclasses.replace(layout, block_bits=block_bits)
     counter(db, "segment")  # refuses one that is at its limit, which SQLite would call a full disk
     db.execute(_INSERT_SEGMENT, segment.row_values[1:])

@@ -128,7 +128,7 @@ def storage_alone(texts, folder, size):
     def blocks(connection):
         numbers, counts = np.unique(documents, return_counts=True)
         segment_writer.add_postings(
-            connection, NewPostings(Postings(hashes.copy(), numbers, counts), NO_POSTINGS)
+            connection, NewPostings(Postings(hashes.copy(), numbers, counts), NO_POSTINGS, NO_POSTINGS)
         )
 
     def table(connection):

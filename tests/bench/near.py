@@ -1,7 +1,7 @@
 """Measure simhash look-ups, one at a time and a million at once, compared with scans, in one run.
 
-Also measure the cost of the SQL indexes. Half a million simhash values are random. Each of another half
-million differs in up to ten bits from one of them.
+Also measure the cost of the bands in the inverted index. Half a million simhash values are random. Each of
+another half million differs in up to ten bits from one of them.
 """
 
 import tempfile
@@ -11,21 +11,20 @@ from pathlib import Path
 import numpy as np
 
 import docindex
-from docindex.storage import simhash_index
+from docindex.storage import segment_writer, simhash_index, tallies
+from docindex.storage.content_writer import NO_POSTINGS, NewPostings, Postings
 
 COUNT = 1_000_000
 ROWS_PER_COMMIT = 5000
 LOOKED_UP = 1000
-INDEXES = ("docindex_content_simhash", "docindex_content_simhash_22", "docindex_content_simhash_43")
 
 
 def run(options):
     simhashes = families(np.random.default_rng(1))
     with tempfile.TemporaryDirectory() as folder:
-        paths = {name: Path(folder) / name for name in ("without", "with")}
-        filling = {name: fill(path, simhashes, indexes=name == "with") for name, path in paths.items()}
-        building(paths, filling, options.rounds)
-        with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
+        path = Path(folder) / "index"
+        fill(path, simhashes)
+        with docindex.open(path, readonly=True) as index, index._store.reading() as db:
             one(db, simhashes)
             scans(db, simhashes, options.rounds)
             many(db, simhashes, options.rounds)
@@ -42,69 +41,40 @@ def families(random):
     return random.permutation(simhashes)
 
 
-def fill(path, simhashes, *, indexes):
-    """Insert rows of `content` as long as real ones; return the seconds of processor time for all of them."""
-    random, took = np.random.default_rng(2), 0.0
+def fill(path, simhashes):
+    """Insert rows of `content` as long as real ones, and their bands; print what each of them costs."""
+    random, rows_took, bands_took = np.random.default_rng(2), 0.0, 0.0
     with docindex.open(path, durability="normal") as index:
-        if not indexes:
-            with index._store.writing() as db:
-                for name in INDEXES:
-                    db.execute(f"drop index {name}")
         for begin in range(0, COUNT, ROWS_PER_COMMIT):
+            some = simhashes[begin : begin + ROWS_PER_COMMIT]
+            contents = np.arange(begin + 1, begin + 1 + len(some))
             rows = [
-                (data[:16], data[16:32], simhash, data[32:])
-                for simhash in simhashes[begin : begin + ROWS_PER_COMMIT].view(np.int64).tolist()
-                for data in (random.bytes(544),)
+                (content, data[:16], data[16:32], simhash, data[32:])
+                for content, simhash in zip(contents.tolist(), some.view(np.int64).tolist(), strict=True)
+                for data in (random.bytes(224),)
             ]
             start = time.process_time()
             with index._store.writing() as db:
                 db.executemany(
-                    "insert into docindex_content (hash, reading, words_hash, characters, symbols, shingles, "
-                    "fingerprints, hashes, simhash, slots, parts, sum) "
-                    "values (?, 'text 1', ?, 1500, 1200, 250, 0, 0, ?, ?, 1, -1 << 62)",
+                    "insert into docindex_content (id, symbols, shingles, kept, hashes, hash, words_hash, "
+                    "characters, fingerprints, simhash, slots, sum) "
+                    "values (?, 470, 90, -91, 0, ?, ?, 570, 0, ?, ?, -1 << 62)",
                     rows,
                 )
-            took += time.process_time() - start
-    return took
-
-
-def building(paths, filling, rounds):
-    """Measure how much the indexes add to the file, and to the processor time of adding documents.
-
-    (Elapsed time would depend on the disk, and on other programs.)
-    """
-    with docindex.open(paths["with"], readonly=True) as index, index._store.reading() as db:
-        sizes = dict(db.execute("select name, sum(pgsize) from dbstat group by name"))
-    content = sum(
-        sizes[name]
-        for name in ("docindex_content", "docindex_content_words", "sqlite_autoindex_docindex_content_1")
-    )
-    share = sum(sizes[name] for name in INDEXES)
-    print(f"indexes: {share / COUNT:.1f} of the {(content + share) / COUNT:.0f} bytes of a content")
-    slower = 1e6 * (filling["with"] - filling["without"]) / COUNT
+            middle = time.process_time()
+            with index._store.writing() as db:
+                bands = simhash_index.bands_of(some)
+                postings = Postings(bands.ravel(), contents, np.full(len(contents), bands.shape[1]))
+                segment_writer.add_postings(db, NewPostings(NO_POSTINGS, NO_POSTINGS, postings))
+                tallies.note(db, {"simhash": tallies.mixed_tally(contents, some.view(np.int64))})
+            rows_took += middle - start
+            bands_took += time.process_time() - middle
+        with index._store.reading() as db:
+            ((size,),) = db.execute("select sum(pgsize) from dbstat where name = 'docindex_posting'")
     print(
-        f"rows of `content` alone, {ROWS_PER_COMMIT:,} for each commit: "
-        f"{1e6 * filling['without'] / COUNT:.0f} us each, and {slower:.0f} us for the indexes"
+        f"bands: {size / COUNT:.1f} bytes and {1e6 * bands_took / COUNT:.1f} us for each content; its row "
+        f"takes {1e6 * rows_took / COUNT:.1f} us ({ROWS_PER_COMMIT:,} for each commit)"
     )
-    words = [f"w{number:x}" for number in range(50_000)]
-    random = np.random.default_rng(3)
-    documents = 20_000
-    many, single = {name: [] for name in paths}, {name: [] for name in paths}
-    for turn in range(rounds):
-        texts = [" ".join([words[n] for n in random.integers(0, 50_000, 250)]) for _ in range(documents)]
-        for name, path in paths.items():
-            with docindex.open(path) as index:
-                start = time.process_time()
-                items = ((f"{turn} {number}", text) for number, text in enumerate(texts))
-                index.add_many(items, workers=1, store_text=False)
-                many[name].append((time.process_time() - start) / documents)
-                for number, text in enumerate(texts[:200]):
-                    start = time.process_time()
-                    index.add(f"{turn} single {number}", f"{number} {text}", store_text=False)
-                    single[name].append(time.process_time() - start)
-    for what, took in ((f"{documents:,} documents of 1.5 KB added at once", many), ("one by one", single)):
-        a, b = (1e6 * np.median(took[name]) for name in ("without", "with"))
-        print(f"  {what}: {b:,.0f} us each, {b / a:.2f} times the time without the indexes")
 
 
 def one(db, simhashes):
@@ -119,15 +89,10 @@ def one(db, simhashes):
             _, contents, _ = simhash_index.near_simhashes(db, [query], distance)
             took.append(1000 * (time.perf_counter() - start))
             found += len(contents)
-        values = sum(
-            len(simhash_index._flips(width, most))
-            for (_, width), most in zip(
-                simhash_index._BLOCKS, simhash_index._most_flips(distance), strict=True
-            )
-            if most >= 0 and simhash_index._min_contents(1, distance) <= COUNT
-        )
+        is_lookup = simhash_index._min_contents(1, distance) <= COUNT
+        values = len(simhash_index._flips(distance).numbers) if is_lookup else "all"
         print(
-            f"{distance:8} {values or 'all':>7} {found / rounds:8.1f} "
+            f"{distance:8} {values:>7} {found / rounds:8.1f} "
             f"{np.median(took):10.3f} {np.percentile(took, 99):8.3f}"
         )
 
@@ -157,7 +122,7 @@ def scans(db, simhashes, rounds):
     print(f"  numpy, all held in memory: {in_memory:.3f} ms, {in_memory / ours:.1f} times as long")
     del queries[3:]
     by_index = median(lambda query: list(simhash_index._by_scan(db, np.array([query], np.uint64), 3, COUNT)))
-    print(f"  all read from the smallest index: {by_index:.0f} ms, {by_index / ours:,.0f} times")
+    print(f"  all read: {by_index:.0f} ms, {by_index / ours:,.0f} times")
     by_rows = median(select)
     print(
         f"  `select id, simhash from docindex_content`, in Python: {by_rows:.0f} ms, "

@@ -175,8 +175,8 @@ def test_an_sql_index_that_does_not_match_its_table_is_found(path):
         db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         roots = dict(db.execute("select name, rootpage from sqlite_schema where type = 'index'"))
         for one, other in (
-            ("docindex_document_content", "docindex_content_simhash"),
-            ("docindex_content_simhash", "docindex_document_content"),
+            ("docindex_document_content", "docindex_changed_value"),
+            ("docindex_changed_value", "docindex_document_content"),
         ):
             db.execute("update sqlite_schema set rootpage = ? where name = ?", (roots[other], one))
     db.close()
