@@ -53,8 +53,8 @@ class CodeOptions:
             if one.startswith(other) or other.startswith(one):
                 named = " and ".join(self.between)
                 raise click.UsageError(
-                    f"of the folders of --between, {named}, one is the other or contains it; name two separate "
-                    "folders of programs"
+                    f"of the folders of --between, {named}, one is the other or contains it; name two "
+                    "separate folders of programs"
                 )
 
 
