@@ -157,9 +157,10 @@ INSIDE = {
         {"exact_copies", "file_changes", "file_readers", "submissions"} | {"keep_rules"},
         {"compared_files"},
         {"folder_pairs", "kept_files", "plan", "root_scan"},
-        {"copied_folders", "file_lists", "removal", "scanner", "found_groups"},
-        {"likeness"},
-        {"actions", "findings", "exact_findings"},
+        {"copied_folders", "file_lists", "removal", "scanner", "found_groups"}
+        | {"differing_files", "mirrored_folders"},
+        {"likeness", "plan_review"},
+        {"actions", "findings", "exact_findings", "review_file"},
     ],
     "report": [
         {"plots", "shown_names"},

@@ -8,6 +8,10 @@
         outcome = folders.act(plan, "trash")
         folders.undo(outcome)                         # or undo() for the last act; acts() lists them
 
+    file = folders.ReviewFile.read("plan.json")   # a person decides, group by group
+    file.review.choose(0, ["/home/ada/b.txt"])    # also skip, agree, undo; nothing is removed before act
+    file.save()
+
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
     folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
 
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from docindex.folders.act_list import Act
     from docindex.folders.actions import Outcome, UndoOutcome, act, acts, undo
     from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
+    from docindex.folders.differing_files import DifferingFiles, differing_files
     from docindex.folders.exact_findings import find_exact
     from docindex.folders.file_kinds import MediaKind
     from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
@@ -57,8 +62,10 @@ if TYPE_CHECKING:
     from docindex.folders.keep_rules import KEEP, KeepRule
     from docindex.folders.path_keys import Root, key_of, path_of
     from docindex.folders.plan import Plan
+    from docindex.folders.plan_review import Decision, PlanReview, ReviewSummary
     from docindex.folders.removal import HOW, FileOutcome, How
     from docindex.folders.restore import UndoneFile
+    from docindex.folders.review_file import ReviewFile
     from docindex.folders.scanner import Scan, scan
     from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
     from docindex.folders.write_guard import Guard
@@ -69,6 +76,7 @@ _HOMES = {
     "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
     "docindex.folders.act_list": ("Act",),
     "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
+    "docindex.folders.differing_files": ("DifferingFiles", "differing_files"),
     "docindex.folders.exact_findings": ("find_exact",),
     "docindex.folders.file_kinds": ("MediaKind",),
     "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
@@ -80,8 +88,10 @@ _HOMES = {
     "docindex.folders.keep_rules": ("KEEP", "KeepRule"),
     "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
     "docindex.folders.plan": ("Plan",),
+    "docindex.folders.plan_review": ("Decision", "PlanReview", "ReviewSummary"),
     "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
     "docindex.folders.restore": ("UndoneFile",),
+    "docindex.folders.review_file": ("ReviewFile",),
     "docindex.folders.scanner": ("Scan", "scan"),
     "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
     "docindex.folders.write_guard": ("Guard",),
@@ -96,6 +106,8 @@ __all__ = [
     "Act",
     "CancelFlag",
     "CopyGroup",
+    "Decision",
+    "DifferingFiles",
     "ExactKind",
     "FailedFile",
     "FileList",
@@ -115,7 +127,10 @@ __all__ = [
     "MediaKind",
     "Outcome",
     "Plan",
+    "PlanReview",
     "PlannedFile",
+    "ReviewFile",
+    "ReviewSummary",
     "Root",
     "Scan",
     "UndoOutcome",
@@ -124,6 +139,7 @@ __all__ = [
     "Walked",
     "act",
     "acts",
+    "differing_files",
     "find",
     "find_exact",
     "key_of",

@@ -64,11 +64,8 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as JSON, for people to edit and for `from_json` to read."""
-        folders = [
-            {**folder._asdict(), "copies": [_group_record(group) for group in folder.copies]}
-            for folder in self.folders
-        ]
-        groups = [_group_record(group) for group in self.groups]
+        folders = [planned_record(folder) for folder in self.folders]
+        groups = [planned_record(group) for group in self.groups]
         return json.dumps({"docindex-plan": _FORMAT, "folders": folders, "groups": groups}, indent=1)
 
     @classmethod
@@ -96,7 +93,10 @@ class Plan:
         return plan
 
 
-def _group_record(group: CopyGroup) -> dict[str, Any]:
+def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
+    """A group as an object in the JSON of a plan."""
+    if isinstance(group, FolderGroup):
+        return {**group._asdict(), "copies": [planned_record(copies) for copies in group.copies]}
     return {**group._asdict(), "files": [file._asdict() for file in group.files]}
 
 
