@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from docindex import folders
-from docindex.cli.exit_codes import NOTHING_FOUND
+from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.key_reader import KeyReader
 from docindex.cli.options import Command
 from docindex.cli.output import emit, fitted, progress
@@ -21,6 +21,7 @@ from docindex.cli.review_text import (
     folders_of,
     group_screen,
     key_lines,
+    likeness_screen,
     overview_lines,
     summary_text,
 )
@@ -34,7 +35,7 @@ from docindex.folders.path_keys import path_of
 
 
 @click.command("review", cls=Command)
-@click.argument("paths", metavar="[PLAN | FOLDER...]", nargs=-1, type=click.Path(exists=True))
+@click.argument("paths", metavar="[PLAN | FOLDER...]", nargs=-1, type=click.Path())
 def review_command(paths: tuple[str, ...]) -> int:
     """Choose which copies to keep, group by group.
 
@@ -54,14 +55,15 @@ def review_command(paths: tuple[str, ...]) -> int:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ValueError("review needs a terminal for its keys; docindex dups shows copies without one")
-    if len(paths) == 1 and not os.path.isdir(paths[0]):  # noqa: PTH112
+    missing = DONE
+    if len(paths) == 1 and not os.path.isdir(typed_path(paths[0])):  # noqa: PTH112
         file = folders.ReviewFile.read(paths[0])
         shown = one_line(paths[0])
     else:
-        made = _new_plan(paths)
+        made, missing = _new_plan(paths)
         if made is None:
             emit("no copies")
-            return NOTHING_FOUND
+            return missing or NOTHING_FOUND
         file = folders.ReviewFile.read(made)
         shown = one_line(made)
     if not len(file.review):
@@ -77,18 +79,21 @@ def review_command(paths: tuple[str, ...]) -> int:
         raise click.Abort from None
     file.save()
     emit(f"\n{_wrapped(summary_text(file.review, shown))}")
-    return 0
+    return missing
 
 
 def _wrapped(text: str) -> str:
     return fitted(text, sys.stdout)
 
 
-def _new_plan(paths: Iterable[str]) -> str | None:
-    """The name of a new file with a plan for what is in some folders now; None if there are no copies."""
+def _new_plan(paths: Iterable[str]) -> tuple[str | None, int]:
+    """The name of a new plan for what is in some folders now, and the exit code if some do not exist.
+
+    The name is None if there are no copies.
+    """
     settings = read_settings()
     typed = [typed_path(path) for path in paths] or [typed_path(path) for path in settings.folders or (".",)]
-    roots, _ = existing_roots(typed)
+    roots, missing = existing_roots(typed)
     kept: dict[str, Any] = {"keep": settings.keep or "original"}  # the settings have checked it
     with progress("comparing", of_bytes=True) as advance:
         found = folders.find_exact(
@@ -101,7 +106,7 @@ def _new_plan(paths: Iterable[str]) -> str | None:
             progress=advance,
         )
     if not found.groups:
-        return None
+        return None, missing
     text = found.plan().to_json()
     for number in range(1, 10_000):
         name = f"docindex-plan{'' if number == 1 else f'-{number}'}.json"
@@ -112,7 +117,7 @@ def _new_plan(paths: Iterable[str]) -> str | None:
             continue
         except OSError as error:
             raise UnreadableFile(f"{name} cannot be written: {error.strerror}", name) from error
-        return name
+        return name, missing
     raise UnreadableFile("there are too many plans in this folder; remove some", ".")
 
 
@@ -176,6 +181,43 @@ class _Session:
                     shown = -1
             else:
                 self._say("This key does nothing; ? shows the keys.")
+        self._show_alike()
+
+    def _show_alike(self) -> None:
+        """Show the similar texts of the plan, if a person wants to see them."""
+        alike = self._review.alike
+        if not alike:
+            return
+        self._say(
+            f"\nThe plan also has {several(len(alike), 'group')} of similar texts. act removes none of them."
+        )
+        self._prompt("s: show them  other keys: end > ")
+        key = self.keys.key()
+        self._prompt("\n")
+        for number, group in enumerate(alike if key == "s" else []):
+            emit(_wrapped("\n" + "\n".join(likeness_screen(group, number, len(alike), self._screen()))))
+            if not self._like_keys(group):
+                return
+
+    def _like_keys(self, group: folders.LikenessGroup) -> bool:
+        """Obey keys for one group of similar texts; whether the next group is to be shown."""
+        while True:
+            self._prompt("Enter: next  d: difference  o: open  q: end > ")
+            key = self.keys.key()
+            self._prompt("\n")
+            if key == "o" and (chosen := self._asked("open number", [file.key for file in group.files])):
+                self._open_key(chosen)
+            elif key == "d" and len(group.files) > 1:
+                others = group.files[1:]
+                place = 1
+                if len(others) > 1:
+                    keys = [file.key for file in group.files]
+                    chosen = self._asked("difference of which number", keys)
+                    place = keys.index(chosen) if chosen else 0
+                if place:
+                    self._show_changes(group.files[place].like or group.files[0].key, group.files[place].key)
+            elif key in ("enter", " ", "n", "right", "q"):
+                return key != "q"
 
     def _screen(self) -> Screen:
         columns, lines = shutil.get_terminal_size()
@@ -215,7 +257,7 @@ class _Session:
         if isinstance(group, folders.FolderGroup):
             self._skip()
             return
-        key = self._asked("also keep number")
+        key = self._asked("also keep number", self._keys_here())
         if key is not None:
             self._choose([*(file.key for file in group.kept), key])
 
@@ -243,9 +285,8 @@ class _Session:
             self._say(f"There is no number {number}; the numbers are 1 to {len(keys)}.")
         return None
 
-    def _asked(self, question: str) -> str | None:
+    def _asked(self, question: str, keys: list[str]) -> str | None:
         """The file that a person names by its number; None if they do not."""
-        keys = self._keys_here()
         self._prompt(f"{question} (1-{len(keys)}): ")
         if len(keys) > 9:
             return self._key_of(self.keys.number(), keys)
@@ -307,9 +348,10 @@ class _Session:
         emit("\n".join(key_lines(self._screen())))
 
     def _open(self) -> None:
-        key = self._asked("open number")
-        if key is None:
-            return
+        if (key := self._asked("open number", self._keys_here())) is not None:
+            self._open_key(key)
+
+    def _open_key(self, key: str) -> None:
         path = os.fsdecode(path_of(key))
         if not os.path.lexists(path):
             self._say("It is gone.")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from docindex.cli.group_records import KIND_HEADINGS
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import one_line, percent, several, size
 from docindex.folders import CopyGroup, Decision, FolderGroup, LikenessGroup, PlannedFile, PlanReview
@@ -150,7 +151,7 @@ def _folder_screen(group: FolderGroup, screen: Screen, changes: Mapping[str, str
 
 def likeness_screen(group: LikenessGroup, number: int, count: int, screen: Screen) -> Iterable[str]:
     """The lines of a group of texts that are alike."""
-    yield f"Similar texts, group {number + 1:,} of {count:,}: act removes none of them"
+    yield f"Similar texts {number + 1:,} of {count:,}: {KIND_HEADINGS.get(group.kind, group.kind)}"
     for place, file in enumerate(group.files, 1):
         share = percent(file.share) if file.like else ""
         yield f"  {place}  {share:>4}  {size(file.size):>8}  {screen.path(file.key)}"
@@ -202,20 +203,20 @@ def summary_text(review: PlanReview, path: str) -> str:
     """What `act` will do with the plan, and the command to type next."""
     found = review.summary
     reviewed = len(review) - found.groups.get("open", 0)
-    name = shlex.quote(one_line(path) if path.isprintable() else path)
-    lines = [f"{several(len(review), 'group')}, {reviewed:,} reviewed; all decisions are in {one_line(path)}"]
-    if found.open_files:
-        count, files = several(found.groups["open"], "group"), several(found.open_files, "file")
-        lines.append(
-            f"not reviewed: {count}, where act removes {files} as the plan proposes (docindex review "
-            f"{one_line(name)} goes on; its key a keeps them all)"
-        )
+    name = shlex.quote(one_line(path))
+    shown = one_line(path)
+    lines = [f"{several(len(review), 'group')}, {reviewed:,} reviewed; all decisions are in {shown}"]
     if found.files:
         goes = "goes" if found.files == 1 else "go"
         lines.append(
             f"{several(found.files, 'file')} {goes}, which frees {size(found.freed)}; nothing was removed yet"
         )
-        lines.append(f"next: docindex act {one_line(name)} --trash")
     else:
         lines.append("no file goes")
+    if found.open_files:
+        count, files = several(found.groups["open"], "group"), several(found.open_files, "file")
+        lines.append(f"{files} of these are in {count} that you have not reviewed; to go on:")
+        lines.append(f"  docindex review {name}")
+    if found.files:
+        lines += ["next, to see what act would do:", f"  docindex act {name} --trash"]
     return "\n".join(lines)

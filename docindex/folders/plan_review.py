@@ -5,6 +5,7 @@ touch the files of the plan, nor make a plan that removes the last file of a gro
 folder.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -14,7 +15,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, Self, get_args
 
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
-from docindex.folders.mirrored_folders import PlannedGroup, mirrored
+from docindex.folders.found_groups import LikeFile, LikenessGroup
+from docindex.folders.mirrored_folders import PlannedGroup, copies_in, mirrored
 from docindex.folders.path_keys import path_of
 from docindex.folders.plan import Plan, planned_record
 from docindex.folders.system import allocated_bytes
@@ -106,6 +108,21 @@ class PlanReview:
     def rest(self) -> Mapping[str, Any]:
         """The other fields of the JSON, for example the texts that are alike."""
         return self._rest
+
+    @property
+    def alike(self) -> list[LikenessGroup]:
+        """The groups of similar texts that `dups --json` wrote into the plan. `act` removes none of them.
+
+        Groups that somebody has edited into another form are left out.
+        """
+        found = []
+        with contextlib.suppress(TypeError, KeyError, AttributeError):
+            for record in self._rest.get("alike", []):
+                names = ("key", "share", "like", "size")
+                files = tuple(LikeFile(*(file[name] for name in names)) for file in record["files"])
+                if files and all(map(_is_like_file, files)):
+                    found.append(LikenessGroup(record["kind"], files))
+        return found
 
     def group(self, number: int) -> PlannedGroup:
         """A group with the files that stay and those that go."""
@@ -217,7 +234,7 @@ class PlanReview:
             changed = mirrored([each.group for each in self._entries], number)
             entries = {}
             for place, each in changed.items():
-                if isinstance(each, FolderGroup):
+                if place == number and isinstance(each, FolderGroup):
                     copies = tuple(copy._replace(reclaimable=_freed(copy.files)) for copy in each.copies)
                     swapped = each._replace(copies=copies, reason=_CHOSEN, keep=False)
                     entries[place] = _Entry(swapped, "chosen", entry.references)
@@ -255,8 +272,7 @@ class PlanReview:
 
 def files_of(group: PlannedGroup) -> list[PlannedFile]:
     """The files of a group, each once."""
-    copies = group.copies if isinstance(group, FolderGroup) else (group,)
-    return list({file.key: file for each in copies for file in each.files}.values())
+    return list({file.key: file for each in copies_in(group) for file in each.files}.values())
 
 
 def going_in(group: PlannedGroup) -> tuple[int, int]:
@@ -268,6 +284,15 @@ def going_in(group: PlannedGroup) -> tuple[int, int]:
 
 def _groups_of(plan: Plan) -> list[PlannedGroup]:
     return [*plan.folders, *plan.groups]
+
+
+def _is_like_file(file: LikeFile) -> bool:
+    return (
+        isinstance(file.key, str)
+        and isinstance(file.share, (int, float))
+        and isinstance(file.like, (str, type(None)))
+        and isinstance(file.size, int)
+    )
 
 
 def _references(group: PlannedGroup) -> frozenset[str]:

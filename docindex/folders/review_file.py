@@ -44,7 +44,7 @@ class ReviewFile:
         return cls(name, PlanReview.from_json(data, name=os.fspath(path)), identity)
 
     def save(self) -> None:
-        """Replace the file by the plan with the decisions so far. An interrupt leaves the old file or the new.
+        """Save the plan with the decisions so far. An interrupt leaves the old file or the new one.
 
         `ValueError` if another program has changed the file; `OSError` if it cannot be written.
         """
