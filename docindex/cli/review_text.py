@@ -182,7 +182,8 @@ def overview_lines(review: PlanReview, start: int, screen: Screen) -> Iterable[s
         group = review.group(number)
         name = group.folder if isinstance(group, FolderGroup) else (group.others or group.files)[-1].key
         freed = size(group.reclaimable) if going_in(group)[0] else "stays"
-        yield f"{number + 1:>{digits},}  {_SHORT[review.decision(number)]:6}  {freed:>8}  {screen.path(name)}"
+        decision = _SHORT[review.decision(number)]
+        yield f"  {number + 1:>{digits},}  {decision:6}  {freed:>8}  {screen.path(name)}"
 
 
 _SHORT: dict[Decision, str] = {"open": "", "agreed": "agreed", "chosen": "chosen", "skipped": "kept"}
