@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from docindex import folders
@@ -71,13 +71,15 @@ class Looks:
             [line for heading, names in lists.items() if names for line in (heading, *_indented(names))]
         )
 
-    def difference(self, group: folders.CopyGroup | folders.FolderGroup, changed: list[str]) -> None:
-        """Show the difference between two texts of a group. `changed` files have changed since the plan."""
+    def difference(self, group: folders.CopyGroup | folders.FolderGroup, changes: Mapping[str, str]) -> None:
+        """Show the difference between two texts of a group. `changes` say what has happened to its files."""
         if isinstance(group, folders.FolderGroup):
             self._folder_difference(group)
-        elif changed:
-            other = next((file.key for file in group.files if file.key not in changed), None)
-            self._show_changes(other or group.files[0].key, changed[0])
+            return
+        there = [file.key for file in group.files if changes.get(file.key) != "gone"]
+        there.sort(key=lambda key: key in changes)  # the unchanged files first
+        if len(there) > 1 and there[-1] in changes:
+            self._show_changes(there[0], there[-1])
         else:
             self._terminal.say("These files have the same bytes: there is no difference.")
 
@@ -112,7 +114,7 @@ class Looks:
     def _obey(self, group: folders.LikenessGroup) -> bool:
         """Obey keys for one group of similar texts; whether the next group is to be shown."""
         keys = [file.key for file in group.files]
-        while (key := self._terminal.ask("Enter: next  d: difference  o: open  q: end > ")) != "q":
+        while (key := self._terminal.ask("Enter: next  d: difference  o: open  q: end >")) != "q":
             if key == "o":
                 self.open_one(keys)
             elif key == "d" and len(keys) > 1:

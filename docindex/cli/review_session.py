@@ -75,7 +75,7 @@ class ReviewSession:
         alike = self._review.alike
         similar = f"s: show {several(len(alike), 'group')} of similar texts  " if alike else ""
         self.terminal.say("\nThat was the last group.")
-        key = self.terminal.ask(f"Enter: finish  b: back  u: undo your last choice  {similar}> ")
+        key = self.terminal.ask(f"Enter: finish  b: back  u: undo your last choice  {similar}>")
         if key == "s":
             self._looks.show_alike(alike)
         elif key in ("b", "left", "u", "l", "g"):
@@ -154,7 +154,7 @@ class ReviewSession:
             self.terminal.say("\n".join(lines))
             start += len(lines)
             more = "Enter: more  " if start < len(self._review) else ""
-            key = self.terminal.ask(f"{more}g: go to a group  any other key: back > ")
+            key = self.terminal.ask(f"{more}g: go to a group  any other key: back >")
             if key == "g":
                 self._go()
             if key != "enter" or not more:
@@ -189,5 +189,4 @@ class ReviewSession:
             self.terminal.page(list(group_screen(self._review, number, screen, all_files=True)))
 
     def _difference(self) -> None:
-        changes = self._review.changes(self._review.position)
-        self._looks.difference(self._group, [key for key, how in changes.items() if how == "changed"])
+        self._looks.difference(self._group, self._review.changes(self._review.position))

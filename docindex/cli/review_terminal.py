@@ -40,12 +40,12 @@ class ReviewTerminal:
             self.say("\n".join(lines[start : start + room]))
             if start + room < len(lines):
                 left = f"{len(lines) - start - room:,} more lines"
-                if self.ask(f"{left}: Enter shows more, any other key ends > ") not in ("enter", " "):
+                if self.ask(f"{left}: Enter shows more, any other key ends >") not in ("enter", " "):
                     return
 
     def ask(self, prompt: str) -> str:
         """The key that a person types at a prompt."""
-        self._print(prompt)
+        self._print(fitted(prompt, sys.stdout) + " ")
         key = self.keys.key()
         self._print("\n")
         return key
@@ -58,7 +58,7 @@ class ReviewTerminal:
         if first and count <= _ONE_KEY:
             number: int | None = int(first)
         elif count <= _ONE_KEY:
-            key = self.ask(f"{question} (1-{count}): ")
+            key = self.ask(f"{question} (1-{count}):")
             number = int(key) if key.isdigit() else None
         else:
             self._print(f"{question} (1-{count:,}, and Enter): ")

@@ -135,7 +135,9 @@ def _folder_screen(group: FolderGroup, screen: Screen, changes: Mapping[str, str
         yield f"  kept: {one_line(group.reason)}"
     if not group.is_exact:
         others = [
-            f"{group.differing:,} differ" if group.differing else "",
+            f"{group.differing:,} {'differs' if group.differing == 1 else 'differ'}"
+            if group.differing
+            else "",
             f"{group.only_here:,} only in the folder that goes" if group.only_here else "",
             f"{group.only_in_kept:,} only in the folder that stays" if group.only_in_kept else "",
         ]
@@ -170,8 +172,8 @@ def choices(group: CopyGroup | FolderGroup, screen: Screen) -> str:
     many = 2 if isinstance(group, FolderGroup) else len(group.files)
     numbers = f"1-{many}"
     if screen.columns < _WIDE:
-        return f"Enter, {numbers}, k, ? for help: "
-    return f"Enter: agree  {numbers}: keep that one  k: keep all  q: quit  ?: more keys > "
+        return f"Enter, {numbers}, k, ? for help:"
+    return f"Enter: agree  {numbers}: keep that one  k: keep all  q: quit  ?: more keys >"
 
 
 def overview_lines(review: PlanReview, start: int, screen: Screen) -> Iterable[str]:
