@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from docindex.folders.act_list import Act
     from docindex.folders.actions import Outcome, UndoOutcome, act, acts, undo
     from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
-    from docindex.folders.differing_files import DifferingFiles, differing_files
     from docindex.folders.exact_findings import find_exact
     from docindex.folders.file_kinds import MediaKind
     from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
     from docindex.folders.findings import find
+    from docindex.folders.folder_differences import DifferingFiles, differing_files
     from docindex.folders.found_groups import (
         EXACT_KINDS,
         KINDS,
@@ -76,11 +76,11 @@ _HOMES = {
     "docindex.folders.actions": ("Outcome", "UndoOutcome", "act", "acts", "undo"),
     "docindex.folders.act_list": ("Act",),
     "docindex.folders.copy_groups": ("CopyGroup", "FolderGroup", "PlannedFile"),
-    "docindex.folders.differing_files": ("DifferingFiles", "differing_files"),
     "docindex.folders.exact_findings": ("find_exact",),
     "docindex.folders.file_kinds": ("MediaKind",),
     "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
     "docindex.folders.findings": ("find",),
+    "docindex.folders.folder_differences": ("DifferingFiles", "differing_files"),
     "docindex.folders.found_groups": (
         *("EXACT_KINDS", "KINDS", "ExactKind", "FindingKind", "Findings", "LikeFile", "LikenessGroup"),
         *("LikenessKind", "Walked"),

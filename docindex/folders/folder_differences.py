@@ -26,6 +26,17 @@ def differing_files(group: FolderGroup) -> DifferingFiles:
     """The files in which two copied folders differ. A file that cannot be read counts as differing.
 
     A file that was copied with the folder is not listed, even if its copy has another path.
+
+    >>> import pathlib, tempfile
+    >>> from docindex import folders
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     for name, texts in {"a": "uvwxyz1", "b": "uvwxyz2"}.items():
+    ...         pathlib.Path(home, name).mkdir()
+    ...         for number, text in enumerate(texts):
+    ...             _ = pathlib.Path(home, name, f"{number}.txt").write_text(text * 100)
+    ...     (group,) = folders.find_exact([home]).folders
+    ...     differing_files(group).differing
+    ('6.txt',)
     """
     here, kept = _files_below(group.folder), _files_below(group.kept)
     copied = {file.key for copies in group.copies for file in copies.files}
