@@ -107,8 +107,10 @@ def test_act_takes_a_plan_with_a_copied_folder_and_undo_restores_it(home, capsys
     monkeypatch.chdir(tmp_path)
     _, plan, _ = run(capsys, "dups", "--kind", "folder", "--json", "home/Pictures", "home/Desktop")
     (tmp_path / "plan.json").write_text(plan)
-    code, _, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
+    code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
     assert code == 0
+    assert "\nfolder removed: home/Desktop/Holiday 2019 (empty now)\n" in out
+    assert re.search(r"; left as they are: 0; empty folders removed: 1; emptying the trash frees", out)
     assert not (tmp_path / "home" / "Desktop" / "Holiday 2019").exists()
     assert run(capsys, "undo", "--no-dry-run")[0] == 0
     assert len(list((tmp_path / "home" / "Desktop" / "Holiday 2019").iterdir())) == 4
