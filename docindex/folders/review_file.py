@@ -8,7 +8,7 @@ import os
 import secrets
 from typing import Self
 
-from docindex.errors import UnreadableFile
+from docindex.errors import DiskFull, UnreadableFile, is_no_room
 from docindex.folders.plan_review import PlanReview
 
 
@@ -46,8 +46,22 @@ class ReviewFile:
     def save(self) -> None:
         """Save the plan with the decisions so far. An interrupt leaves the old file or the new one.
 
-        `ValueError` if another program has changed the file; `OSError` if it cannot be written.
+        `ValueError` if another program has changed the file, `DiskFull` if there is no room for it, and
+        `UnreadableFile` if it cannot be written for another reason.
         """
+        try:
+            self._replace()
+        except OSError as error:
+            if is_no_room(error):
+                raise DiskFull(
+                    f"the disk is full: {self.path} is as it was, without your last choice; free some space",
+                    self.path,
+                ) from error
+            raise UnreadableFile(
+                f"{self.path} cannot be written: {error.strerror or error}", self.path
+            ) from error
+
+    def _replace(self) -> None:
         try:
             status = os.stat(self.path)
         except FileNotFoundError:

@@ -116,6 +116,20 @@ def test_act_takes_a_plan_with_a_copied_folder_and_undo_restores_it(home, capsys
     assert len(list((tmp_path / "home" / "Desktop" / "Holiday 2019").iterdir())) == 4
 
 
+def test_act_names_the_outermost_folder_that_it_removed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number in range(6):
+        path = tmp_path / "Documents" / f"{number % 2}" / "in it" / f"{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{number}" * 100)
+    shutil.copytree("Documents", "Downloads/Documents")
+    _, plan, _ = run(capsys, "dups", "--kind", "folder", "--json", "Documents", "Downloads/Documents")
+    (tmp_path / "plan.json").write_text(plan)
+    _, out, _ = run(capsys, "act", "plan.json", "--delete", "--no-dry-run")
+    assert "\nfolder removed: Downloads/Documents (empty now, with 4 folders in it)\n" in out
+    assert "; empty folders removed: 5; frees " in out
+
+
 class Terminal:
     """A terminal with 40 columns."""
 
