@@ -5,6 +5,7 @@ Keys that are typed ahead are kept. Must always give the terminal back as it was
 
 import os
 import re
+import signal
 import sys
 from types import TracebackType
 from typing import Any, Self
@@ -20,12 +21,16 @@ class KeyReader:
     def __init__(self) -> None:
         self._waiting = b""
         self._before: Any = None
+        self._handler: Any = None
 
     def __enter__(self) -> Self:
         if sys.platform != "win32":
             import termios
 
             self._before = termios.tcgetattr(sys.stdin.fileno())
+            # A shell that continues a stopped program leaves the terminal in the modes of the shell.
+            self._handler = signal.signal(signal.SIGCONT, lambda *_: self._set_modes())
+            self._set_modes()
         return self
 
     def __exit__(
@@ -34,6 +39,7 @@ class KeyReader:
         if sys.platform != "win32":
             import termios
 
+            signal.signal(signal.SIGCONT, self._handler)
             termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, self._before)
 
     def key(self) -> str:
@@ -80,15 +86,18 @@ class KeyReader:
             import click
 
             return click.getchar().encode("utf-8", "replace")
-        import termios
-
-        # Each time: a shell that continues a stopped program gives it the modes of the shell.
-        terminal = sys.stdin.fileno()
-        modes = termios.tcgetattr(terminal)
-        modes[3] &= ~(termios.ICANON | termios.ECHO)
-        modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
-        termios.tcsetattr(terminal, termios.TCSADRAIN, modes)
-        found = os.read(terminal, 64)
+        found = os.read(sys.stdin.fileno(), 64)
         if not found:
             raise EOFError
         return found
+
+    def _set_modes(self) -> None:
+        """Let the terminal give each key at once, and not show it."""
+        if sys.platform != "win32":
+            import termios
+
+            terminal = sys.stdin.fileno()
+            modes = termios.tcgetattr(terminal)
+            modes[3] &= ~(termios.ICANON | termios.ECHO)
+            modes[6][termios.VMIN], modes[6][termios.VTIME] = 1, 0
+            termios.tcsetattr(terminal, termios.TCSADRAIN, modes)

@@ -35,8 +35,8 @@ _KEYS = {
     "?": "show these keys",
 }
 
-_WIDE = 60
-"""Columns from which on the date and the path of a file fit on one line."""
+_WIDE = 72
+"""Columns from which on the date and the path of a file fit on one line, and the prompt, too."""
 
 
 class Screen(NamedTuple):

@@ -182,6 +182,20 @@ def test_an_interrupted_review_goes_on_where_it_was(plan, terminal, keys, code):
     again.end("q")
 
 
+@pytest.mark.usefixtures("plan")
+def test_a_review_that_was_stopped_and_continued_reads_keys_as_before(terminal):
+    review = terminal("plan.json")
+    review.until_prompt()
+    termios.tcsetattr(review.ours, termios.TCSANOW, review.before)  # as a shell does
+    review.process.send_signal(signal.SIGCONT)
+    deadline = time.monotonic() + 60
+    while termios.tcgetattr(review.ours) == review.before:
+        assert time.monotonic() < deadline
+        select.select([], [], [], 0.01)
+    assert "Group 2 of 3\n" in review.type("n")
+    assert review.end("q")[0] == 0
+
+
 def test_a_killed_review_loses_no_choice(plan, terminal):
     review = terminal("plan.json")
     review.until_prompt()
