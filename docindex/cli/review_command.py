@@ -32,7 +32,8 @@ def review_command(paths: tuple[str, ...]) -> int:
 
     Each group shows its files with their sizes and dates, which file stays, and why. Single keys choose
     another file, keep all, open a file or show a difference; ? lists the keys. The plan is saved after each
-    choice, and the same command goes on where you stopped. No file is removed: `docindex act` does that.
+    choice, and `docindex review PLAN` goes on where you stopped. This command removes no file: `docindex
+    act` does.
 
     \b
     Examples:

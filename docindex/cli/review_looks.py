@@ -62,7 +62,7 @@ class Looks:
         """List the files of two copied folders: those that are copied, and those that differ."""
         found, screen = folders.differing_files(group), self._terminal.screen
         lists = {
-            "copied:": [screen.path(copies.others[0].key) for copies in group.copies],
+            "copied:": [screen.path(file.key) for copies in group.copies for file in copies.others],
             "different in the two folders:": list(map(one_line, found.differing)),
             f"only in {screen.path(group.folder)}:": list(map(one_line, found.only_here)),
             f"only in {screen.path(group.kept)}:": list(map(one_line, found.only_in_kept)),

@@ -90,7 +90,7 @@ def _copy_screen(
     if group.reason and going:
         yield f"  kept: {one_line(group.reason)}"
     if going and all(file.key in changes for file in group.kept):
-        yield "No kept file is as it was, so act leaves the others as they are. Choose another file to keep."
+        yield "No file that stays is as it was. act removes a copy only if one still has the same bytes."
 
 
 def _file_lines(mark: str, file: PlannedFile, screen: Screen, change: str) -> Iterable[str]:
@@ -102,7 +102,7 @@ def _file_lines(mark: str, file: PlannedFile, screen: Screen, change: str) -> It
         yield f"{' ' * len(mark)}{', '.join(filter(None, [date, said]))}"
 
 
-_CHANGES = {"gone": "gone", "changed": "changed since the plan was made; it stays"}
+_CHANGES = {"gone": "gone", "changed": "changed since the plan was made"}
 
 
 def _date(file: PlannedFile) -> str:

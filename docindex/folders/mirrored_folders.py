@@ -35,7 +35,9 @@ def mirrored(groups: Sequence[PlannedGroup], number: int) -> dict[int, PlannedGr
     copies: list[CopyGroup] = []
     exchanged: dict[str, PlannedFile] = {}
     for each in folder.copies:
-        (own,) = each.others
+        if len(each.others) != 1:
+            continue  # somebody has edited the plan: both files stay
+        own = each.others[0]
         partner = _partner(own, by_digest[each.digest].values(), folder, exchanged)
         if partner is not None:
             exchanged[partner.key] = own

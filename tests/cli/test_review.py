@@ -251,8 +251,8 @@ def test_files_that_are_gone_or_changed_are_said_and_their_difference_is_shown(t
     review = terminal("plan.json")
     shown = review.until_prompt()
     assert "home/a0.txt  (gone)\n" in shown
-    assert "home/a1.txt  (changed since the plan was made; it stays)\n" in shown
-    assert "No kept file is as it was" in shown
+    assert "home/a1.txt  (changed since the plan was made)\n" in shown
+    assert "No file that stays is as it was." in shown
     assert "These files have the same bytes: there is no difference." in review.type("n", "d")
     shown = review.type("b", "d")
     assert "\n  - a new text\n  + an old text\n" in shown

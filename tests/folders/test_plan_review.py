@@ -122,6 +122,17 @@ def test_the_other_one_of_two_copied_folders_can_stay(home, tmp_path):
     assert len(outcome.files) == 6 + 1 + 2
 
 
+def test_files_that_somebody_kept_in_the_plan_stay_when_the_other_folder_is_chosen(home):
+    edited = json.loads(found_in(home).to_json())
+    for file in edited["folders"][0]["copies"][0]["files"]:
+        file["keep"] = True
+    review = folders.PlanReview.from_json(json.dumps(edited))
+    review.choose(0, [review.group(0).folder])
+    assert len(review.group(0).copies) == 5
+    kept = {file["key"] for file in edited["folders"][0]["copies"][0]["files"]}
+    assert kept.isdisjoint(file.key for group in review.plan().steps for file in group.others)
+
+
 def test_a_folder_that_another_group_needs_stays(home):
     shutil.copytree(home / "Documents", home / "old" / "Documents")
     review = found_in(home)
