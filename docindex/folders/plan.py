@@ -13,7 +13,8 @@ from typing import Any, Self
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
 from docindex.folders.path_keys import is_under, path_of
 
-_FORMAT = 1
+PLAN_FORMAT = 1
+"""The number of the format of the JSON of a plan."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Plan:
         """The plan as JSON, for people to edit and for `from_json` to read."""
         folders = [planned_record(folder) for folder in self.folders]
         groups = [planned_record(group) for group in self.groups]
-        return json.dumps({"docindex-plan": _FORMAT, "folders": folders, "groups": groups}, indent=1)
+        return json.dumps({"docindex-plan": PLAN_FORMAT, "folders": folders, "groups": groups}, indent=1)
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str = "this") -> Self:
@@ -76,9 +77,9 @@ class Plan:
         """
         try:
             found = _object(json.loads(text), "the JSON")
-            if (number := _field(found, "docindex-plan", int, "the JSON")) != _FORMAT:
+            if (number := _field(found, "docindex-plan", int, "the JSON")) != PLAN_FORMAT:
                 raise ValueError(
-                    f"it has format {number}, and this docindex reads format {_FORMAT}; make a new plan"
+                    f"it has format {number}, and this docindex reads format {PLAN_FORMAT}; make a new plan"
                 )
             listed = enumerate(_field(found, "groups", list, "the JSON"), 1)
             groups = tuple(_group(group, f"group {count}") for count, group in listed)

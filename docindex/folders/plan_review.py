@@ -18,7 +18,7 @@ from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
 from docindex.folders.found_groups import LikeFile, LikenessGroup
 from docindex.folders.mirrored_folders import PlannedGroup, copies_in, mirrored
 from docindex.folders.path_keys import path_of
-from docindex.folders.plan import Plan, planned_record
+from docindex.folders.plan import PLAN_FORMAT, Plan, planned_record
 from docindex.folders.system import allocated_bytes
 
 Decision = Literal["open", "agreed", "chosen", "skipped"]
@@ -97,7 +97,7 @@ class PlanReview:
         """The plan as JSON with the decisions, one group a line, and with all else that the JSON had."""
         lines = [line or self._line(number) for number, line in enumerate(self._lines)]
         folders = sum(isinstance(entry.group, FolderGroup) for entry in self._entries)
-        first = json.dumps({**self._rest, "docindex-plan": 1, "review-position": self.position})
+        first = json.dumps({**self._rest, "docindex-plan": PLAN_FORMAT, "review-position": self.position})
         of_folders, of_files = ",\n".join(lines[:folders]), ",\n".join(lines[folders:])
         return f'{first[:-1]},\n"folders": [\n{of_folders}\n],\n"groups": [\n{of_files}\n]}}\n'
 
