@@ -194,7 +194,7 @@ def test_a_file_that_is_named_like_a_document_in_an_archive_is_never_taken_for_i
     assert not file.exists()
     folders.scan(index, [home], options=archives)
     assert set(index) == {f"{home}/kept/copy.txt", *inside}
-    folders.undo(outcome.journal)
+    folders.undo(outcome)
     assert file.read_text() == OTHER[0]
     folders.scan(index, [home], options=archives)
     assert index.text(key) == OTHER[0]
