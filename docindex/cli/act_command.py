@@ -1,7 +1,7 @@
 """``docindex act PLAN``: remove or link the exact copies in a plan."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -13,6 +13,7 @@ from docindex.cli.output import remark, show
 from docindex.cli.typed_paths import below_current_folder, display_path
 from docindex.cli.wording import one_line, several, size
 from docindex.errors import DiskFull
+from docindex.folders.path_keys import is_under
 from docindex.folders.plan_table import read_plan
 
 
@@ -61,7 +62,7 @@ def act_command(
         plan = read_plan(Path(plan_path).read_bytes(), name=one_line(plan_path))
     done: list[folders.FileOutcome] = []
     try:
-        folders.act(plan, how, dry_run=dry_run, journal=journal, on_file=done.append)
+        outcome = folders.act(plan, how, dry_run=dry_run, journal=journal, on_file=done.append)
     except (KeyboardInterrupt, DiskFull):
         remark(_acted(done, how, dry_run=dry_run))
         raise
@@ -70,7 +71,12 @@ def act_command(
          "freed": file.freed, "trashed": file.trashed, "guard": file.guard}
         for file in done
     ]  # fmt: skip
-    code = show(records, form, lambda: _acted(done, how, dry_run=dry_run))
+    records += [
+        {"key": key, "kept": None, "outcome": "folder removed", "why": "it was empty", "size": 0,
+         "freed": 0, "trashed": None, "guard": None}
+        for key in outcome.emptied
+    ]  # fmt: skip
+    code = show(records, form, lambda: _acted(done, how, outcome.emptied, dry_run=dry_run))
     return code if any(file.outcome != "left" for file in done) else NOTHING_FOUND
 
 
@@ -86,16 +92,20 @@ _SAID_FIRST = ("already gone", "in use by another program")
 """Reasons that are short enough to begin a line."""
 
 
-def _acted(done: list[folders.FileOutcome], how: folders.How, *, dry_run: bool) -> str:
-    """The outcome of each file and the totals, for a person."""
+def _acted(
+    done: list[folders.FileOutcome], how: folders.How, emptied: Sequence[str] = (), *, dry_run: bool
+) -> str:
+    """The outcome of each file, the folders that were emptied, and the totals, for a person."""
     acted = [file for file in done if file.outcome in ("done", "would be done")]
     left = sum(file.outcome == "left" for file in done)
     below = below_current_folder()
     lines = [_line(file, how, below) for file in done]
+    lines += _folder_lines(emptied, below)
     freed = size(sum(file.freed for file in acted))
     lines.append(
         f"{'would be ' if dry_run else ''}{_WORDS[how][2]}: {several(len(acted), 'file')}, "
         f"{size(sum(file.size for file in acted))}; left as they are: {left:,}; "
+        + (f"empty folders removed: {len(emptied):,}; " if emptied else "")
         + (f"emptying the trash frees {freed}" if how == "trash" else f"frees {freed}")
     )
     lines += _unguarded_lines(acted)
@@ -112,6 +122,19 @@ def _line(file: folders.FileOutcome, how: folders.How, below: str) -> str:
     if file.reason in _SAID_FIRST:
         return f"{file.reason}: {path}"
     return f"{file.outcome}: {path} ({file.reason})"
+
+
+def _folder_lines(emptied: Sequence[str], below: str) -> Iterable[str]:
+    """A line for each folder that was removed, without those inside it."""
+    inside: dict[str, int] = {}
+    top = None
+    for key in sorted(emptied, key=lambda key: key.split("/")):  # each folder before those inside it
+        if top is None or not is_under(key, top):
+            top = key
+        inside[top] = inside.get(top, -1) + 1
+    for folder, count in inside.items():
+        others = f", with {several(count, 'folder')} in it" if count else ""
+        yield f"folder removed: {display_path(folder, below)} (empty now{others})"
 
 
 def _unguarded_lines(acted: Iterable[folders.FileOutcome]) -> Iterable[str]:

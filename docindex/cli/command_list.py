@@ -26,6 +26,7 @@ class CommandEntry(NamedTuple):
 COMMANDS = {
     "scan": CommandEntry("scan_command", "Bring the index up to date with the files under PATH."),
     "dups": CommandEntry("dups_command", "Find copies and similar texts among files.", logs=False),
+    "review": CommandEntry("review_command", "Choose which copies to keep, group by group.", logs=False),
     "act": CommandEntry("act_command", "Remove or link the exact copies that a plan lists."),
     "undo": CommandEntry("undo_command", "Restore the files that act removed or linked."),
     "search": CommandEntry("search_command", "Find the documents that share text with FILE."),

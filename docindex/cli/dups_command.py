@@ -22,6 +22,7 @@ from docindex.cli.options import (
 from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import (
     existing_roots,
+    missing_code,
     remark_on_unknown,
     scan_text,
     scan_with_progress,
@@ -167,6 +168,7 @@ def dups_command(
                     progress=advance,
                     **policy,
                 )
+        missing = missing_code(found.missing) or missing
     listed = folders.list_files(roots, lists, options=options, limit=top or _LARGEST) if lists else []
     listed = [each for each in listed if each.files]
     _remark_on_files(found, scanned, form, verbose=verbose)

@@ -15,7 +15,7 @@ from docindex.cli.options import (
     verbose_option,
 )
 from docindex.cli.output import remark, show
-from docindex.cli.scan_summary import existing_roots, scan_record, scan_text, scan_with_progress
+from docindex.cli.scan_summary import existing_roots, missing_code, scan_record, scan_text, scan_with_progress
 from docindex.cli.typed_paths import typed_path
 from docindex.errors import UnreadableFile
 from docindex.folders import Scan, WalkOptions
@@ -80,6 +80,7 @@ def scan_command(
         else:
             result = scan_with_progress(index, roots, options, encoding, verbose=verbose)
             _show(result, form, verbose=verbose, plain=options.formats == "plain")
+            code = missing_code(result.missing) or code
     return code
 
 
@@ -113,6 +114,7 @@ def _watch(
                     raise
                 remark(f"docindex: {error}")
                 continue
+            missing_code(result.missing)
             options = options._replace(retry=False)
             if first or result.changes:
                 _show(result, form, verbose=verbose, plain=options.formats == "plain")

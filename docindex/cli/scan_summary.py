@@ -44,6 +44,15 @@ def existing_roots(roots: Iterable[bytes]) -> tuple[list[bytes], int]:
     return found, exit_code_of(UnreadableFile("", ""))
 
 
+def missing_code(missing: Iterable[folders.FailedFile]) -> int:
+    """Name the roots on stderr that could not be read, and return the exit code for the end."""
+    code = DONE
+    for root in missing:
+        say(f"docindex: {display_path(root.key)} cannot be read: {root.reason}")
+        code = exit_code_of(UnreadableFile("", ""))
+    return code
+
+
 def scan_with_progress(
     index: "Index",
     roots: Sequence[bytes],
@@ -91,6 +100,7 @@ def scan_record(result: "folders.Scan") -> dict[str, Any]:
         "undetected": list(result.undetected),
         "unread": [unread._asdict() for unread in result.unread],
         "problems": [{"path": key, "why": why} for key, why in sorted(result.problems.items())],
+        "missing": [{"path": root.key, "why": root.reason} for root in result.missing],
         "failed": [{"path": file.key, "why": file.reason} for file in result.failed],
     }
 

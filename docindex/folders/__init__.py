@@ -8,6 +8,10 @@
         outcome = folders.act(plan, "trash")
         folders.undo(outcome)                         # or undo() for the last act; acts() lists them
 
+    file = folders.ReviewFile.read("plan.json")   # a person decides, group by group
+    file.review.choose(0, ["/home/ada/b.txt"])    # also skip, agree, undo; nothing is removed before act
+    file.save()
+
     folders.find_exact(["~/Pictures"]).plan()     # exact copies alone need no index
     folders.list_files(["~"], ["big", "empty"])   # also files and folders of no use
 
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from docindex.folders.file_kinds import MediaKind
     from docindex.folders.file_lists import LIST_KINDS, FileList, ListedFile, ListKind, list_files
     from docindex.folders.findings import find
+    from docindex.folders.folder_differences import DifferingFiles, differing_files
     from docindex.folders.found_groups import (
         EXACT_KINDS,
         KINDS,
@@ -57,8 +62,10 @@ if TYPE_CHECKING:
     from docindex.folders.keep_rules import KEEP, KeepRule
     from docindex.folders.path_keys import Root, key_of, path_of
     from docindex.folders.plan import Plan
+    from docindex.folders.plan_review import Decision, PlanReview, ReviewSummary
     from docindex.folders.removal import HOW, FileOutcome, How
     from docindex.folders.restore import UndoneFile
+    from docindex.folders.review_file import ReviewFile
     from docindex.folders.scanner import Scan, scan
     from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions
     from docindex.folders.write_guard import Guard
@@ -73,6 +80,7 @@ _HOMES = {
     "docindex.folders.file_kinds": ("MediaKind",),
     "docindex.folders.file_lists": ("LIST_KINDS", "FileList", "ListKind", "ListedFile", "list_files"),
     "docindex.folders.findings": ("find",),
+    "docindex.folders.folder_differences": ("DifferingFiles", "differing_files"),
     "docindex.folders.found_groups": (
         *("EXACT_KINDS", "KINDS", "ExactKind", "FindingKind", "Findings", "LikeFile", "LikenessGroup"),
         *("LikenessKind", "Walked"),
@@ -80,8 +88,10 @@ _HOMES = {
     "docindex.folders.keep_rules": ("KEEP", "KeepRule"),
     "docindex.folders.path_keys": ("Root", "key_of", "path_of"),
     "docindex.folders.plan": ("Plan",),
+    "docindex.folders.plan_review": ("Decision", "PlanReview", "ReviewSummary"),
     "docindex.folders.removal": ("HOW", "FileOutcome", "How"),
     "docindex.folders.restore": ("UndoneFile",),
+    "docindex.folders.review_file": ("ReviewFile",),
     "docindex.folders.scanner": ("Scan", "scan"),
     "docindex.folders.walk": ("FailedFile", "FolderProgress", "WalkOptions"),
     "docindex.folders.write_guard": ("Guard",),
@@ -96,6 +106,8 @@ __all__ = [
     "Act",
     "CancelFlag",
     "CopyGroup",
+    "Decision",
+    "DifferingFiles",
     "ExactKind",
     "FailedFile",
     "FileList",
@@ -115,7 +127,10 @@ __all__ = [
     "MediaKind",
     "Outcome",
     "Plan",
+    "PlanReview",
     "PlannedFile",
+    "ReviewFile",
+    "ReviewSummary",
     "Root",
     "Scan",
     "UndoOutcome",
@@ -124,6 +139,7 @@ __all__ = [
     "Walked",
     "act",
     "acts",
+    "differing_files",
     "find",
     "find_exact",
     "key_of",

@@ -26,6 +26,7 @@ from docindex.folders.walk import (
     WalkedFile,
     WalkOptions,
     index_identities,
+    missing_among,
     no_progress,
     walk_files,
 )
@@ -56,8 +57,8 @@ def find_exact(
     compared. `without` names index files in use, which are left out. The other parameters are those of
     `find`. `docindex.cancelling` stops it.
 
-    `ValueError` for a parameter out of its range; `UnreadableFile` for a root or a reference folder that does
-    not exist.
+    A root that does not exist is in `missing`, and the others are searched; `UnreadableFile` if there is no
+    other root, and for a reference folder that does not exist. `ValueError` for a parameter out of its range.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -75,8 +76,13 @@ def find_exact(
     own_files = [identity for path in roots_of(without) for identity in index_identities(os.fsdecode(path))]
     search = _Search(options, set(own_files), progress)
     everywhere = list(dict.fromkeys([*own, *references]))
+    errors: list[UnreadableFile] = []
     for root in everywhere:
-        search.walk(root)
+        try:
+            search.walk(root)
+        except UnreadableFile as error:
+            errors.append(error)
+    missing = missing_among(everywhere, errors)
     keys = [key_of(root) for root in everywhere]
     policy = KeepPolicy(
         keep,
@@ -102,7 +108,7 @@ def find_exact(
         media=media_counts(map(os.fsdecode, search.seen)),
     )
     listed = tuple(groups) if "exact" in wanted else ()
-    return Findings(listed, (), failed, walked=walked, folders=tuple(copied_folders))
+    return Findings(listed, (), failed, walked=walked, folders=tuple(copied_folders), missing=missing)
 
 
 class _Search:

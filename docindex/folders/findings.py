@@ -93,6 +93,7 @@ def find(
         unreadable=tuple(dict.fromkeys(failed)),
         ignored=ignored,
         folders=tuple(copies.folders),
+        missing=scan.missing if scan else (),
     )
 
 

@@ -89,6 +89,8 @@ class Findings(NamedTuple):
     folders: tuple[FolderGroup, ...] = ()
     """Folders that are copies of other folders; the largest reclaimable size first. `copies` leaves out the
     files that are copied with these folders."""
+    missing: tuple[FailedFile, ...] = ()
+    """The roots that do not exist or seem unmounted, so that their files are not compared."""
 
     @property
     def groups(self) -> list[FolderGroup | CopyGroup | LikenessGroup]:

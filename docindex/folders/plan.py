@@ -13,7 +13,8 @@ from typing import Any, Self
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
 from docindex.folders.path_keys import is_under, path_of
 
-_FORMAT = 1
+PLAN_FORMAT = 1
+"""The number of the format of the JSON of a plan."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -64,12 +65,9 @@ class Plan:
 
     def to_json(self) -> str:
         """The plan as JSON, for people to edit and for `from_json` to read."""
-        folders = [
-            {**folder._asdict(), "copies": [_group_record(group) for group in folder.copies]}
-            for folder in self.folders
-        ]
-        groups = [_group_record(group) for group in self.groups]
-        return json.dumps({"docindex-plan": _FORMAT, "folders": folders, "groups": groups}, indent=1)
+        folders = [planned_record(folder) for folder in self.folders]
+        groups = [planned_record(group) for group in self.groups]
+        return json.dumps({"docindex-plan": PLAN_FORMAT, "folders": folders, "groups": groups}, indent=1)
 
     @classmethod
     def from_json(cls, text: str | bytes, *, name: str = "this") -> Self:
@@ -79,9 +77,9 @@ class Plan:
         """
         try:
             found = _object(json.loads(text), "the JSON")
-            if (number := _field(found, "docindex-plan", int, "the JSON")) != _FORMAT:
+            if (number := _field(found, "docindex-plan", int, "the JSON")) != PLAN_FORMAT:
                 raise ValueError(
-                    f"it has format {number}, and this docindex reads format {_FORMAT}; make a new plan"
+                    f"it has format {number}, and this docindex reads format {PLAN_FORMAT}; make a new plan"
                 )
             listed = enumerate(_field(found, "groups", list, "the JSON"), 1)
             groups = tuple(_group(group, f"group {count}") for count, group in listed)
@@ -96,7 +94,10 @@ class Plan:
         return plan
 
 
-def _group_record(group: CopyGroup) -> dict[str, Any]:
+def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
+    """A group as an object in the JSON of a plan."""
+    if isinstance(group, FolderGroup):
+        return {**group._asdict(), "copies": [planned_record(copies) for copies in group.copies]}
     return {**group._asdict(), "files": [file._asdict() for file in group.files]}
 
 

@@ -14,7 +14,7 @@ from docindex.folders.file_kinds import MediaKind, media_counts
 from docindex.folders.path_keys import Root, roots_of
 from docindex.folders.root_scan import RootScan
 from docindex.folders.scan_tally import ScanTally, UnreadFormat
-from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, no_progress
+from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, missing_among, no_progress
 from docindex.frontends.text import check_encoding
 from docindex.index.writer import Index
 
@@ -58,6 +58,8 @@ class Scan:
     `unread`, and files that were read in part."""
     seen: AbstractSet[str] = dataclasses.field(repr=False)
     """The keys of all files that were found."""
+    missing: tuple[FailedFile, ...] = ()
+    """The roots that do not exist or seem unmounted. The other roots were scanned."""
 
     @property
     def changes(self) -> int:
@@ -94,8 +96,9 @@ def scan(
     `workers` is the number of processes that read and sketch. `progress` is called with the number of files
     found, and then with the number of files read and the total to read.
 
-    `UnreadableFile` for a root that does not exist or seems unmounted, after all other roots are scanned;
-    `Cancelled` after `Index.cancel`. Finished work stays in the index even if the scan fails.
+    A root that does not exist or seems unmounted is in `missing`, and the others are scanned;
+    `UnreadableFile` if there is no other root, and `Cancelled` after `Index.cancel`. Finished work stays in
+    the index even if the scan fails.
 
     >>> import docindex, pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder, docindex.open(":memory:") as index:
@@ -109,15 +112,14 @@ def scan(
         check_encoding(encoding)
     reading = ReadingOptions(options, encoding, workers, rereads=encoding is not None and reread)
     tally = ScanTally()
-    missing: UnreadableFile | None = None
-    for root in roots_of(roots):
+    own = roots_of(roots)
+    missing: list[UnreadableFile] = []
+    for root in own:
         try:
             RootScan(index, root, reading, tally, progress).run()
-        except UnreadableFile as error:  # the other roots are scanned first
-            missing = missing or error
-    if missing is not None:
-        raise missing
-    return _result(tally)
+        except UnreadableFile as error:  # the other roots are scanned
+            missing.append(error)
+    return _result(tally, missing_among(own, missing))
 
 
 def check_index(index: object) -> None:
@@ -126,7 +128,7 @@ def check_index(index: object) -> None:
         raise TypeError(f"an index must be one that docindex.open returned, not {index!r}")
 
 
-def _result(tally: ScanTally) -> Scan:
+def _result(tally: ScanTally, missing: tuple[FailedFile, ...]) -> Scan:
     return Scan(
         unchanged=tally.unchanged,
         added=tally.added,
@@ -146,4 +148,5 @@ def _result(tally: ScanTally) -> Scan:
         unread=tuple(sorted(tally.unread)),
         problems=tally.problems,
         seen=tally.seen,
+        missing=missing,
     )

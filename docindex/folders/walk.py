@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from docindex.errors import UnreadableFile
 from docindex.folders.gitignore import IGNORE_FILE, IgnoreRules
 from docindex.folders.path_keys import key_of, with_slashes
 from docindex.folders.program_trees import files_below, is_program_folder, names_in
@@ -76,6 +77,16 @@ class FailedFile(NamedTuple):
 
     key: str
     reason: str
+
+
+def missing_among(roots: Sequence[bytes], errors: Sequence[UnreadableFile]) -> tuple[FailedFile, ...]:
+    """The roots that could not be read, with the reasons; raises the first error if there is no other."""
+    if errors and len(errors) == len(roots):
+        raise errors[0]
+    return tuple(
+        FailedFile(error.path, str(error).removeprefix(f"{error.path} ").removeprefix("cannot be read: "))
+        for error in errors
+    )
 
 
 class Skipped:

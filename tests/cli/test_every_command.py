@@ -137,9 +137,10 @@ def prepared(capsys, name):
 
 
 def test_every_command_has_a_case():
-    # The shell is interactive; it is tested in test_sql.py.
+    # These are interactive: the shell is tested in test_sql.py, and the review in test_review.py.
     assert {path.removeprefix("docindex ") for path, _ in commands(all_commands, "docindex")} == {
         *CASES,
+        "review",
         "shell",
     }
 
@@ -180,7 +181,7 @@ def test_an_error_is_one_sentence_on_stderr_and_an_exit_code(capsys, name):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("name", [*CASES, "shell"])
+@pytest.mark.parametrize("name", [*CASES, "review", "shell"])
 def test_help_names_the_command_and_gives_examples(capsys, name):
     code, out, err = run(capsys, *name.split(), "--help")
     assert (code, err) == (0, "")

@@ -47,6 +47,7 @@ def test_a_scan_reports_counts(home, capsys):
         "unchanged": 9, "added": 0, "changed": 0, "moved": 0, "removed": 0, "texts": 6, "binaries": 3,
         "bytes": sum(path.stat().st_size for path in HOME.rglob("*") if path.is_file()),
         "skipped": {"hidden": 1, "symlink": 1}, "undetected": [], "unread": [], "problems": [], "failed": [],
+            "missing": [],
     }  # fmt: skip
     code, _, err = run(capsys, "scan", home / "nothing")
     assert (code, err.count("\n")) == (3, 1)

@@ -109,8 +109,10 @@ def test_act_takes_a_plan_with_a_copied_folder_and_undo_restores_it(home, capsys
     monkeypatch.chdir(tmp_path)
     _, plan, _ = run(capsys, "dups", "--kind", "folder", "--json", "home/Pictures", "home/Desktop")
     (tmp_path / "plan.json").write_text(plan)
-    code, _, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
+    code, out, _ = run(capsys, "act", "plan.json", "--trash", "--no-dry-run")
     assert code == 0
+    assert "\nfolder removed: home/Desktop/Holiday 2019 (empty now)\n" in out
+    assert re.search(r"; left as they are: 0; empty folders removed: 1; emptying the trash frees", out)
     assert not (tmp_path / "home" / "Desktop" / "Holiday 2019").exists()
     assert run(capsys, "undo", "--no-dry-run")[0] == 0
     assert len(list((tmp_path / "home" / "Desktop" / "Holiday 2019").iterdir())) == 4
@@ -126,6 +128,20 @@ def test_act_takes_the_table_of_all_groups_as_it_takes_the_plan(capsys, tmp_path
         outcomes.append(sorted((each["key"], each["outcome"]) for each in json.loads(out)))
         assert code == 0
     assert outcomes[0] == outcomes[1] != []
+
+
+def test_act_names_the_outermost_folder_that_it_removed(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number in range(6):
+        path = tmp_path / "Documents" / f"{number % 2}" / "in it" / f"{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{number}" * 100)
+    shutil.copytree("Documents", "Downloads/Documents")
+    _, plan, _ = run(capsys, "dups", "--kind", "folder", "--json", "Documents", "Downloads/Documents")
+    (tmp_path / "plan.json").write_text(plan)
+    _, out, _ = run(capsys, "act", "plan.json", "--delete", "--no-dry-run")
+    assert "\nfolder removed: Downloads/Documents (empty now, with 4 folders in it)\n" in out
+    assert "; empty folders removed: 5; frees " in out
 
 
 class Terminal:

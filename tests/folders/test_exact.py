@@ -138,6 +138,17 @@ def test_the_search_is_cancelled(tmp_path):
         assert len(folders.find_exact([tmp_path]).copies) == 100
 
 
+def test_a_missing_folder_does_not_stop_the_others(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"the same")
+    found = folders.find_exact([tmp_path / "nothing", tmp_path])
+    assert found.missing == ((str(tmp_path / "nothing"), "No such file or directory"),)
+    assert len(found.copies) == 1
+    with docindex.open(":memory:") as index:
+        seen = folders.scan(index, [tmp_path / "nothing", tmp_path])
+        assert folders.find(index, [tmp_path], scan=seen).missing == found.missing == seen.missing
+
+
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read: No such file") as caught:
         folders.find_exact([tmp_path / "nothing"])

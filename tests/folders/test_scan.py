@@ -347,9 +347,11 @@ def test_files_that_were_never_read_are_not_copies(index, folder, monkeypatch):
 
 def test_a_missing_root_does_not_keep_other_roots_from_being_scanned(index, folder):
     (folder / "a.txt").write_text("some text")
-    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read"):
-        scan(index, [root_of(folder / "nothing"), root_of(folder)])
+    nothing = (str(folder / "nothing"), "No such file or directory")
+    assert scan(index, [root_of(folder / "nothing"), root_of(folder)]).missing == (nothing,)
     assert list(index) == [str(folder / "a.txt")]
+    with pytest.raises(docindex.UnreadableFile, match="nothing cannot be read"):
+        scan(index, [root_of(folder / "nothing")])
 
 
 @pytest.mark.parametrize(
