@@ -210,9 +210,9 @@ def similar_command(
 )
 @click.option(
     "--min-shared",
-    type=click.IntRange(1),
+    type=click.IntRange(0),
     metavar="N",
-    default=1,
+    default=0,
     help="Minimum number of groups of words (shingles) that a pair shares.",
 )
 @click.option(

@@ -7,6 +7,7 @@ ahead, each thread with an extracting process of its own. Memory holds a few fil
 
 import collections
 import concurrent.futures
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -66,12 +67,12 @@ class FileReaders:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-        for extractor in self._made:
-            extractor.close()  # ends what a thread waits for
-        if self._pool is not None:
-            self._pool.shutdown()
+        with contextlib.ExitStack() as stack:  # a second interrupt must not keep an extractor open
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+                stack.callback(self._pool.shutdown)
+            for extractor in self._made:
+                stack.callback(extractor.close)  # ends what a thread waits for
 
     def read(self, files: Iterable[WalkedFile]) -> Iterator[ReadFile]:
         """The files with their contents. Plain text comes at once, other formats when they are read."""

@@ -94,6 +94,8 @@ def extract_all(
         except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
             reason = getattr(error, "strerror", None) or error
             raise UnreadableFile(f"{shown(path)} cannot be read: {reason}", path) from error
+    if not isinstance(options, ExtractionOptions | None):
+        raise TypeError(f"options must be ExtractionOptions, not {type(options).__name__}")
     options = options or DEFAULT_OPTIONS
     if encoding is not None:
         options = dataclasses.replace(options, encoding=encoding)

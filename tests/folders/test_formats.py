@@ -419,10 +419,11 @@ def test_a_scan_that_is_stopped_leaves_no_process(tmp_path, index, how):
                 archive.writestr(f"{member}.docx", one)
     stop = index.cancel if how == "cancel" else functools.partial(os.kill, os.getpid(), signal.SIGINT)
     made = []
+    first = iter([threading.Timer(0.5, stop)])
 
     def watched(*given):
-        if not made:  # a busy machine may take seconds until it starts the first process
-            threading.Timer(0.5, stop).start()
+        for timer in first:  # a busy machine may take seconds until it starts the first process
+            timer.start()
         made.append(start(*given))
         return made[-1]
 

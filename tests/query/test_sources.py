@@ -30,12 +30,15 @@ def index(texts):
 
 
 def pasted(rng, texts, own):
-    """A text made of parts of five documents with `own` characters between, and the symbols of each part."""
+    """A text made of parts of five documents with `own` characters between, and the symbols of each part.
+
+    Parts have whole words, because passages have.
+    """
     sizes, parts = {}, []
     for number, key in enumerate(rng.sample(sorted(texts), 5)):
         size = 600 - 90 * number + rng.randint(-20, 20)
-        begin = rng.randint(0, len(texts[key]) - size)
-        parts.append(texts[key][begin : begin + size])
+        begin = texts[key].index(" ", rng.randint(0, len(texts[key]) - size - 40)) + 1
+        parts.append(texts[key][begin : texts[key].index(" ", begin + size)])
         sizes[key] = len(symbols(parts[-1]))
     rng.shuffle(parts)
     between = ("".join(rng.choices("bcdfghjklmnpqrstvwxz ", k=own)) for _ in parts)

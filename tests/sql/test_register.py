@@ -109,7 +109,7 @@ SKETCHES = "expected a BLOB from doc_sketch,"
         ("doc_sketch_resemblance(x'', x'')", f"{SKETCHES} not a BLOB of 0 bytes"),
         (
             "doc_sketch_resemblance(x'00000000', x'0000000000000000')",
-            "expected sketches of the same recipe, not of 1 and 2 slots",
+            "expected sketches of the same recipe, not of 2 and 4 slots",
         ),
         ("doc_sketch_union('x')", f"{SKETCHES} not TEXT"),
         (
