@@ -108,8 +108,8 @@ def folder(tmp_path, monkeypatch):
     ]
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
-    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8, "inode": [0, 0],
-            "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
+    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8,
+            "inode": [0, 0], "kept_inode": [0, 0], "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")
