@@ -140,7 +140,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(
         {
-            name: json.dumps(value) if isinstance(value, (list, dict)) else value
+            name: json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
             for name, value in record.items()
         }
         for record in records

@@ -39,6 +39,8 @@ class JournalStep:
     """The time, mode, owner and attributes that `undo` gives to a copy of the kept file."""
     inode: tuple[int, int]
     """The device and the inode of the file."""
+    kept_inode: tuple[int, int]
+    """Those of the copy that stays, which a hard link in the place of the file has, too."""
     at: float = 0.0
     """When the step began, in seconds since 1970."""
     state: StepState = "begun"
@@ -64,6 +66,7 @@ def begun_entry(step: JournalStep) -> dict[str, object]:
         "size": step.size,
         "aside": step.aside,
         "inode": step.inode,
+        "kept_inode": step.kept_inode,
         "mtime_ns": facts.mtime_ns,
         "mode": facts.mode,
         "owner": [facts.user, facts.group],
@@ -130,6 +133,7 @@ def _step_of(entry: dict[str, Any]) -> JournalStep:
             attributes=tuple(zip(names, map(base64.b64decode, values), strict=True)),
         ),
         inode=_pair(entry["inode"]),
+        kept_inode=_pair(entry["kept_inode"]),
         at=_checked(entry["at"], float),
     )
 

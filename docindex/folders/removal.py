@@ -225,6 +225,7 @@ def _apply(
         aside=key_of(aside),
         facts=facts,
         inode=(own.status.st_dev, own.status.st_ino),
+        kept_inode=(kept.status.st_dev, kept.status.st_ino),
     )
     journal.begin(step)
     removal = _Removal(own, kept, aside, guards)

@@ -98,7 +98,7 @@ def restore_interrupted(journal: Journal) -> Iterator[str]:
             continue
         with contextlib.suppress(OSError, NotReadable):  # `undo` will say why
             paths = _StepPaths.of(step)
-            _clear(paths)
+            _clear(paths, step.kept_inode)
             if step.state == "begun" and os.path.lexists(paths.aside):
                 _restore(step, dry_run=False)
                 journal.settle(step, "reverted")
@@ -140,7 +140,7 @@ def _restore(step: JournalStep, *, dry_run: bool) -> str | None:
     """
     paths = _StepPaths.of(step)
     if not dry_run:
-        _clear(paths)
+        _clear(paths, step.kept_inode)
     bring_back = _rest_of_rename(paths)
     remark = None
     if bring_back is None:
@@ -165,6 +165,8 @@ def _way_back(step: JournalStep, paths: _StepPaths) -> tuple[Callable[[], None],
     """
     path, kept, aside, trashed = paths
     is_aside = os.path.lexists(aside)
+    if not is_aside and _is_link_without_kept(step, paths):
+        return functools.partial(_separate, step, paths), None
     if os.path.lexists(path) and not (step.how == "hardlink" and _is_link_to(path, kept)):
         if is_aside:
             raise NotReadable(f"{_TAKEN}; the old file is {step.aside}")
@@ -188,6 +190,39 @@ def _way_back(step: JournalStep, paths: _StepPaths) -> tuple[Callable[[], None],
         return functools.partial(_copy_into_place, step, paths), remark
     other = f"; {key_of(trashed)} has other bytes" if trashed is not None and in_trash else ""
     raise _Final(f"the kept file is gone or has changed{other}")
+
+
+def _is_link_without_kept(step: JournalStep, paths: _StepPaths) -> bool:
+    """Whether the link that `act` made is at its path, but no longer leads to what is the kept file now.
+
+    So it is if the same act, or anything later, removed or replaced the kept file.
+    """
+    return (
+        step.how == "hardlink"
+        and _is_inode(paths.path, step.kept_inode)
+        and not _is_link_to(paths.path, paths.kept)
+        and _has_digest(paths.path, step.digest)
+    )
+
+
+def _separate(step: JournalStep, paths: _StepPaths) -> None:
+    """Make the link that `act` made a file of its own again, with its former time and mode."""
+    path, new, old = paths.path, paths.aside + _COPY, paths.aside + _OUT
+    with opened_for_reading(path, READ_FLAGS) as file:
+        if (status := os.fstat(file.fileno())).st_nlink == 1:
+            apply_facts(file.fileno(), step.facts)
+            return
+    try:
+        _copy(path, new, step)
+        os.rename(path, old)  # now nobody else can replace it
+        if not _is_inode(old, (status.st_dev, status.st_ino)):
+            rename_no_replace(old, path)
+            raise NotReadable(_TAKEN)
+        rename_no_replace(new, path)
+        os.unlink(old)  # it has other names
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new)
 
 
 def _nothing() -> None:
@@ -224,7 +259,7 @@ def _copy_into_place(step: JournalStep, paths: _StepPaths) -> None:
             os.unlink(new)
 
 
-def _clear(paths: _StepPaths) -> None:
+def _clear(paths: _StepPaths, kept_inode: tuple[int, int]) -> None:
     """Remove the temporary names that an interrupted `act` or `undo` left."""
     path, kept, aside, _ = paths
     remove_probes(aside)
@@ -235,7 +270,7 @@ def _clear(paths: _StepPaths) -> None:
     for out in (aside + _OUT, aside + _COPY + _OUT):
         if os.path.lexists(out) and not os.path.lexists(path):
             rename_no_replace(out, path)  # it was renamed only to be checked
-        elif _is_link_to(out, kept):
+        elif _is_link_to(out, kept) or (_is_inode(out, kept_inode) and os.lstat(out).st_nlink > 1):
             os.unlink(out)
 
 

@@ -108,8 +108,8 @@ def folder(tmp_path, monkeypatch):
     ]
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
-    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8, "inode": [0, 0],
-            "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
+    step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8,
+            "inode": [0, 0], "kept_inode": [0, 0], "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")
@@ -162,11 +162,17 @@ def test_people_get_text_and_programs_get_json_and_csv(capsys, name):
     assert all(isinstance(json.loads(line), dict) for line in lines.splitlines())
     prepared(capsys, name)
     _, table, _ = run(capsys, *name.split(), "--csv", *arguments)
+    rows, records = (
+        list(csv.DictReader(io.StringIO(table))),
+        [json.loads(line) for line in lines.splitlines()],
+    )
     if name == "dups":  # its table has a row for each file
-        count = sum(len(json.loads(line)["files"]) for line in lines.splitlines())
-    else:
-        count = len(lines.splitlines())
-    assert len(list(csv.DictReader(io.StringIO(table)))) == count
+        assert len(rows) == sum(len(record["files"]) for record in records)
+        return
+    assert len(rows) == len(records)
+    for row, record in zip(rows, records, strict=True):
+        nested = {field: value for field, value in record.items() if isinstance(value, (list, dict))}
+        assert {field: json.loads(row[field]) for field in nested} == nested
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -38,6 +38,30 @@ def test_everything_can_be_undone_while_the_kept_copies_exist(root, tmp_path, ho
     assert undo(tmp_path / "journal", dry_run=False) == []
 
 
+def test_links_to_a_file_that_the_same_act_replaced_become_files_of_their_own(root, tmp_path):
+    paths = [os.path.join(root, name) for name in (b"a", b"b", b"c", b"d")]
+    os.makedirs(root, exist_ok=True)
+    for number, path in enumerate(paths):
+        with open(path, "wb") as file:
+            file.write(b"the same")
+        os.utime(path, ns=(10**18, 10**18 + number))
+    (group,) = planned(root)
+    files = {path: file for file in group.files for path in paths if path_of(file.key) == path}
+    a, b, c, d = (files[path] for path in paths)
+    keep = [file._replace(keep=True) for file in (c, d)]
+    steps = [
+        group._replace(files=(keep[0], a._replace(keep=False), b._replace(keep=False))),
+        group._replace(files=(keep[1], c._replace(keep=False))),
+    ]
+    with Journal(tmp_path / "journal") as journal:
+        done = list(remove_copies(steps, "hardlink", dry_run=False, journal=journal))
+    assert [one.outcome for one in done] == ["done"] * 3
+    assert {one.outcome for one in undo(tmp_path / "journal", dry_run=False)} == {"undone"}
+    assert [os.stat(path).st_mtime_ns for path in paths] == [10**18 + number for number in range(4)]
+    assert {os.stat(path).st_nlink for path in paths} == {1}
+    assert sorted(os.listdir(root)) == [b"a", b"b", b"c", b"d"]
+
+
 def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(root, tmp_path):
     for name in (b"a", b"b", b"c"):
         with open(os.path.join(root, name), "wb") as file:
