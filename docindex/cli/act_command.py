@@ -142,6 +142,6 @@ def _unguarded_lines(acted: Iterable[folders.FileOutcome]) -> Iterable[str]:
     count = sum(file.guard == "own processes" for file in acted)
     if count:
         yield (
-            f"not known for {several(count, 'file')}: whether a program of another user is writing; the "
-            "system shows only your own programs"
+            f"not checked for {several(count, 'file')}: whether a program of another user is writing to it; "
+            "the system shows only your own programs"
         )

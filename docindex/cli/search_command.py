@@ -305,8 +305,8 @@ def _pair_lines(pair: dict[str, Any]) -> str:
     measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
     whole, inside, reverse = (f"{about}{percent(measure)}" for measure in measures)
     shares = (
-        f"resemblance {whole}; the second text contains {inside} of the first, and the first {reverse} of "
-        "the second"
+        f"resemblance {whole}; {inside} of the first text is in the second; {reverse} of the second is in "
+        "the first"
     )
     passages = [
         f"      {one_line(each['a'])} | {one_line(each['b'])}: {several(each['tokens'], 'token')}"

@@ -79,9 +79,9 @@ def sources_command(
             if verbose:
                 lines += [_stretch_line(query.text, stretch) for stretch in source.stretches]
         if not lines:
-            return "no document covers a part of this text"
+            return "no part of this text is in a document"
         about = "" if all(source.basis == "passages" for source in found) else "about "
-        return "\n".join([*lines, f"no document covers {about}{percent(found.uncovered)} of {asked}"])
+        return "\n".join([*lines, f"{about}{percent(found.uncovered)} of {asked} is in no document"])
 
     return show(records, form, text)
 

@@ -80,8 +80,9 @@ def test_undo_explains_wrong_arguments(capsys):
     assert "give one act, or --all" in run(capsys, "undo", "1", "2")[2]
     code, out, err = run(capsys, "undo", "7")
     assert (code, out) == (2, "")
-    assert err.endswith("journal.jsonl has no act 7; the number of the last one is 2\n")
-    assert run(capsys, "undo", "nothing")[:2] == (1, "nothing to undo\n")
+    assert err.endswith("journal.jsonl has no act 7; the number of the last act is 2\n")
+    code, out, _ = run(capsys, "undo", "nothing")
+    assert (code, out) == (1, "nothing to undo: no act removed these files, or they are already restored\n")
 
 
 @pytest.mark.usefixtures("acts")
