@@ -288,7 +288,7 @@ class IndexReader(PairsReader):
         A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
         templates. Coverage leaves boilerplate out: it counts neither as covered nor as part of the text.
 
-        With `join`, passages that follow each other in both texts, with at most so many symbols between them,
+        With `join`, passages that follow each other in both texts, with at most `join` symbols between them,
         become one; `Passage.identical` is then the share of its symbols that are the same. Coverage does not
         change. `Comparison.regions` finds reworded text too.
 
