@@ -40,10 +40,10 @@ def act_command(
 ) -> int:
     """Remove or link the exact copies that a plan lists.
 
-    PLAN is what `docindex dups --json` or `dups --csv` printed, or - for standard input. A table can be
-    edited in a spreadsheet program: change "keep", sort or remove rows, and save it as CSV in UTF-8. Just
-    before a file is removed, it is compared byte by byte with a file that is kept; a file that has changed
-    since the plan was made, or that another program is writing, is left as it is. Without --no-dry-run
+    PLAN is a file that `docindex dups --json` or `dups --csv` printed, or - for standard input. You can edit
+    a table in a spreadsheet program: change "keep", sort or remove rows, and save it as CSV in UTF-8. Just
+    before a file is removed, it is compared byte by byte with a kept file. A file that has changed since the
+    plan was made, or that another program has open for writing, is left as it is. Without --no-dry-run
     nothing is changed.
 
     \b

@@ -32,8 +32,8 @@ def undo_command(
 
     Undoes the last act that is not undone yet; ACT is the number of another act, as --list shows it. FILE
     restores one file, or all files below a folder. A file is taken back from the trash, or copied from the
-    kept file if that still has the same bytes. If another file is in its place now, that file is left as it
-    is. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
+    kept file if that still has the same bytes. If another file now has its path, that other file is left as
+    it is. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
 
     \b
     Examples:

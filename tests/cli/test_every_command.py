@@ -55,7 +55,7 @@ CASES = {
                ["nothing"], 3, "nothing cannot be read: No such file"),
     "similar": ([ADD], [DRAFT], "100% alike  ", first_has(resemblance=1.0, key=DRAFT),
                 ["nothing"], 3, "nothing cannot be read: No such file"),
-    "sources": ([ADD], [DRAFT], r".*final.txt: adds 81%\n19% of .*draft.txt is in no document",
+    "sources": ([ADD], [DRAFT], r".*final.txt: adds 81% of your file\n19% of .*draft.txt is in no document",
                 first_has(key=FINAL, basis="passages", copies=[]),
                 ["nothing"], 3, "nothing cannot be read: No such file"),
     "compare": ([], [DRAFT, FINAL], r"A  .*\nB  .*\n72% of A is in B; 59% of B is in A; resemblance 48%\n",
