@@ -121,7 +121,8 @@ def _line(file: folders.FileOutcome, how: folders.How, below: str) -> str:
         return f"{word}: {path} (same as {display_path(file.kept, below)})"
     if file.reason in _SAID_FIRST:
         return f"{file.reason}: {path}"
-    return f"{file.outcome}: {path} ({file.reason})"
+    word = "left as it is" if file.outcome == "left" else file.outcome
+    return f"{word}: {path} ({file.reason})"
 
 
 def _folder_lines(emptied: Sequence[str], below: str) -> Iterable[str]:

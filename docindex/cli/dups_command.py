@@ -74,7 +74,7 @@ _LARGEST = 20
     multiple=True,
     type=click.Path(),
     metavar="DIR",
-    help="Of exact copies, keep one in this folder. May be repeated; the first folder counts most.",
+    help="Keep exact copies in this folder rather than others. May be repeated: the first counts most.",
 )
 @click.option(
     "--top",

@@ -86,6 +86,14 @@ def test_undo_explains_wrong_arguments(capsys):
 
 
 @pytest.mark.usefixtures("acts")
+def test_act_says_that_a_changed_file_is_left_as_it_is(capsys):
+    run(capsys, "undo", "--all", "--no-dry-run")
+    Path("y/b").write_text("other")
+    out = run(capsys, "act", "plan.json", "--delete")[1]
+    assert re.search(r"^left as it is: y/b \(it was changed since the plan was made\)$", out, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("acts")
 def test_act_names_files_that_are_gone_or_in_use(capsys):
     run(capsys, "undo", "--all", "--no-dry-run")
     Path("y/b").unlink()
