@@ -22,7 +22,7 @@ def reference():
     rows = [f"| `{path}` | {summary(command)} |\n" for path, command in commands(docindex, "docindex")]
     codes = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in MEANINGS.items())}."
     return "".join(
-        ["| command | what it does |\n", "|---|---|\n", *rows, "\n", textwrap.fill(codes, 118), "\n"]
+        ["| command | what it does |\n", "|---|---|\n", *rows, "\n", textwrap.fill(codes, 132), "\n"]
     )
 
 

@@ -40,10 +40,10 @@ def act_command(
 ) -> int:
     """Remove or link the exact copies that a plan lists.
 
-    PLAN is what `docindex dups --json` or `dups --csv` printed, or - for standard input. A table can be
-    edited in a spreadsheet program: change "keep", sort or remove rows, and save it as CSV in UTF-8. Just
-    before a file is removed, it is compared byte by byte with a file that is kept; a file that has changed
-    since the plan was made, or that another program is writing, is left as it is. Without --no-dry-run
+    PLAN is a file that `docindex dups --json` or `dups --csv` printed, or - for standard input. You can edit
+    a table in a spreadsheet program: change "keep", sort or remove rows, and save it as CSV in UTF-8. Just
+    before a file is removed, it is compared byte by byte with a kept file. A file that has changed since the
+    plan was made, or that another program has open for writing, is left as it is. Without --no-dry-run
     nothing is changed.
 
     \b
@@ -121,7 +121,8 @@ def _line(file: folders.FileOutcome, how: folders.How, below: str) -> str:
         return f"{word}: {path} (same as {display_path(file.kept, below)})"
     if file.reason in _SAID_FIRST:
         return f"{file.reason}: {path}"
-    return f"{file.outcome}: {path} ({file.reason})"
+    word = "left as it is" if file.outcome == "left" else file.outcome
+    return f"{word}: {path} ({file.reason})"
 
 
 def _folder_lines(emptied: Sequence[str], below: str) -> Iterable[str]:
@@ -142,6 +143,6 @@ def _unguarded_lines(acted: Iterable[folders.FileOutcome]) -> Iterable[str]:
     count = sum(file.guard == "own processes" for file in acted)
     if count:
         yield (
-            f"not known for {several(count, 'file')}: whether a program of another user is writing; the "
-            "system shows only your own programs"
+            f"not checked for {several(count, 'file')}: whether a program of another user is writing to it; "
+            "the system shows only your own programs"
         )

@@ -82,11 +82,11 @@ def compare_command(
 ) -> int:
     """Show what two files share, or with --diff what differs.
 
-    Prints the measures first. They count different shingles (groups of five words): resemblance is the
-    shared shingles as a share of the shingles of both texts together; containment is the shared shingles as a
-    share of those of one text. Then prints the passages that A and B have in common: in colour if the
-    terminal supports it, otherwise between [[ and ]]. Then prints the regions that seem to be reworded,
-    because their sentences share many of their rarer words: judge for yourself.
+    Prints the measures first. They count different shingles (runs of five words): resemblance is the shared
+    shingles as a share of the shingles of both texts together; containment is the shared shingles as a share
+    of those of one text. Then prints the passages that A and B have in common: in colour if the terminal
+    supports it, otherwise between [[ and ]]. Then prints the regions that seem to be reworded, because their
+    sentences share many of their rarer words: read them and judge for yourself.
 
     With --diff, prints what differs instead: the words that are only in A in red or between [- and -], and
     those only in B in green or between {+ and +}. With --index, text that an index ignores (see

@@ -21,7 +21,7 @@ def config_command(edit: bool, form: str | None) -> int:
 
     The settings are in a TOML file in your configuration folder: the folders that `docindex dups` searches if
     you name no folder, patterns to exclude, folders to prefer, reference folders, which copies to keep, and
-    the index. With --edit, a file with comments is made if there is none.
+    the index. --edit makes the file, with comments, if it does not exist.
 
     \b
     Examples:

@@ -74,7 +74,7 @@ _LARGEST = 20
     multiple=True,
     type=click.Path(),
     metavar="DIR",
-    help="Of exact copies, keep one in this folder. May be repeated; the first folder counts most.",
+    help="Keep exact copies in this folder rather than others. May be repeated: the first counts most.",
 )
 @click.option(
     "--top",
@@ -116,19 +116,20 @@ def dups_command(
 
     Scans PATH first; without a PATH, the folders of your settings (`docindex config`), or the current folder.
     Finds exact copies of any kind of file, and copied folders, in which a few files may differ. The files in
-    a copied folder are not listed again, unless --kind exact is given without --kind folder. Copied folders
+    a copied folder are in no other group, unless --kind exact is given without --kind folder. Copied folders
     come first, then the groups that free the most; the order is the same in a terminal and in a pipe. Program
     folders such as node_modules are left out without --all.
 
-    Among texts, in all formats that `docindex scan` reads, it also finds the same words (such as another
-    format or encoding), near copies, and texts that are contained in others. Resemblance and containment
-    count groups of five words (shingles), as in `docindex pairs`, without those found in more than
-    --ignore-common texts.
+    Among texts, in all formats that `docindex scan` reads, it also finds the same words (for example in
+    another format or encoding), near copies, and texts that are contained in others. The percentage before a
+    text is its resemblance to another text of the group, or the share of it that another text contains. These
+    measures count runs of five words (shingles), as `docindex pairs` does, and ignore shingles found in more
+    than --ignore-common texts.
 
-    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it; or save it
-    with --csv, edit the column "keep" in a spreadsheet program, and run `act` on that. With --kind exact or
-    folder alone and without --no-scan, no index is used, and only files that have the size of another file
-    are read. Photos that look alike and songs with other tags are not found.
+    Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. Or save the
+    plan with --csv, edit the column "keep" in a spreadsheet program, and run `docindex act` on that. With
+    --kind exact or folder alone and without --no-scan, no index is used, and docindex reads only files that
+    have the size of another file. Photos that look alike and songs with other tags are not found.
 
     \b
     Examples:

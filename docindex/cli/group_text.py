@@ -25,8 +25,8 @@ def _folder_lines(group: FolderGroup, below: str) -> Iterable[str]:
     differing = several(group.differing, "file")
     others = [
         f"{differing} {'differs' if group.differing == 1 else 'differ'}" if group.differing else "",
-        f"{group.only_here:,} only here" if group.only_here else "",
-        f"{group.only_in_kept:,} only in the other" if group.only_in_kept else "",
+        f"{group.only_here:,} only in the copied folder" if group.only_here else "",
+        f"{group.only_in_kept:,} only in the kept folder" if group.only_in_kept else "",
     ]
     found = f"{several(len(group.copies), 'file')}, {size(group.size)}"
     remarks = ", ".join(filter(None, others))

@@ -132,7 +132,7 @@ def common_option(command: F) -> F:
         type=click.IntRange(1),
         default=1000,
         show_default=True,
-        help="Ignore groups of words (shingles) found in more than N texts.",
+        help="Ignore runs of words (shingles) found in more than N texts.",
     )
     return option(command)
 

@@ -77,11 +77,12 @@ def report_command(
 ) -> int:
     """Write a web page with all copies and similar texts.
 
-    The page shows where the space of copies is; copied folders and groups of files, with sizes, dates and
-    small pictures, and which file is kept and why; and pairs of texts side by side, with what both contain
-    and what differs. Groups and pairs are counted as by `docindex dups` and `docindex pairs`. Pairs that only
-    repeat a group, and files in program folders, are left out. The page is a single file and needs no
-    network. Names are relative to the scanned folders; only --full-paths shows where those folders are.
+    The page first shows where the space of copies is. Then it shows copied folders and groups of files, with
+    sizes, dates and small pictures, and says which file is kept and why. Then it shows pairs of texts side by
+    side, with what both contain and what differs. It finds groups and pairs as `docindex dups` and `docindex
+    pairs` do. Pairs that only repeat a group, and files in program folders, are left out. The page is a
+    single file and needs no network. Names are relative to the scanned folders; only --full-paths shows where
+    those folders are.
 
     \b
     Examples:

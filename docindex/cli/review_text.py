@@ -20,7 +20,7 @@ from docindex.folders.plan_review import going_in
 _KEYS = {
     "Enter": 'agree: the files marked "keep" stay, the others go',
     "1, 2, ...": "keep only this file, or this folder; with more than 9 files, type the number and Enter",
-    "+": "keep one more file",
+    "+": "keep another file, too",
     "k": "keep all of them",
     "n, right": "next group; decide about this one later",
     "b, left": "back to the group before",
@@ -90,7 +90,7 @@ def _copy_screen(
     if group.reason and going:
         yield f"  kept: {one_line(group.reason)}"
     if going and all(file.key in changes for file in group.kept):
-        yield "No file that stays is as it was. act removes a copy only if one still has the same bytes."
+        yield "The kept files have changed or are gone. act removes only copies of a kept file."
 
 
 def _file_lines(mark: str, file: PlannedFile, screen: Screen, change: str) -> Iterable[str]:

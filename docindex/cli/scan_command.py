@@ -36,7 +36,7 @@ from docindex.opening import open as open_index
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
 @verbose_option(
     "List the files that could not be read, or only in part, with the reasons, and guessed or unknown "
-    "encodings. Guessed encodings are listed when a file is read, not when it has not changed."
+    "encodings. The guess for a file is listed only when the file is read."
 )
 @index_option
 @form_options
@@ -53,11 +53,11 @@ def scan_command(
 
     Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
     Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
-    file, such as a message of a mailbox, gets the key of the file, !/ and its name. Files that have not
-    changed since the last scan are not read again: their documents stay, even with --plain or without
-    --archives. But they are read again if docindex can now read their format, and with --encoding all text
-    is. Files on unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and program
-    folders such as node_modules are left out unless an option includes them.
+    file, such as a message of a mailbox, gets the key of the file, !/ and its name. A file that has not
+    changed since the last scan is read again only if docindex can now read its format, with --retry, or if it
+    is text with --encoding. Otherwise its documents stay, even with --plain or without --archives. Files on
+    unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and program folders such as
+    node_modules are left out unless an option includes them.
 
     A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:
     100 MB; Markdown and subtitles: 50 MB), if its text is longer than 100 million characters, or if reading

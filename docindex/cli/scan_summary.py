@@ -142,7 +142,7 @@ def _as_bytes(result: "folders.Scan") -> str:
     if sum(result.media.values()) < result.binaries:
         kinds.append("...")
     media = f" ({', '.join(kinds)})" if result.media else ""
-    return f"; {result.binaries:,} others{media} as exact copies only"
+    return f"; {several(result.binaries, 'other file')}{media} byte by byte only"
 
 
 _UNREAD = {
@@ -180,19 +180,19 @@ def walked_text(walked: folders.Walked, failed: Sequence[folders.FailedFile], *,
 
 
 def _skipped_lines(skipped: Mapping[str, int], programs: Sequence[str]) -> Iterable[str]:
-    """What was not looked at, with the options that include it."""
+    """What was not scanned, with the options that include it."""
     asked = {reason: _LEFT_OUT[reason] for reason in skipped if reason in _LEFT_OUT}
     if asked:
         counted = ", ".join(noun(skipped[reason]) for reason, (noun, _) in asked.items())
         options = ", ".join(option for _, option in asked.values())
         include = "include" if len(asked) > 1 else "includes"
         them = "it" if sum(skipped[reason] for reason in asked) == 1 else "them"
-        yield f"not looked at: {counted} ({options} {include} {them})"
+        yield f"not scanned: {counted} ({options} {include} {them})"
     if programs:
         names = list(dict.fromkeys(one_line(key.rpartition("/")[2]) for key in programs))
         shown = ", ".join([*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
         yield (
-            f"not looked at: {several(len(programs), 'program folder')} ({shown}), "
+            f"not scanned: {several(len(programs), 'program folder')} ({shown}) with "
             f"{several(skipped.get(IN_PROGRAMS, 0), 'file')} (--all includes them)"
         )
     others = sorted(reason for reason in skipped if reason not in (*_LEFT_OUT, IN_PROGRAMS))
@@ -228,15 +228,17 @@ _OTHERS: dict[str, Callable[[int, str], str]] = {
 
 def _unfound_lines(media: Mapping[folders.MediaKind, int]) -> Iterable[str]:
     """What a comparison of texts and bytes cannot find, if there are such files."""
-    unfound = [f"{several(media[kind], kind)} {_ALIKE[kind]}" for kind in _ALIKE if media.get(kind, 0) > 1]
+    unfound = [
+        f"{_ALIKE[kind].format(several(media[kind], kind))}" for kind in _ALIKE if media.get(kind, 0) > 1
+    ]
     if unfound:
-        yield f"not compared: {', '.join(unfound)} (a program such as czkawka does)"
+        yield f"not compared: {', '.join(unfound)} (a program such as czkawka compares that)"
 
 
 _ALIKE: dict[folders.MediaKind, str] = {
-    "photo": "for what they show",
-    "song": "for what they sound like",
-    "video": "for what they show",
+    "photo": "what {} show",
+    "song": "how {} sound",
+    "video": "what {} show",
 }
 
 

@@ -75,7 +75,7 @@ _MATCH_FIELDS = (
 @click.option(
     "--exact",
     is_flag=True,
-    help="Count shared groups of words (shingles), as compare does: exact, but slower.",
+    help="Count shared runs of words (shingles), as compare does: exact, but slower.",
 )
 @click.option(
     "--window",
@@ -107,7 +107,7 @@ def search_command(
     FILE may be in any format that `docindex scan` reads. It may also be the key of a document in the index,
     or a document inside a file, such as 'mail.mbox!/message 2' or 'a.zip!/b.txt'. If it is in the index, it
     is one of the documents found. The shares are estimated from fingerprints (selected runs of symbols),
-    which is fast. With --exact they are counted in shingles (groups of five words), as in `docindex compare`;
+    which is fast. With --exact they are counted in shingles (runs of five words), as in `docindex compare`;
     but those of a document whose text is not kept stay estimates. If FILE is -, plain text is read from
     standard input.
 
@@ -163,7 +163,7 @@ def similar_command(
 ) -> int:
     """Find the documents that resemble FILE as a whole.
 
-    Resemblance is the number of different shared shingles (groups of five words) as a share of the different
+    Resemblance is the number of different shared shingles (runs of five words) as a share of the different
     shingles of the two texts together. A plain number is exact. "about 91%" is an estimate: the text of that
     document is not kept. FILE is named as for `docindex search`. If it is -, the text is read from standard
     input.
@@ -213,14 +213,14 @@ def similar_command(
     type=click.IntRange(0),
     metavar="N",
     default=0,
-    help="Minimum number of groups of words (shingles) that a pair shares.",
+    help="Minimum number of runs of words (shingles) that a pair shares.",
 )
 @click.option(
     "--rank",
     type=click.Choice(["measure", "shared"]),
     default="measure",
     show_default=True,
-    help="Order: the highest resemblance (or containment) first, or the most shared groups of words first.",
+    help="Order: the highest resemblance (or containment) first, or the most shared runs of words first.",
 )
 @code_options
 @verbose_option("With --code: list the passages of each pair, with files and lines.")
@@ -245,14 +245,14 @@ def pairs_command(
 ) -> int:
     """List the pairs of texts, or programs, that share the most.
 
-    Both measures count different shingles (groups of five words), as `docindex compare` does: resemblance is
+    Both measures count different shingles (runs of five words), as `docindex compare` does: resemblance is
     the shared shingles as a share of those of the two texts together, containment the shared shingles as a
-    share of those of one text. If both texts are kept, they are exact, and no pair is missed; otherwise they
-    are estimates. Shingles found in more than --ignore-common texts do not count.
+    share of those of one text. If both texts are kept, the measures are exact, and no pair is missed;
+    otherwise they are estimates. Shingles found in more than --ignore-common texts do not count.
 
-    With --code, the programs of a class are compared, without an index. A submission is a folder in DIR with
-    all source files below, or one source file. Comments, white space and (without --raw) names do not count;
-    a shingle is five tokens.
+    With --code, the programs of a class are compared, without an index. A submission is one source file in
+    DIR, or a folder in DIR with all source files below it. Comments, white space and (without --raw) names do
+    not count; a shingle is five tokens.
 
     \b
     Examples:
@@ -305,8 +305,8 @@ def _pair_lines(pair: dict[str, Any]) -> str:
     measures = (pair["resemblance"], pair["containment"], pair["reverse_containment"])
     whole, inside, reverse = (f"{about}{percent(measure)}" for measure in measures)
     shares = (
-        f"resemblance {whole}; the second text contains {inside} of the first, and the first {reverse} of "
-        "the second"
+        f"resemblance {whole}; {inside} of the first text is in the second; {reverse} of the second is in "
+        "the first"
     )
     passages = [
         f"      {one_line(each['a'])} | {one_line(each['b'])}: {several(each['tokens'], 'token')}"

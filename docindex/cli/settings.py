@@ -22,7 +22,7 @@ TEMPLATE = """\
 # Files and folders to leave out, by name or by path below the folder that is searched.
 # exclude = ["*.bak", "old mail"]
 
-# Of exact copies, keep the one in these folders; the first folder counts most.
+# Keep exact copies in these folders rather than others; the first folder counts most.
 # prefer = ["~/Documents"]
 
 # Folders whose files are compared with the others, and always kept.
@@ -31,7 +31,7 @@ TEMPLATE = """\
 # Which of several copies to keep: "original", "newest", "oldest", "shortest-path" or "first".
 # keep = "original"
 
-# The index. The option --index and the environment variable DOCINDEX come first.
+# The index. The option --index and the environment variable DOCINDEX override this.
 # index = "~/.local/share/docindex/index.docindex"
 """
 """The file that `docindex config --edit` makes."""

@@ -52,10 +52,10 @@ def sources_command(
 ) -> int:
     """List the few documents that together cover FILE.
 
-    The first document shares the most text with FILE. Each of the others shares the most of the text that the
-    documents before it do not have. Shares count letters and digits in shared passages; boilerplate does not
+    The first document shares the most text with FILE. Each later document adds the most text of FILE that the
+    documents before it do not share. Shares count letters and digits in shared passages; boilerplate does not
     count. "about 20%" is an estimate: the text of that document is not kept. FILE may be in the index; it is
-    not one of its own sources. If FILE is -, plain text is read from standard input.
+    not listed as a source of itself. If FILE is -, plain text is read from standard input.
 
     \b
     Examples:
@@ -79,9 +79,9 @@ def sources_command(
             if verbose:
                 lines += [_stretch_line(query.text, stretch) for stretch in source.stretches]
         if not lines:
-            return "no document covers a part of this text"
+            return "no part of this text is in a document"
         about = "" if all(source.basis == "passages" for source in found) else "about "
-        return "\n".join([*lines, f"no document covers {about}{percent(found.uncovered)} of {asked}"])
+        return "\n".join([*lines, f"{about}{percent(found.uncovered)} of {asked} is in no document"])
 
     return show(records, form, text)
 
@@ -89,8 +89,8 @@ def sources_command(
 def _source_line(source: TextSource) -> str:
     about = "" if source.basis == "passages" else "about "
     copies = f", and {several(len(source.copies), 'copy')} of it" if source.copies else ""
-    whole = "" if source.covered == source.added else f" ({about}{percent(source.covered)} by itself)"
-    return f"{display_path(source.key)}{copies}: adds {about}{percent(source.added)}{whole}"
+    whole = "" if source.covered == source.added else f" (shares {about}{percent(source.covered)} in total)"
+    return f"{display_path(source.key)}{copies}: adds {about}{percent(source.added)} of your file{whole}"
 
 
 def _stretch_line(query: str, stretch: SourceStretch) -> str:

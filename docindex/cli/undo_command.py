@@ -32,8 +32,8 @@ def undo_command(
 
     Undoes the last act that is not undone yet; ACT is the number of another act, as --list shows it. FILE
     restores one file, or all files below a folder. A file is taken back from the trash, or copied from the
-    kept file if that still has the same bytes. If another file is in its place now, that file is left as it
-    is. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
+    kept file if that still has the same bytes. If another file now has its path, that other file is left as
+    it is. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
 
     \b
     Examples:
@@ -58,7 +58,8 @@ def undo_command(
     records = [
         {"key": file.key, "outcome": file.outcome, "why": file.reason, "size": file.size} for file in done
     ]
-    show(records, form, lambda: _undone(done, dry_run=dry_run))
+    why = ": no act removed these files, or they are already restored" if files else ""
+    show(records, form, lambda: _undone(done, dry_run=dry_run) if done else f"nothing to undo{why}")
     if not done:
         return NOTHING_FOUND
     return 0 if all(file.is_back for file in done) else exit_code_of(UnreadableFile("", ""))
@@ -93,8 +94,6 @@ _WORDS = {"undone": "restored", "would be undone": "would be restored", "left": 
 
 def _undone(done: list[folders.UndoneFile], *, dry_run: bool) -> str:
     """The outcome of each file and the totals, for a person."""
-    if not done:
-        return "nothing to undo"
     below = below_current_folder()
     back = [file for file in done if file.is_back]
     lines = [

@@ -111,7 +111,7 @@ def chosen_steps(
     elif isinstance(act, int):
         if not 1 <= act <= len(groups):
             raise ValueError(
-                f"{os.fspath(journal)} has no act {act}; the number of the last one is {len(groups)}"
+                f"{os.fspath(journal)} has no act {act}; the number of the last act is {len(groups)}"
             )
         groups = [groups[act - 1]]
     steps = [

@@ -12,7 +12,7 @@ from docindex.folders.system import NO_FOLLOW, READ_FLAGS, ask_ahead, blocks_rea
 from docindex.storage.safe_closing import close_descriptor
 
 AT_A_TIME = 32
-"""Files. A disk takes so many requests at once, and a process may often open only 256 files."""
+"""Files. A disk takes this number of requests at once, and a process may often open only 256 files."""
 
 
 class ReadAhead:

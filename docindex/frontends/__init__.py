@@ -9,11 +9,11 @@ docindex reads these formats:
 - Markdown, TeX, subtitles, XML, JSON, and tables (csv, tsv)
 - the files inside zip and tar archives, if `ExtractionOptions.archives` is true
 
-A file with more than 256 MB is not read. Web pages, XML, JSON, TeX, RTF, tables and notebooks may have
-100 MB, Markdown and subtitles 50 MB. The process that extracts texts has 60 seconds for a file and 2 GB of
-memory, on systems that can limit it. The documents inside a file may take 600 seconds together, and have 256
-million characters. A single text has at most 100 million characters. A file that exceeds a limit is counted
-and named with the reason: "too large" or "too slow".
+A file larger than 256 MB is not read. The limit is 100 MB for web pages, XML, JSON, TeX, RTF, tables and
+notebooks, and 50 MB for Markdown and subtitles. The process that extracts texts has 60 seconds for a file and
+2 GB of memory, on systems that can limit it. The documents inside a file may take 600 seconds together, and
+have 256 million characters. A single text has at most 100 million characters. A file that exceeds a limit is
+counted and named with the reason: "too large" or "too slow".
 
 To read another format, write a `FrontEnd`. `register_front_end` makes it known in this process. A package
 makes its `FrontEnd` known in every process by an entry point in the group ``docindex.frontends``.

@@ -22,8 +22,8 @@ MOST_MEMORY = 2 << 30
 UNKNOWN_FORMAT = "no front end reads this format"
 
 _LONGEST_S = 120
-"""After so many seconds with one source this process ends by itself. The host ends it earlier, unless it was
-killed."""
+"""After this many seconds with one source, this process ends by itself. The host ends it earlier, unless it
+was killed."""
 
 
 def extracted_from(source: Source) -> Extracted:

@@ -71,9 +71,9 @@ _MARGIN = 2
 """The pairs by which another reading must be worse. Each makes it about 20 times less likely."""
 
 _SPARSE = 50
-"""A text is mostly ASCII if one byte in so many is outside: that is 2%, where Polish has 7% and French 4%. If
-such a text fits Western European and another encoding equally well, it is Western European: a few names or
-signs, or Italian."""
+"""A text is mostly ASCII if at most one byte in this many is outside: that is 2%, where Polish has 7% and
+French 4%. If such a text fits Western European and another encoding equally well, it is Western European: a
+few names or signs, or Italian."""
 
 _SHORT = 256
 """Bytes of a text in which the share of ASCII tells nothing: one word in a line of English is 2% too."""

@@ -34,8 +34,8 @@ _JAPANESE_ESCAPES = (b"\x1b$B", b"\x1b$@")
 _NOT_ASCII = bytes(range(128, 256))
 
 _FEW_ERRORS = 20
-"""A text is UTF-8 with errors if it has so many characters outside ASCII for each error: for example a change
-log with one line in another encoding, or a file that was cut off inside a character."""
+"""A text is UTF-8 with errors if it has this many characters outside ASCII for each error: for example a
+change log with one line in another encoding, or a file that was cut off inside a character."""
 
 
 class UndetectedEncoding(ValueError):

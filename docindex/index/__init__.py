@@ -33,7 +33,7 @@ all other threads on this index.
 >>> with docindex.cancelling() as token:                # token.cancel() from any thread stops the block
 ...     found = index.search("the loom weaves flowers")
 
-A forked process cannot use a file that was open at the fork, nor open it again: both raise `Forked`. Start
+A forked process cannot use a file that was open at the fork, or open it again: both raise `Forked`. Start
 processes with the "spawn" or "forkserver" method, or fork before you open the index.
 
 SQLite writes changes to the write-ahead log first, a file next to the index whose name ends in ``-wal``, and
@@ -41,7 +41,7 @@ copies them into the index later. The log cannot be emptied while somebody reads
 question that takes minutes. When it has 64 MB, changes wait up to a second for questions to end, and the
 logger ``"docindex"`` warns of questions that do not. A change that could make the log larger than 128 MB
 waits up to `timeout_s` seconds, then raises `Busy`, which names the reader. So do not leave read transactions
-open, also not on your own connections. (Changes that your own connections make are not limited.)
+open. This holds for your own connections, too. (Changes that your own connections make are not limited.)
 
 Close an index before you replace, move or remove its file. If you do not, every later call raises
 `FileReplaced`, and nothing is written to the new file. Never remove the files that end in ``-wal`` and
@@ -70,28 +70,27 @@ repeats count once, unless the recipe has ``bag=True``.
 `shared` is how many different things the two texts share, and `basis` tells which things, and how the numbers
 were obtained:
 
-- "shingles": counted; exact. So are all numbers of `pairs`, `containments`, `clusters`, `similar`, `compare`
-  and ``search(exact=True)`` if the texts are kept.
+- "shingles": counted and exact. If the texts are kept, all numbers of `pairs`, `containments`, `clusters`,
+  `similar`, `compare` and ``search(exact=True)`` are of this kind.
 - "fingerprints": the shares of fingerprints, in `search`. (A query too short for a fingerprint finds the
   documents with its words; their numbers are those of `compare`.)
 - "slots", "fingerprints" or "samples" if a text is not kept: the estimate with the smallest standard error.
   The errors are in `containment_error`, `reverse_containment_error` and `resemblance_error`. Samples are
   Broder's MOD_m and L_i, which recipes with `mod_m` or `level` store.
 
-The numbers of two documents are the same whichever question gives them, except by `search`, which must be
-fast.
+All questions give the same numbers for two documents, except `search`, which must be fast.
 
 Which documents a question finds
 ================================
 - `search` finds every document that shares a run of `Recipe.guarantee` symbols with the query. It never finds
   a document whose longest common run is shorter than `Recipe.k`, except that a query too short for a
-  fingerprint finds the documents with exactly the same words. The first documents are the most like the
-  query, or with ``rank="excerpt"`` those that hold most of it; rare fingerprints weigh more than common ones.
-  With a larger `window` or a `budget`, fewer fingerprints are looked up: small copies may be missed, but the
-  numbers stay the same.
+  fingerprint finds the documents with exactly the same words. The first documents are the most similar to the
+  query, or with ``rank="excerpt"`` those that contain most of it; rare fingerprints weigh more than common
+  ones. With a larger `window` or a `budget`, fewer fingerprints are looked up: small copies may be missed,
+  but the numbers stay the same.
 - `similar`, `pairs`, `containments` and `clusters` miss nothing if the texts are kept. (By chance, a pair is
-  missed with a probability below 10^-9.) Of texts that are not kept, those near the threshold may be missed
-  or added. By default, no shingle is ignored because it is frequent, unless thousands of similar texts are
+  missed with a probability below 10^-9.) Texts that are not kept may be missed or added if they are near the
+  threshold. By default, no shingle is ignored because it is frequent, unless thousands of similar texts form
   too many pairs to count: then `pairs`, `containments` and `clusters` ignore shingles that more than 1000
   texts have, and `ignore_above` of the result says so. `docindex.folders.find` and the commands `dups`,
   `pairs` and `report` always ignore these, unless ``ignore_above=None`` or ``--ignore-common`` changes that.
@@ -100,11 +99,11 @@ Which documents a question finds
 - `near` misses no document, at any distance up to 63 bits. Beyond 20 bits it reads all simhashes.
 - `Match.passages` gives all maximal common runs of at least `Recipe.guarantee` symbols, and shorter ones that
   share a fingerprint, down to `min_length` symbols (by default 36). Passages begin and end at whole words,
-  unless that leaves less than `min_length` of a run that is found always. If two texts repeat the same runs
-  very often, each place is shown with at least one place in the other text, not with all of them. With
-  `join`, neighbours become one passage.
+  except where that would make a run that is always found shorter than `min_length`. If two texts repeat the
+  same runs very often, each place is shown with at least one place in the other text, not with all of them.
+  With `join`, neighbours become one passage.
 - `Match.regions` and `Comparison.regions` also find reworded text: stretches whose sentences share many of
-  their rarer words, in any order. A region that is "reworded" is evidence, and no proof.
+  their rarer words, in any order. A region that is "reworded" is evidence, not proof.
 
 Boilerplate
 ===========

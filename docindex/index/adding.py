@@ -43,7 +43,7 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 30_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
-# After this many batches without a text that the index knows, only one of so many is looked up before it is
+# After this many batches without a text that the index knows, only one in this many is looked up before it is
 # sketched; the commit looks up all of them anyway. Among 300,000 notes, a look-up takes 8 ms/MB.
 _ALL_NEW = 4
 # A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.

@@ -65,8 +65,8 @@ class PairsReader(ScopedReader):
         them that also pass the feature filter, which misses some.
 
         `ignore_above` ignores shingles (or fingerprints) that more than this many texts have. Without it,
-        nothing is ignored, unless there are so many similar texts that to count all pairs takes more than
-        time in proportion to the texts: then shingles of more than 1000 texts are ignored. `ignore_above` of
+        nothing is ignored, unless the texts have too many similar pairs to count in time proportional to the
+        texts: then shingles of more than 1000 texts are ignored. `ignore_above` of
         the result is the limit that was used, or None, and `set_aside` is how many different shingles were
         ignored. A limit as large as the index ignores nothing.
 

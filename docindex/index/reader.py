@@ -177,7 +177,7 @@ class IndexReader(PairsReader):
         ...     index.add("twelfth night", "If music be the food of love, play on!")
         ...     found = index.sources("To be or not to be the food of love? Yes.")
         >>> [(source.key, round(source.added, 2)) for source in found], round(found.uncovered, 2)
-        ([('hamlet', 0.52), ('twelfth night', 0.38)], 0.1)
+        ([('twelfth night', 0.52), ('hamlet', 0.38)], 0.1)
         """
         limit = argument_checks.limit(limit)
         min_share = argument_checks.share("min_share", min_share)
@@ -288,7 +288,7 @@ class IndexReader(PairsReader):
         A passage is marked as `boilerplate` if nothing in it is long enough for a passage without the text of
         templates. Coverage leaves boilerplate out: it counts neither as covered nor as part of the text.
 
-        With `join`, passages that follow each other in both texts, with at most so many symbols between them,
+        With `join`, passages that follow each other in both texts, with at most `join` symbols between them,
         become one; `Passage.identical` is then the share of its symbols that are the same. Coverage does not
         change. `Comparison.regions` finds reworded text too.
 

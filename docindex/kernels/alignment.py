@@ -130,7 +130,7 @@ class _Places:
     starts: I64
     """Where the positions of each hash begin in `b`."""
     dense: Bool
-    """True for a hash with so many places in either text that only some of them are here."""
+    """True for a hash with too many places in either text: only some of them are here."""
 
     def pairs(self) -> I64:
         """The number of pairs of places that each hash has."""

@@ -153,7 +153,7 @@ class RunHasher:
         self._hashes = np.empty(len(begins), np.uint64)
         self._done = 0
         self.longest = int((ends - begins).max(initial=0))
-        """Sums must reach so many symbols beyond the place where the next sums begin."""
+        """Sums must reach this many symbols beyond the place where the next sums begin."""
 
     def take(self, offset: int, sums: U64) -> None:
         """Hash the next runs, if they lie within the symbols from `offset` that have these prefix sums."""

@@ -22,10 +22,10 @@ from docindex.kernels.arrays import U16, U32, Bool
 from docindex.kernels.minhash import EMPTY_SLOT, MISSED, fewest_equal_slots
 
 SHARED: Final = 2
-"""A pair shares at least so many bands: a search may then leave out the band that most texts have. If a pair
-need share only one, of 22 bands of 2 slots, the same search took 26 s."""
+"""A pair shares at least this many bands: a search may then leave out the band that most texts have. If a
+pair need share only one, of 22 bands of 2 slots, the same search took 26 s."""
 FARTHEST: Final = 16
-"""Each slot is joined with at most so many of the next ones."""
+"""Each slot is joined with at most this many of the next slots."""
 SORTED_FOR: Final = 500
 """To join each slot with the next one costs as much for each text as to look for this many pairs by single
 slots, in which two texts meet by chance with the probability .0014."""
@@ -43,7 +43,7 @@ class Bands:
     width: int
     """The number of slots in a band."""
     reach: int
-    """0 if a slot is in one band, with its neighbours. Otherwise each slot is joined with each of so many
+    """0 if a slot is in one band, with its neighbours. Otherwise each slot is joined with each of this many
     slots after it, and the width is 2."""
     shared: int
     """How many bands a pair has in common at least."""
@@ -67,7 +67,7 @@ class Bands:
         ]
 
     def work(self, texts: int) -> float:
-        """The work that each of so many texts is in a search, in bands to sort.
+        """The work for each text in a search among this many texts, in bands to sort.
 
         >>> Bands(128, 2, 0, 9).work(1000), Bands(128, 1, 0, 9).work(1000)
         (64.0, 256.0)
@@ -77,7 +77,7 @@ class Bands:
 
 
 def certain_bands(slots: int, equal: int, texts: int) -> Bands:
-    """The best bands of which all pairs with so many equal slots share several; `equal` must be 1 or more.
+    """The best bands of which all pairs with this many equal slots share several; `equal` must be 1 or more.
 
     Each slot that differs spoils one band of neighbours at most. Of r + 1 neighbouring slots, all those that
     are equal are joined. Where the number of texts does not make up for that, each slot is a band.
@@ -129,7 +129,7 @@ def likely_bands(slots: int, resemblance: float, texts: int) -> Bands:
 
 
 def _reaches(slots: int, texts: int) -> range:
-    """How far slots may be joined if there are so many texts."""
+    """How far slots may be joined if there are this many texts."""
     return range(1, min(FARTHEST, slots - 1, texts // SORTED_FOR) + 1)
 
 

@@ -1,4 +1,4 @@
-"""Find crowds: many texts that are so much alike that they are connected, without comparing all their pairs.
+"""Find crowds: many texts that are alike enough to be connected, without comparing all their pairs.
 
 Takes the slots of some texts and a function that compares pairs. Gives the crowd of each text, and the pairs
 that connect the crowd. Ten thousand logs of one program are 50 million pairs; here each log is compared with
@@ -26,7 +26,7 @@ from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.query.candidates import LARGE
 from docindex.query.scope import CheckCancelled
 
-# Columns are looked at until so many of them in turn connected nothing more.
+# Columns are looked at until this many of them in turn connected nothing more.
 _IN_VAIN = 8
 
 Compare = Callable[[I64, I64], I64]

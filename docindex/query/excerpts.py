@@ -39,7 +39,7 @@ def highlighted(text: str, ranges: Iterable[Range], marks: Marks = Marks()) -> s
 
 
 def snippet(text: str, ranges: Iterable[Range], symbols: int, reading: str, marks: Marks = Marks()) -> str:
-    """A stretch of about so many symbols that holds as much as possible of some ranges, with marks.
+    """A stretch of about `symbols` symbols that holds as much as possible of some ranges, with marks.
 
     It ends between words, except inside a range. Without ranges, it is the beginning of the text.
 
@@ -70,7 +70,7 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
 
 
 def _window(text: str, ranges: list[Range], symbols: int, reading: str) -> Range:
-    """The stretch of about so many symbols that holds most of the ranges."""
+    """The stretch of about `symbols` symbols that holds most of the ranges."""
     reader = symbol_reader(reading)
     size = sum(len(part.symbols) for part in reader.readings(text))
     if size <= symbols:

@@ -41,11 +41,11 @@ from docindex.storage import documents
 COMMON = 1000
 """Shingles that more contents have are ignored by default, but only if the pairs are too many otherwise."""
 
-# To sort so many bands takes as long as to join one shingle. Among 60,000 notes of 70 shingles, the pairs of
-# resemblance .3 take 3.9 s by 625 bands, and 1.9 s by their shingles; those of .5 take 1.5 s in both ways.
+# To sort this many bands takes as long as to join one shingle. Among 60,000 notes of 70 shingles, the pairs
+# of resemblance .3 take 3.9 s by 625 bands, and 1.9 s by their shingles; those of .5 take 1.5 s in both ways.
 _BANDS_A_SHINGLE = 2
 # The pairs are too many if more than this many shingles must be compared, which takes 8 s, and also more
-# than so many times the shingles of all texts.
+# than this many times the shingles of all texts.
 _FEW_COMPARED = 1 << 29
 _COMPARED_EACH = 24
 # This many likely pairs are read at a time.

@@ -40,7 +40,7 @@ _PAIRS = 1 << 16
 # Two texts are of like sizes only if they are so by more than rounding may change.
 _MARGIN = 1e-9
 
-# At least so many columns of slots lie in one line of a cache: to read them together takes a quarter of the
+# At least this many columns of slots lie in one line of a cache: to read them together takes a quarter of the
 # time.
 _COLUMNS = 32
 _HALF = np.uint64(32)
@@ -162,7 +162,7 @@ class SlotPairs:
         least: int,
         crowds_of: CrowdLabels | None = None,
     ) -> EqualSlots:
-        """The pairs that have so many groups in common."""
+        """The pairs that have at least `least` groups in common."""
         of_each = np.full(table.count, least)
         limits = Limits(np.zeros_like(of_each))
         needs = Needs(

@@ -34,7 +34,7 @@ _log = logging.getLogger("docindex")
 _ALONE = "no worker processes: %s; the work is done in this process"
 
 MOST_WORKERS = 61
-"""More workers cannot be asked for: Windows waits for at most so many processes."""
+"""More workers cannot be asked for: Windows waits for at most this many processes."""
 
 # Helpers start when the batches that wait would keep this process busy for this long: 13 MB of files, or 6 MB
 # of notes. A worker takes 0.09 s of another core to start, and its first batch 0.02 s more than later ones.
@@ -222,7 +222,7 @@ class SketchWorkers:
                 self.start()
 
     def _seconds_for(self, characters: int) -> float:
-        """How long this process takes to sketch so many characters, judged by what it has sketched."""
+        """How long this process takes to sketch this many characters, judged by what it has sketched."""
         return characters * self._sketched_s / max(1, self._sketched_characters)
 
     def start(self) -> None:

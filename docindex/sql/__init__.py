@@ -29,12 +29,12 @@ Texts, documents and NULL
 A *query* is TEXT or INTEGER. TEXT is always a text; an INTEGER is the id of a document. The columns
 `id`, `a_id`, `b_id` ... of the tables are such ids, and `doc_key('ada.txt')` gives the id of the
 document with this key. A TEXT that is exactly the key of a document is an error, because it is
-nearly always a slip. If you mean the text, write `doc_literal('ada.txt')`; do so too where a column
-of your own may hold any text, as in `doc_simhash(doc_literal(note.body))`.
+nearly always a slip. If you mean the text, write `doc_literal('ada.txt')`; do the same where a
+column of your own may contain any text, as in `doc_simhash(doc_literal(note.body))`.
 
 A *symbol* is a byte of a letter, digit or picture in the form that docindex compares, without case
-and accents; ideographs and pictures are two. A *fingerprint* is the hash of a selected run of
-symbols: 15 symbols in the default recipe. A *shingle* is a run of words: 5 words in the default
+and accents; an ideograph or a picture is two symbols. A *fingerprint* is the hash of a selected run
+of symbols: 15 symbols in the default recipe. A *shingle* is a run of words: 5 words in the default
 recipe. A *sketch* is a min-hash sketch of the shingles; its numbers are the *slots*, and *features*
 are hashes of groups of slots. *Boilerplate* is text that comparisons ignore; a *template* is one
 such text with its name.
@@ -123,7 +123,7 @@ doc_put(key, text, meta) [schema]
 doc_remove(key) [schema]
     Removes a document. Returns 1, or 0 if there is no document with that key. See "Changes".
 doc_flush() [schema]
-    Indexes the documents that are queued. Returns how many they were. See "Changes".
+    Indexes the documents that are queued. Returns the number of these documents. See "Changes".
 
     >>> index.execute("select doc_canonical('Où est le Café?'), doc_filter(6, 14, 2, 0.95) > 0.8")
     [('ou est le cafe', 1)]
@@ -166,8 +166,9 @@ Table functions
 ===============
 Each table function asks the method of `docindex.Index` that its entry names. The parameters have
 the names, the order, the meaning and, if the entry does not say otherwise, the defaults of the
-Python method. Only `distance` of `Index.near` is `max_distance` here, because `distance` is a
-column. Parameters marked with * are required. The others are optional; the default follows "=".
+Python method. There is one exception: `distance` of `Index.near` is `max_distance` here, because
+`distance` is a column. Parameters marked with * are required. The others are optional; the default
+follows "=".
 
 Each parameter is also a hidden column: `select key from doc_search where query = ?` is the same as
 `select key from doc_search(?)`. So parameters can be given by name after `where`. (Between the
@@ -180,7 +181,7 @@ keywords: write "where" and "limit" in quotes, and also "between".
 
 where
     A condition on the columns `key`, `id`, `meta` ... of the table `document`, as TEXT. Only
-    documents that fulfil it are compared. To put a value into it, use SQLite's function format:
+    documents that meet it are compared. To put a value into it, use SQLite's function format:
     `format('key like %Q', ?)`. It cannot use other tables, or functions that SQLite does not call
     innocuous; put such a condition into the statement itself.
 boilerplate
@@ -350,7 +351,7 @@ The parts of an OR are questions of their own: in `resemblance >= 0.3 or a = 'x'
 for the second part. SQLite hides some conditions from a table, and there the default holds too:
 
 - conditions on an expression, such as `round(resemblance, 1) >= 0.3`
-- an OR with such a part; an OR beside other conditions, if one of its parts compares no number
+- an OR with such a part; an OR with other conditions next to it, if a part of it compares no number
 - comparisons with a table to the right of a `cross join` or a `left join`
 - conditions outside a materialized subquery
 
@@ -397,9 +398,9 @@ rolled back. A change waits for another writer, up to the busy timeout of the co
 is the first statement after `begin`. If the transaction has already read from the file, the change
 does not wait: it fails at once, like any change in SQLite.
 
-Inside a transaction, `doc_put` and inserts into `doc_index` only queue documents, because a batch is
-indexed ten times as fast. Whatever asks or changes the index next indexes the queue first, in any
-process. A plain `select` from a table such as `docindex_document` does not index the queue: call
+Inside a transaction, `doc_put` and inserts into `doc_index` only queue documents, because a batch
+is indexed ten times as fast. The next question or change, in any process, indexes the queue first.
+A plain `select` from a table such as `docindex_document` does not index the queue: call
 `doc_flush()` first.
 
 An index can follow a table of an app in the same file, and read the texts there instead of keeping

@@ -22,7 +22,7 @@ from docindex.storage.connection import Store
 from docindex.storage.connector import MEMORY
 from docindex.storage.migrations import prepare
 
-# The texts of so many characters are sketched together. Smaller batches take longer, larger ones more memory.
+# Texts with this many characters are sketched together. Smaller batches take longer, larger ones more memory.
 _SKETCHED = 4_000_000
 
 

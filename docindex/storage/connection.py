@@ -23,8 +23,8 @@ from docindex.storage.write_ahead_log import WriteAheadLog
 Connection = apsw.Connection
 
 
-# A long queue is indexed in several transactions. After so much work, a pause lets other writers in: one that
-# waits looks every 0.1 s whether it may write.
+# A long queue is indexed in several transactions. After this many seconds of work, a pause lets other writers
+# in: a writer that waits tries again every 0.1 s.
 _WORK_S, _PAUSE_S = 1.0, 0.12
 
 

@@ -215,7 +215,7 @@ _CHANGES = ("insert", "update", "delete")
 def _adapted(statement: str, schema: str, blobs: int | None) -> str:
     """A statement for sqlite3, on one of the databases.
 
-    `carray(?)` gets integers as JSON; or if `blobs` is a number, so many texts or blobs.
+    `carray(?)` gets integers as JSON; or if `blobs` is a number, that many texts or blobs.
     """
     # Not the table itself: it has columns with the same names as ours.
     array = "(select value from json_each(?))"

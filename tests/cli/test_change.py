@@ -78,7 +78,7 @@ def test_similar_and_pairs_print_measures(capsys):
     code, out, _ = run(capsys, "pairs", "--min-resemblance", "0.3")
     assert code == 0
     names = f"  {DRAFT}\n  {FINAL}\n".replace(f"{Path.cwd()}/", "")
-    shares = "resemblance 48%; the second text contains 72% of the first, and the first 59% of the second"
+    shares = "resemblance 48%; 72% of the first text is in the second; 59% of the second is in the first"
     assert out == f"{shares}\n{names}"
     (row,) = csv.DictReader(io.StringIO(run(capsys, "pairs", "--min-containment", "0.5", "--csv")[1]))
     assert (row["a"], row["b"]) == (DRAFT, FINAL)
@@ -126,7 +126,7 @@ def test_the_output_says_whether_a_share_is_exact_or_an_estimate(index, capsys):
     assert re.search(r"draft\.txt: 100% of your file is in it; 100% of it is in your file$", out, re.M)
     assert re.search(r"^lost: about \d+% of your file is in it", out, re.MULTILINE)
     pairs = run(capsys, "pairs", "--min-resemblance", "0.5")[1]
-    assert re.match(r"resemblance about \d+%; the second text contains about \d+% of the first", pairs)
+    assert re.match(r"resemblance about \d+%; about \d+% of the first text is in the second", pairs)
 
 
 def test_a_search_shows_its_results_though_a_text_is_not_kept(index, capsys):

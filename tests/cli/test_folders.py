@@ -39,7 +39,7 @@ def test_a_scan_reports_counts(home, capsys):
     assert out == (
         "9 files, 3.1 kB: 6 texts, 3 other files\n"
         "9 new, 0 changed, 0 moved, 0 gone, 0 unchanged\n"
-        "not looked at: 1 hidden file or folder (--hidden includes it)\n"
+        "not scanned: 1 hidden file or folder (--hidden includes it)\n"
         "left out: 1 symbolic link\n"
     )
     code, out, _ = run(capsys, "scan", "--json", home)
@@ -71,8 +71,8 @@ def test_dups_shows_groups_and_saves_a_plan_that_act_follows(home, capsys, tmp_p
         "2 groups of exact copies: removing the copies frees 707 B; 2 groups of similar texts\n"
     )
     assert '  kept: no "(1)" in its name\n' in out
-    assert "6 texts compared by content; 3 others (photos) as exact copies only\n" in err
-    assert "not compared: 3 photos for what they show (a program such as czkawka does)\n" in err
+    assert "6 texts compared by content; 3 other files (photos) byte by byte only\n" in err
+    assert "not compared: what 3 photos show (a program such as czkawka compares that)\n" in err
     code, plan, _ = run(capsys, "dups", "--json", "home")
     assert code == 0
     (tmp_path / "plan.json").write_text(plan)

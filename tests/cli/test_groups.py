@@ -39,16 +39,16 @@ def test_a_copied_folder_is_shown_first_with_what_differs_and_why_it_goes(capsys
     assert code == 0
     assert re.match(
         r"home/backup/Documents is a copy of home/Documents: 37 files, \d+\.\d kB; "
-        r"3 files differ, 2 only here, 16 only in the other\n"
+        r"3 files differ, 2 only in the copied folder, 16 only in the kept folder\n"
         r"  keep  home/Documents\n"
         r"        home/backup/Documents\n"
         r"  kept: not in backup\n\n"
         r"home/Desktop/Holiday 2019 is an exact copy of home/Pictures/Holiday 2019: 4 files, \d+\.\d kB\n",
         out,
     )
-    assert "not looked at: 13 program folders (One.app, Two.app, site-packages, ...), " in err
+    assert "not scanned: 13 program folders (One.app, Two.app, site-packages, ...) with " in err
     assert " files (--all includes them)\n" in err
-    assert re.search(r"not compared: \d+ photos for what they show, \d+ songs for what they sound like", err)
+    assert re.search(r"not compared: what \d+ photos show, how \d+ songs sound", err)
 
 
 @pytest.mark.usefixtures("home")

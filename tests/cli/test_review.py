@@ -252,7 +252,7 @@ def test_files_that_are_gone_or_changed_are_said_and_their_difference_is_shown(t
     shown = review.until_prompt()
     assert "home/a0.txt  (gone)\n" in shown
     assert "home/a1.txt  (changed since the plan was made)\n" in shown
-    assert "No file that stays is as it was." in shown
+    assert "The kept files have changed or are gone." in shown
     assert "These files have the same bytes: there is no difference." in review.type("n", "d")
     shown = review.type("b", "d")
     assert "\n  - a new text\n  + an old text\n" in shown

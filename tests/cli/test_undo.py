@@ -80,8 +80,17 @@ def test_undo_explains_wrong_arguments(capsys):
     assert "give one act, or --all" in run(capsys, "undo", "1", "2")[2]
     code, out, err = run(capsys, "undo", "7")
     assert (code, out) == (2, "")
-    assert err.endswith("journal.jsonl has no act 7; the number of the last one is 2\n")
-    assert run(capsys, "undo", "nothing")[:2] == (1, "nothing to undo\n")
+    assert err.endswith("journal.jsonl has no act 7; the number of the last act is 2\n")
+    code, out, _ = run(capsys, "undo", "nothing")
+    assert (code, out) == (1, "nothing to undo: no act removed these files, or they are already restored\n")
+
+
+@pytest.mark.usefixtures("acts")
+def test_act_says_that_a_changed_file_is_left_as_it_is(capsys):
+    run(capsys, "undo", "--all", "--no-dry-run")
+    Path("y/b").write_text("other")
+    out = run(capsys, "act", "plan.json", "--delete")[1]
+    assert re.search(r"^left as it is: y/b \(it was changed since the plan was made\)$", out, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("acts")

@@ -510,7 +510,7 @@ def test_act_and_undo_refuse_invalid_arguments(index, home, tmp_path):
         folders.undo(journal=tmp_path / "diary")
     with pytest.raises(ValueError, match="is not a regular file"):
         folders.undo(journal=tmp_path)
-    with pytest.raises(ValueError, match="has no act 7; the number of the last one is 0"):
+    with pytest.raises(ValueError, match="has no act 7; the number of the last act is 0"):
         folders.undo(7)
     for wrong in (None, True, "2", tmp_path):
         with pytest.raises(
