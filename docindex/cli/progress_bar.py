@@ -49,7 +49,7 @@ def bar(label: str, *, of_bytes: bool) -> Iterator[Callable[[int, int | None], o
             if total != known_total:
                 known_total = total
                 drawing.reset(task, total=total)
-            elif time.monotonic() - drawn_at < _INTERVAL_S:
+            elif done != total and time.monotonic() - drawn_at < _INTERVAL_S:
                 return
             drawn_at = time.monotonic()
             drawing.update(task, completed=done)
