@@ -21,7 +21,7 @@ _LONG = 160
 
 
 def changed_lines(a: str, b: str, columns: int) -> Iterator[str]:
-    """The sentences or lines that differ, wrapped; or a sentence that says why there are none."""
+    """The sentences or lines that differ, wrapped; or a sentence that says why nothing is shown."""
     try:
         before, after = (_parts(read_text(name, None, verbose=False)) for name in (a, b))
     except UnreadableFile as error:

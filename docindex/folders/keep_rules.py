@@ -48,7 +48,7 @@ def _because_of_place(kept: Candidate, other: Candidate) -> str:
 
 
 def _more(signs: Sequence[str], own: Sequence[str]) -> str:
-    """The last sign that is there more often than in `own`; empty if there is none."""
+    """The last sign that is there more often than in `own`; empty without such a sign."""
     return next((sign for sign in reversed(signs) if signs.count(sign) > own.count(sign)), "")
 
 

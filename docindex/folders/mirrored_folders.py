@@ -83,7 +83,7 @@ def _exchanged(group: CopyGroup, exchanged: Mapping[str, PlannedFile]) -> CopyGr
 def _partner(
     own: PlannedFile, same: Iterable[PlannedFile], folder: FolderGroup, taken: Container[str]
 ) -> PlannedFile | None:
-    """The copy of a file in the kept folder, at the same path in it if possible; None if there is none."""
+    """The copy of a file in the kept folder, at the same path in it if possible; None without a copy."""
     found = [file for file in same if is_under(file.key, folder.kept) and file.key not in taken]
     same_place = folder.kept + own.key[len(folder.folder) :]
     return min(found, key=lambda file: (file.key != same_place, file.key), default=None)

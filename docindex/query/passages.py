@@ -201,7 +201,7 @@ def _whole_words(
 
 
 def _shortened(of_query: Bool, of_text: Bool, i: I64, j: I64, length: I64) -> tuple[I64, I64, I64]:
-    """The runs, shortened to places that are borders in both texts; the length is 0 if there are none.
+    """The runs, shortened to places that are borders in both texts; without such places, the length is 0.
 
     The arrays of runs are changed.
     """
