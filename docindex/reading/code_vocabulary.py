@@ -136,8 +136,12 @@ def languages_of(codes: U8 | U64, tokens: CodeTokens, text_starts: I64) -> I64:
     ending = _lines_ending_in_signs(tokens, counts.nonzero()[0], breaks, text_starts)
     points += ending @ _HAVE_LINE_END * np.float32(POINTS_OF_A_LINE)
     dollars = (codes == _DOLLAR).nonzero()[0]
-    variables = np.minimum(np.searchsorted(tokens.begins, dollars), len(tokens.begins) - 1)
-    variables = variables[counts[variables] & (tokens.ends[variables] > dollars + 1)]
+    variables = np.searchsorted(tokens.begins, dollars)
+    # A dollar sign inside a word begins no variable. One at the very end may have no token after it.
+    begun = variables < len(tokens.begins)
+    variables, dollars = variables[begun], dollars[begun]
+    begun = (tokens.begins[variables] == dollars) & (tokens.ends[variables] > dollars + 1)
+    variables = variables[begun & counts[variables]]
     found = np.diff(np.searchsorted(variables, np.stack([begins, ends])), axis=0)[0]
     points += np.minimum(found, COUNTED_LINES)[:, None] * _POINTS_OF_A_VARIABLE
     return best_languages(points, shares)

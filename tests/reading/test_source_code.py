@@ -55,6 +55,7 @@ def assert_same_meaning(reading, starts_of_texts, expected):
 
 @pytest.mark.parametrize("name", FORMS)
 @given(texts=st.lists(texts_of_all_kinds, max_size=3))
+@example(texts=["0)0$0", "def f(self):\n  elif None\nimport x\nisinstance(cls)\n"])
 @example(texts=["x = 1.5e3 # a\ny = 'b' + \"c\" def elif isinstance self cls None import"])
 def test_a_reading_equals_its_plain_definition(name, texts):
     reader = symbol_reader(name)
