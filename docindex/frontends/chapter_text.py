@@ -61,7 +61,7 @@ class _Reader:
         self.heading: str | None = None
         self._pieces: list[str] = []
         self._depth = 0
-        self._left_out_at = 0  # the depth at which the text ends for now; 0 if it does not
+        self._left_out_at = 0  # the depth of the element whose text is left out; 0 outside of one
         self.starts = {
             **dict.fromkeys(_BLOCKS, self._start_block),
             **dict.fromkeys(_LEFT_OUT, self._leave_out),
