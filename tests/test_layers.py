@@ -25,6 +25,7 @@ ORDER = [
     {"folders"},
     {"report"},
     {"__init__"},
+    {"spark"},
     {"plugins"},
     {"cli"},
     {"_pyinstaller"},
@@ -86,7 +87,7 @@ INSIDE = {
     ],
     "sketching": [
         {"sketches", "tokens", "text_parts", "word_weights", "kept_memory"},
-        {"incremental", "word_counts", "worker_protocol", "words_hashing"},
+        {"incremental", "sketch_tables", "word_counts", "worker_protocol", "words_hashing"},
         {"single_text", "sketcher"},
         {"shingle_batches", "worker_process"},
         {"workers"},

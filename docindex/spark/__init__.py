@@ -1,0 +1,15 @@
+"""The same sketches on a cluster: find copies among more text than one machine holds, with Apache Spark.
+
+    from pyspark.sql import SparkSession
+    from docindex import spark
+
+    session = SparkSession.builder.getOrCreate()
+    sketches = spark.sketch(session.read.parquet("texts"))      # columns: key, text
+    sketches.write.parquet("sketches")
+
+Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Java 17 or newer.
+"""
+
+from docindex.spark.sketching import sketch
+
+__all__ = ["sketch"]
