@@ -68,11 +68,8 @@ def _sketched(batch: pa.RecordBatch, recipe: Recipe, *, keep_text: bool) -> Iter
     keys, texts, metas = (batch.column(name).to_pylist() for name in ("key", "text", "meta"))
     for key, text in zip(keys, texts, strict=True):
         if key is None or text is None:
-            raise ValueError(
-                "a row without a key was found; give each row a key"
-                if key is None
-                else f"the row with the key {key!r} has no text; leave such rows out, or make their text empty"
-            )
+            named = "a row has no key" if key is None else f"the row with the key {key!r} has no text"
+            raise ValueError(f"{named}; leave such rows out")
     begin = 0
     for sketches in sketch_batches(texts, recipe):
         part = slice(begin, begin + len(sketches))
