@@ -80,13 +80,14 @@ class KilledFile:
         time.sleep(self._rng.random() * self._rng.choice((0.0005, 0.003, 0.02)))
         self._kill(victims)
         if witness is not None:
-            left = [self._left(witness, writer) for writer in victims]
-            witness.add("witness", "was here")
-            witness.remove("witness")
+            left = self._settled(witness, victims)
         else:
             with self._opened(readonly=verb != "open" and self._rng.random() < 0.3) as index:
-                left = [self._left(index, writer) for writer in victims]
+                for writer in victims:
+                    self._left(index, writer)
                 self._check(index, 0.15)
+            with self._opened() as index:
+                left = self._settled(index, victims)
         for writer, state in zip(list(victims), left, strict=True):
             self._look_at_backup(writer)
             self._writers[writer.place] = self._writer(writer.place, state)
@@ -99,6 +100,19 @@ class KilledFile:
             self._met["kills"] += 1
             self._met["acknowledged calls"] += len(writer.returned())
             self._met[f"kills during {writer.under_way()}"] += 1
+
+    def _settled(self, index, victims):
+        """The states that killed writers have left, and that cannot change any more.
+
+        A commit is in the log before other processes are told of it. If a program is killed between the two,
+        they do not see the commit until all of them have ended; then SQLite recovers it from the log. The
+        next commit of any of them overwrites it.
+        """
+        for writer in victims:
+            self._left(index, writer)
+        index.add("witness", "was here")
+        index.remove("witness")
+        return [self._left(index, writer) for writer in victims]
 
     def _left(self, index, writer):
         """The state that a killed writer has left."""
