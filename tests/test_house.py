@@ -10,6 +10,9 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 # Functions with a given name: hooks of the host program, and the one of each front end.
 HOOKS = {"extract", "prepare_connection"}
 
+# Its functions have the names of the methods of an index, because they answer the same questions.
+TWIN = "spark/"
+
 SQL = re.compile(
     r"^\s*(select|insert|update|delete|replace into|create|drop|alter|pragma|attach|detach|begin|commit|"
     r"rollback|savepoint|release|vacuum|analyze|reindex|explain)\s|\sfrom main\.|\bwhere\s.*\?",
@@ -48,11 +51,24 @@ def repeated(owners):
     return {name: places for name, places in owners.items() if len(places) > 1}
 
 
+def names_of_twin():
+    """The public names of the package that answers the same questions as an index."""
+    tree = ast.parse((PACKAGE / TWIN / "__init__.py").read_text("utf-8"))
+    (names,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    return set(names)
+
+
 def test_a_public_name_means_one_thing_in_the_whole_package():
     owners = defaultdict(set)
+    repeats = names_of_twin()
     for path, tree in modules():
         for name in public_names(tree):
-            if not name.startswith("_") and name not in HOOKS:
+            twin = path.startswith(TWIN) and name in repeats
+            if not name.startswith("_") and name not in HOOKS and not twin:
                 owners[name].add(path)
     assert repeated(owners) == {}
 
@@ -61,6 +77,8 @@ def test_no_two_modules_or_packages_have_the_same_name():
     owners = defaultdict(set)
     for path, _ in modules():
         *folders, name = path.removesuffix(".py").split("/")
+        if path.startswith(TWIN) and name != "__init__":
+            name = f"spark.{name}"
         owners[folders[-1] if name == "__init__" and folders else name].add(path)
     assert repeated(owners) == {}
 

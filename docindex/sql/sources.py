@@ -174,7 +174,7 @@ class ConnectionDatabases:
             return known
         transactions = HostTransactions(self.host, schema)
         db = transactions.database
-        recipe = migrations.recipe_of(db, transactions.path)
+        recipe = migrations.stored_recipe(db, transactions.path)
         transactions.index_pending = functools.partial(index_some, recipe=recipe)
         reader = IndexReader(transactions, recipe)
         located = self._known[schema] = LocatedIndex(transactions, reader, migrations.version_of(db))

@@ -76,7 +76,7 @@ def prepare(store: Store, wanted: Recipe | None, *, trusted: bool = True, create
         if not trusted:
             _refuse_altered(db, store.path, version)
         _refuse_other_tables(db, store.path)
-        recipe = recipe_of(db, store.path)
+        recipe = stored_recipe(db, store.path)
     path = store.path  # not the store, which would then keep itself alive
     store.at_each_transaction(lambda db: _refuse_upgraded(db, path))
     if wanted is not None and wanted != recipe:
@@ -282,7 +282,7 @@ def version_of(db: apsw.Connection) -> Version:
     return rows(db, RECIPE.select)
 
 
-def recipe_of(db: apsw.Connection, path: str) -> Recipe:
+def stored_recipe(db: apsw.Connection, path: str) -> Recipe:
     """The recipe that an index was built with."""
     found = [RECIPE.checked(row) for row in rows(db, RECIPE.select)]
     if len(found) != 1 or found[0] is None:
