@@ -10,6 +10,7 @@
 Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Java 17 or newer.
 """
 
+from docindex.spark.near_pairs import near
 from docindex.spark.sketching import sketch
 
-__all__ = ["sketch"]
+__all__ = ["near", "sketch"]
