@@ -104,9 +104,10 @@ create table main.docindex_fingerprint (
 -- `hash_bits` bits of a hash, followed by the id of a content minus the segment's `first`, which takes as many bits as
 -- last - first needs. The hashes have 64 bits. There are three kinds:
 --     fingerprints  the hashes of the fingerprints
---     traits        the features of a content, and the first 8 bytes of `hash` and of `words_hash`, little-endian.
---                   (Features are super-shingles: hashes of groups of slots. Contents that share some of them are
---                   near-duplicates.)
+--     traits        the features of a content, each without a quarter of it, rounded down; the bits 110, followed by
+--                   the first 8 bytes of `hash`, little-endian, without their lowest three bits; and the bits 111,
+--                   followed by those of `words_hash`. (Features are super-shingles: hashes of groups of slots.
+--                   Contents that share some of them are near-duplicates.)
 --     bands         three for each content, of its simhash: the number n of the band, which is 0, 1 or 2, in 2 bits;
 --                   then the highest 62 bits of the simhash rotated left by 0, 22 or 43 bits. So simhashes are
 --                   neighbours in the list if their highest 22, middle 21 or lowest 21 bits are equal

@@ -25,7 +25,7 @@ from docindex.storage.halved_sums import damaged_fingerprints
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, rows, rows_for, stream, value
 from docindex.storage.tables import CONTENT, FINGERPRINT, ContentRow
-from docindex.storage.traits import having_hash
+from docindex.storage.traits import having_text
 from docindex.storage.values import encodes
 
 PARTS = "id between ? and ?"
@@ -43,7 +43,7 @@ def text_hash(text: str) -> bytes:
 def known(db: apsw.Connection, hashes: Iterable[bytes]) -> dict[bytes, int]:
     """The content of each text hash that the file knows."""
     wanted = set(hashes)
-    found = rows_for(db, _HASHES, having_hash(db, wanted))
+    found = rows_for(db, _HASHES, having_text(db, wanted))
     return {hash_: content for hash_, content in found if hash_ in wanted}
 
 

@@ -112,7 +112,7 @@ def _fulfilling(
 
 def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
     """The contents whose words have this hash."""
-    found = _content_rows(db, traits.having_hash(db, [words_hash]))
+    found = _content_rows(db, traits.having_words(db, words_hash))
     return [row.id for row in found if row.words_hash == words_hash]
 
 
