@@ -53,6 +53,10 @@ _BLOCK = KEYS_PER_BLOCK
 _FANOUT = 4
 # All segments with fewer postings count as similar.
 _LEAST = 4096
+# Large segments are merged when there are twice as many, so that a posting of a million notes is moved twice
+# and not three times.
+_MANY = 8
+_LARGE = 1 << 16
 
 # How many older postings a commit merges: a multiple of its own postings, and at least a fixed number. So
 # merging keeps up: each posting is merged once for each time that the index grows by the factor `_FANOUT`.
@@ -182,7 +186,13 @@ def _similar(segments: Iterable[Segment]) -> list[Segment]:
         if segment.target is None and segment.moved is None:
             size = max(segment.postings, _LEAST) / _LEAST
             levels.setdefault((math.floor(math.log(size, _FANOUT)), segment.kind), []).append(segment)
-    return next((levels[level] for level in sorted(levels) if len(levels[level]) >= _FANOUT), [])
+    enough = (levels[level] for level in sorted(levels) if len(levels[level]) >= _fanout(levels[level]))
+    return next(enough, [])
+
+
+def _fanout(segments: Sequence[Segment]) -> int:
+    """How many segments of this similar size are enough to merge."""
+    return _FANOUT if min(segment.postings for segment in segments) < _LARGE else _MANY
 
 
 def _all_if_worthwhile(db: apsw.Connection, segments: list[Segment]) -> list[Segment]:
