@@ -43,9 +43,12 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 30_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
-# After this many batches without a text that the index knows, only one in this many is looked up before it is
-# sketched; the commit looks up all of them anyway. Among 300,000 notes, a look-up takes 8 ms/MB.
-_ALL_NEW = 4
+# To look up a note among a million takes half the time of sketching it. So after this many batches of which
+# the index knew less than an eighth, only every 16th text of one batch in this many is looked up before it is
+# sketched, and the others only if the index knows enough of these. The commit looks up all of them anyway.
+_MOSTLY_NEW = 4
+_FEW = 8
+_LOOKED_UP_FIRST = 16
 # A commit writes 1.6 bytes to the log for each character of random words, and less for other texts.
 _LOG_BYTES_A_CHARACTER = 2
 
@@ -182,11 +185,10 @@ class DocumentAdder(FollowedTables):
 
         most_workers = default_workers() if workers is None else workers
         with SketchWorkers(self.recipe, most_workers, automatic=workers is None) as sketchers:
-            all_new = 0
+            mostly_new = 0
             for number, documents in enumerate(_in_batches(items, self.recipe, most)):
-                looked_up = all_new < _ALL_NEW or number % _ALL_NEW == 0
-                known = self._known(documents) if looked_up else {}
-                all_new = 0 if known else all_new + 1
+                known = self._known_where_it_pays(documents, number, mostly_new)
+                mostly_new = mostly_new + 1 if _are_few(known, documents) else 0
                 batch = _sketching(documents, known, sketchers, store_text)
                 waiting.append(batch)
                 out += batch.characters
@@ -245,6 +247,21 @@ class DocumentAdder(FollowedTables):
             if not isinstance(line, str) or str.strip(line)
         )
         return self.add_many(itertools.starmap(from_line, numbered), progress=progress)
+
+    def _known_where_it_pays(
+        self, documents: list[Incoming], number: int, mostly_new: int
+    ) -> dict[bytes, int]:
+        """The contents of the texts of a batch that the index knows, or of some of them.
+
+        `number` is that of the batch. In `mostly_new` batches before it, the index knew few texts.
+        """
+        if mostly_new < _MOSTLY_NEW:
+            return self._known(documents)
+        if number % _MOSTLY_NEW:
+            return {}
+        first = documents[::_LOOKED_UP_FIRST]
+        known = self._known(first)
+        return known if _are_few(known, first) else self._known(documents)
 
     def _known(self, documents: list[Incoming]) -> dict[bytes, int]:
         """The contents of those texts that the index has."""
@@ -309,6 +326,11 @@ class _Batch:
                 document.sketches, document.number = made.sketches, number
                 document.parts = made.parts[number] if made.parts else None
         return self.documents
+
+
+def _are_few(known: Sized, documents: Sized) -> bool:
+    """Whether too few texts of some documents are known for a look-up of all to pay."""
+    return len(known) * _FEW <= len(documents)
 
 
 def _sketching(

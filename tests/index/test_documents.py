@@ -11,6 +11,7 @@ import pytest
 
 import docindex
 from docindex.folders import scan
+from docindex.sketching.workers import SketchWorkers
 from tests.crash import program
 
 
@@ -364,6 +365,25 @@ def test_texts_that_the_index_has_are_found_after_many_new_ones(tmp_path, monkey
         assert [index.text(f"new {number}") for number in range(60)] == new
         assert next(iter(index.execute("select count(*) from docindex_content"))) == (60,)
         assert index.check() == []
+
+
+def test_known_texts_are_not_sketched_again_after_a_few_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr("docindex.reading.slicing.PIECE_CHARACTERS", 2000)
+    sketched = []
+    submit = SketchWorkers.submit
+    monkeypatch.setattr(
+        SketchWorkers,
+        "submit",
+        lambda self, texts, **options: sketched.extend(texts) or submit(self, texts, **options),
+    )
+    texts = [program.text_of(number) for number in range(150)]
+    with docindex.open(tmp_path / "index") as index:
+        index.add_many(((f"old {number}", text) for number, text in enumerate(texts[:100])), workers=1)
+        sketched.clear()
+        new = texts[100:] + texts[:100]
+        index.add_many(((f"new {number}", text) for number, text in enumerate(new)), workers=1)
+        assert set(texts[100:]) <= set(sketched)
+        assert len(sketched) < 80
 
 
 def test_adding_many_documents_ends_with_few_segments(tmp_path, monkeypatch):
