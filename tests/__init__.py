@@ -9,5 +9,6 @@ python -m tests.stress.two_libraries 100    writes from two libraries in one pro
 python -m tests.stress.forks 1000           writes from forked processes
 python -m tests.apps.notes --measure        times the suggestions of an app while it imports notes
 python -m tests.oracle 1000                 compares answers with definitions in plain Python
+python -m tests.spark.cluster_trial         loses workers of a Spark cluster, on 100 MB of real text
 python -m tests.trial_home /tmp/home        judges what is found and kept in a home of 14,500 files
 """

@@ -1,0 +1,104 @@
+"""The questions that an index and Spark must answer alike, in a form that can be compared.
+
+An answer is a dict or a set of plain values. `is_work` says whether Spark works on it for so long that a
+worker can be killed in the middle.
+"""
+
+import dataclasses
+import hashlib
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import docindex
+from docindex.sketching.sketch_tables import from_record_batch
+
+HASH_BITS_LEFT_OUT = 16
+"""The file keeps the upper 48 bits of the hash of a fingerprint."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """One question: its name, how an index answers it, and how Spark does from a frame of sketches."""
+
+    name: str
+    of: Callable[[docindex.Index], Any]
+    by_spark: Callable[[Any], Any]
+    is_work: bool = True
+
+
+def index_sketches(index):
+    """Digests of the sketch of each document by key: what the file stores, and `docindex.sketch` in full."""
+    listed = index.execute(
+        "select document, position, hash from fingerprint_list order by document, position"
+    )
+    fingerprints = {
+        document: np.array([row[1:] for row in found], np.int64).T
+        for document, found in itertools.groupby(listed, lambda row: row[0])
+    }
+    rows = index.execute(
+        "select id, key, doc_sketch(id), doc_features(id), doc_simhash(id) from docindex_document"
+    )
+    found = {}
+    for number, key, slots, features, simhash in rows:
+        document, sketch = index[docindex.Id(number)], docindex.sketch(index.text(key), index.recipe)
+        positions, hashes = fingerprints.get(number, np.zeros((2, 0), np.int64))
+        sizes = (document.characters, document.symbols, document.shingles)
+        stored = digest(positions, hashes, slots, features, simhash, sizes)
+        found[key] = (stored, full_digest(sketch))
+    return found
+
+
+def spark_sketches(frame):
+    """The same digests of a frame of sketches."""
+    found = {}
+    for batch in frame.toArrow().to_batches():
+        documents = from_record_batch(batch)
+        for number, key in enumerate(documents.keys):
+            sketch = documents.sketches[number]
+            sizes = (documents.characters[number], sketch.symbols, sketch.shingles)
+            stored = digest(
+                sketch.positions,
+                (sketch.hashes >> HASH_BITS_LEFT_OUT).astype(np.int64),
+                sketch.slots.astype("<u2").tobytes(),
+                str(sketch.features.view(np.int64).tolist()),
+                int(np.uint64(sketch.simhash).view(np.int64)),
+                sizes,
+            )
+            found[key] = (stored, full_digest(sketch))
+    return found
+
+
+def digest(positions, hashes, slots, features, simhash, sizes):
+    text = f"{features.replace(' ', '')} {simhash} {sizes}"
+    return hashlib.sha256(
+        b"|".join([positions.astype(np.int64).tobytes(), hashes.tobytes(), bytes(slots), text.encode()])
+    ).hexdigest()
+
+
+def full_digest(sketch):
+    """A digest of every number of a `docindex.Sketch`."""
+    fields = [getattr(sketch, name) for name in sketch.__dataclass_fields__]
+    return hashlib.sha256(
+        b"|".join(
+            field.tobytes() if isinstance(field, np.ndarray) else repr(field).encode() for field in fields
+        )
+    ).hexdigest()
+
+
+def compare(found, expected):
+    """An empty string if two answers are equal; otherwise what differs, with some examples."""
+    if found == expected:
+        return ""
+    if isinstance(found, dict):
+        found, expected = set(found.items()), set(expected.items())
+    missing, extra = expected - found, found - expected
+    return (
+        f"DIFFERS: {len(missing):,} missing, such as {sorted(missing, key=repr)[:3]}; "
+        f"{len(extra):,} too many, such as {sorted(extra, key=repr)[:3]}"
+    )
+
+
+QUESTIONS = (Question("sketches", index_sketches, spark_sketches, is_work=False),)
