@@ -30,7 +30,7 @@ from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
 from docindex.storage import contents, segment_writer
 from docindex.storage.connection import Store
-from docindex.storage.content_writer import Incoming
+from docindex.storage.incoming_documents import Incoming
 from docindex.storage.user_sql import UserBindings
 
 AddProgress = Callable[[int, int | None], object]
@@ -268,10 +268,14 @@ class DocumentAdder(FollowedTables):
         with self._store.reading() as db:
             return contents.known(db, (document.hash for document in documents))
 
+    def _is_large(self, documents: int, characters: int) -> bool:
+        """Whether this many documents and characters are too much for one commit."""
+        return documents > _COMMITTED_DOCUMENTS or characters > _COMMIT
+
     def _commit(self, group: list[Incoming], store_text: bool) -> None:
         if not group:
             return
-        log_bytes = _LOG_BYTES_A_CHARACTER * sum(len(document.text) for document in group)
+        log_bytes = _LOG_BYTES_A_CHARACTER * sum(document.characters for document in group)
         with self._store.writing(log_bytes=log_bytes) as db:
             unmerged = write_documents(db, group, self.recipe, store_text=store_text)
         # The documents are stored. If somebody reads for too long now, a later commit merges instead.
@@ -310,7 +314,7 @@ class _Batch:
         made: SketchJob | None,
     ) -> None:
         self.documents = documents
-        self.characters = sum(len(document.text) for document in documents)
+        self.characters = sum(document.characters for document in documents)
         self._new = new
         self._made = made
 

@@ -9,7 +9,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketcher import sketch_batches
 from docindex.storage import app_rows, content_writer, contents, document_removal, segment_writer
 from docindex.storage.connection import Connection
-from docindex.storage.content_writer import Incoming
+from docindex.storage.incoming_documents import Incoming
 
 
 def write_documents(
@@ -36,7 +36,7 @@ def write_documents(
     new = {
         document.hash: document
         for document in documents
-        if document.hash not in known and document.hash not in sketched
+        if document.hash not in known and document.hash not in sketched and document.length is None
     }
     left = iter(new.values())
     for batch in sketch_batches([document.text for document in new.values()], recipe):

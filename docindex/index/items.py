@@ -11,8 +11,8 @@ from typing import Any
 from docindex.argument_checks import kind_of_text, plain_text, shown
 from docindex.frontends.extracted import Extracted
 from docindex.storage import contents
-from docindex.storage.content_writer import Incoming
 from docindex.storage.document_lookup import Document
+from docindex.storage.incoming_documents import Incoming
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]

@@ -14,7 +14,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.text_parts import EXTERNAL
 from docindex.storage import app_rows, app_schema, app_tables, contents, document_removal, pending
 from docindex.storage.app_rows import AppRow
-from docindex.storage.content_writer import Incoming
+from docindex.storage.incoming_documents import Incoming
 from docindex.storage.tables import SourceRow
 
 _log = logging.getLogger("docindex")

@@ -20,8 +20,8 @@ from docindex.sql.scalars import Functions
 from docindex.sql.sources import ConnectionDatabases, IndexSource, LocatedIndex
 from docindex.sql.sql_values import Value, as_text, schema_name
 from docindex.storage import app_rows, document_removal, pending
-from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import id_of
+from docindex.storage.incoming_documents import Incoming
 
 
 class DocumentChanges:

@@ -34,8 +34,8 @@ from docindex.storage import (
     migrations,
     pending,
 )
-from docindex.storage.content_writer import Incoming
 from docindex.storage.documents import Listed, id_of, listed, listed_as
+from docindex.storage.incoming_documents import Incoming
 
 _COLUMNS = ("key", "id", "text", "meta", "added_at")
 _KEY, _ID, _TEXT, _META, _ADDED_AT = range(5)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, ranges, starts_of
+from docindex.kernels.arrays import I64, Bool, ranges, starts_of
 from docindex.sketching.sketches import Sketches
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, fingerprint_bytes
 from docindex.storage.halved_sums import content_sums, fingerprint_sums
@@ -95,8 +95,8 @@ class BatchRows:
         self.counts = np.diff(sketches.starts)
         """The number of fingerprints of each content."""
 
-    def contents(self, text_hashes: list[bytes], characters: list[int], *, kept: bool) -> _Rows:
-        """The rows of `content`, given the hashes and lengths of the texts, and whether these are stored."""
+    def contents(self, text_hashes: list[bytes], characters: list[int], kept: Bool) -> _Rows:
+        """The rows of `content`, given the hashes and lengths of the texts, and which of these are stored."""
         sketches = self._sketches
         slots = slot_bytes(sketches.slots)
         size = bytes_of_slots(sketches.slots.shape[1])
@@ -104,7 +104,7 @@ class BatchRows:
             self._contents.tolist(),
             sketches.symbols.tolist(),
             sketches.shingles.tolist(),
-            (sketches.shingles if kept else -1 - sketches.shingles).tolist(),
+            np.where(kept, sketches.shingles, -1 - sketches.shingles).tolist(),
             sketches.different.tolist(),
             text_hashes,
             sketches.words_hashes,

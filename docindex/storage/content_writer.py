@@ -15,16 +15,15 @@ import apsw
 import numpy as np
 
 from docindex.argument_checks import shown
-from docindex.frontends.extracted import Extracted
 from docindex.kernels.arrays import I64, U64
 from docindex.recipe import Recipe
-from docindex.sketching.sketches import Sketches
-from docindex.sketching.text_parts import EXTERNAL, Parts, parts_of
+from docindex.sketching.text_parts import EXTERNAL, parts_of
 from docindex.storage import extractions, tallies
 from docindex.storage.batch_rows import PART_BITS, BatchRows, kept_column, only
 from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import damaged_document
 from docindex.storage.halved_sums import document_sums
+from docindex.storage.incoming_documents import Incoming
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import counter, rows, rows_for
 from docindex.storage.simhash_index import bands_of
@@ -35,34 +34,6 @@ from docindex.storage.traits import traits_of
 _WITHOUT_TEXT = f"{CONTENT.select} where id in (select value from carray(?) as wanted) and kept < 0"
 _STORED = f"{DOCUMENT.select} where key in (select value from carray(?) as wanted)"
 _WITH_IDS = f"{DOCUMENT.select} where id in (select value from carray(?) as wanted)"
-
-
-@dataclasses.dataclass(slots=True)
-class Incoming:
-    """A document to store."""
-
-    key: str
-    text: str
-    meta: str | None
-    """JSON, or None."""
-    hash: bytes
-    """The `text_hash` of its text."""
-    sketches: Sketches | None = None
-    """The batch in which its text was sketched; None if the index knows the text."""
-    number: int = 0
-    """The place of the text in that batch."""
-    parts: Parts | None = None
-    """The text as the parts to store, or None if they are not made yet."""
-    id: int | None = None
-    """The id of the document if it is new; None for the next one."""
-    source: str | None = None
-    """The table of the app that has the text, to which `parts` then refer; None if the index has it."""
-    value: Any = None
-    """What the row of that table has in the key column."""
-    keeps_meta: bool = False
-    """Whether a document that exists keeps its meta."""
-    extracted: Extracted | None = None
-    """How the text was extracted from a source in another format; None for a text."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +100,8 @@ def put_documents(
     for document in incoming:
         if document.source is None and document.hash in new and new[document.hash].source is not None:
             new[document.hash].parts = None  # of two documents with this text, one needs it in the index
+        if document.has_text and document.hash in new and not new[document.hash].has_text:
+            new[document.hash].take_text_of(document)
     first = counter(db, "content") + 1
     sketched_together: dict[int, list[Incoming]] = {}
     for document in new.values():
@@ -137,13 +110,12 @@ def put_documents(
     added = dict(zip(itertools.count(first), itertools.chain(*groups)))
     ids = contents_of | {document.hash: content for content, document in added.items()}
     if store_text:
-        _put_texts(db, added)
+        _put_texts(db, {content: document for content, document in added.items() if document.has_text})
     postings = _put_contents(db, groups, first, recipe, kept=store_text)
     if store_text:
-        _add_missing_texts(db, {ids[each.hash]: each for each in incoming if each.hash in contents_of})
-        _copy_external_texts(
-            db, {ids[each.hash]: each for each in incoming if each.hash in contents_of and not each.source}
-        )
+        known = [each for each in incoming if each.hash in contents_of and each.has_text]
+        _add_missing_texts(db, {ids[each.hash]: each for each in known})
+        _copy_external_texts(db, {ids[each.hash]: each for each in known if not each.source})
     replaced = _put_documents(db, incoming, ids)
     _put_extractions(db, incoming)
     return Written(postings, replaced)
@@ -232,8 +204,9 @@ def _put_group(
         )
     sketches = only(sketches, np.array([document.number for document in group], np.int64))
     batch = BatchRows(sketches, contents)
-    hashes, characters = [each.hash for each in group], [len(each.text) for each in group]
-    db.executemany(CONTENT.insert, batch.contents(hashes, characters, kept=kept))
+    hashes, characters = [each.hash for each in group], [each.characters for each in group]
+    are_kept = np.array([kept and each.has_text for each in group])
+    db.executemany(CONTENT.insert, batch.contents(hashes, characters, are_kept))
     words = np.frombuffer(b"".join(sketches.words_hashes), "<i8").reshape(-1, 2)
     lengths = np.array(characters, np.int64)
     tallies.note(
@@ -317,12 +290,12 @@ def _put_documents(
         if columns is None:
             number = document.id or next_id
             next_id = max(next_id, number + 1)
-            new.append((number, document.key, content, document.meta, now))
+            new.append((number, document.key, content, document.meta, document.added_at or now))
             continue
         row = DOCUMENT.made(columns)
         if row.content != content:
             replaced.append(row.content)
-            row = row._replace(added_at=now)
+            row = row._replace(added_at=document.added_at or now)
         meta = row.meta if document.keeps_meta else document.meta
         if (row.content, row.meta) != (content, meta):
             before.append(columns)

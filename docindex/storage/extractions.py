@@ -36,7 +36,7 @@ class Extraction(NamedTuple):
     places: Places
 
 
-def put(db: apsw.Connection, extracted: Iterable[tuple[int, Extracted]]) -> None:
+def put(db: apsw.Connection, extracted: Iterable[tuple[int, Extracted | Extraction]]) -> None:
     """Store how the texts of some documents, given by id, were extracted. They must have no rows yet."""
     made = [
         EXTRACTION.with_sum(ExtractionRow(number, found.reading, _packed(found)))
@@ -79,7 +79,7 @@ def damaged_extractions(db: apsw.Connection) -> Iterable[str]:
         yield f"a row of docindex_extraction belongs to document {document}, which is missing"
 
 
-def _packed(extracted: Extracted) -> bytes:
+def _packed(extracted: Extracted | Extraction) -> bytes:
     """The title and the places as JSON, deflated."""
     stored = {"title": extracted.title, **packed_places(extracted.places)}
     written = json.dumps(stored, separators=(",", ":"))

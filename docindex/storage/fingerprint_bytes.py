@@ -65,11 +65,20 @@ def hashes_in(numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> 
 
     `ValueError` for bytes that `fingerprint_bytes` does not make.
     """
-    return _hashes(_numbers(numbers), numbers, highs, window)
+    hashes = _hashes(_numbers(numbers), numbers, highs, window)
+    hashes &= _STORED
+    return hashes
 
 
 def fingerprints_in(numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> tuple[U64, I64]:
     """The same, and the distance of each fingerprint from the one before."""
+    hashes, gaps = whole_fingerprints_in(numbers, highs, window)
+    hashes &= _STORED
+    return hashes, gaps
+
+
+def whole_fingerprints_in(numbers: Sequence[bytes], highs: Sequence[bytes], window: int) -> tuple[U64, I64]:
+    """The same with all 64 bits of the hashes, as sketching made them."""
     found = _numbers(numbers)
     gaps = (found >> np.uint64(low_bits(window))).view(np.int64)
     return _hashes(found, numbers, highs, window), gaps
@@ -87,9 +96,7 @@ def _hashes(found: U64, numbers: Sequence[bytes], highs: Sequence[bytes], window
     selected = _unary(numbers, highs)
     selected <<= np.uint64(low)
     selected |= found & np.uint64((1 << low) - 1)
-    hashes = mix(selected)
-    hashes &= _STORED
-    return hashes
+    return mix(selected)
 
 
 _STORED = np.uint64((1 << 64) - 1 >> int(HASH_SHIFT) << int(HASH_SHIFT))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import apsw
 
 from docindex.storage import app_rows, document_lookup
-from docindex.storage.content_writer import Incoming
+from docindex.storage.incoming_documents import Incoming
 from docindex.storage.rows import PREFIX, checked_counter, rows, stream
 
 _SOME = "select key, id, text, meta from main.docindex_pending order by id, key"

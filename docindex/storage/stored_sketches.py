@@ -1,0 +1,203 @@
+"""Read whole documents of a file with their sketches, batch by batch: for export, and to merge files.
+
+Gives the same sketches, bit for bit, as sketching the texts again. Every row is verified against its
+checksum. Must never write, and must never sketch a text.
+"""
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import apsw
+import numpy as np
+
+from docindex.errors import CorruptIndex
+from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.feature_hashes import features
+from docindex.recipe import Recipe
+from docindex.sketching.sketcher import batched_by_weight
+from docindex.sketching.sketches import Sketches
+from docindex.sketching.text_parts import Parts, source_of
+from docindex.storage.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are_all_parts, only
+from docindex.storage.contents import damaged_content, text_hash
+from docindex.storage.document_lookup import damaged_document
+from docindex.storage.fingerprint_bytes import NUMBER_BYTES, whole_fingerprints_in
+from docindex.storage.halved_sums import content_sums, damaged_fingerprints
+from docindex.storage.rows import columns_for, rows, rows_for
+from docindex.storage.slot_bytes import slots_in
+from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow, DocumentRow
+
+_DOCUMENTS = f"{DOCUMENT.select} where id > ? order by id limit ?"
+_DOCUMENTS_AT_A_TIME = 4096
+_CONTENT_OF = (
+    "select d.id, d.content from carray(?) as wanted "
+    "cross join main.docindex_document as d on d.id = wanted.value"
+)
+_LENGTHS = (
+    "select c.id, c.characters from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value"
+)
+_CONTENTS = (
+    f"select {', '.join(f'c.{name}' for name in (*ContentRow._fields, 'sum'))} from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value"
+)
+_PARTS = (
+    "cross join main.docindex_{} as p on p.id between wanted.value << "
+    f"{PART_BITS} and (wanted.value + 1 << {PART_BITS}) - 1"
+)
+_FINGERPRINTS = (
+    f"select p.id, p.numbers, p.highs, p.sum from carray(?) as wanted {_PARTS.format('fingerprint')}"
+)
+_TEXT_PARTS = f"select p.id, p.codec, p.data from carray(?) as wanted {_PARTS.format('text')}"
+_SAMPLES = (
+    "select s.content, s.min_s, s.mod_m, s.level, s.sum from carray(?) as wanted "
+    "cross join main.docindex_sample as s on s.content = wanted.value"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class StoredContents:
+    """Some contents with their sketches."""
+
+    ids: I64
+    """The contents, ascending."""
+    rows: list[ContentRow]
+    sketches: Sketches
+
+    def of(self, contents: I64) -> tuple[list[ContentRow], Sketches]:
+        """The rows and the sketches of some of these contents, in any order, also repeated."""
+        places = np.searchsorted(self.ids, contents)
+        return [self.rows[place] for place in places.tolist()], only(self.sketches, places)
+
+
+def document_batches(db: apsw.Connection, after: int, recipe: Recipe) -> list[list[DocumentRow]]:
+    """The next documents after an id, in the order of their ids: batches whose texts fit in memory.
+
+    An empty list if there are no more.
+    """
+    found = rows(db, _DOCUMENTS, (after, _DOCUMENTS_AT_A_TIME))
+    for row in found:
+        if not DOCUMENT.is_intact(row):
+            raise damaged_document(db, row[0], row[1])
+    documents = list(map(DOCUMENT.made, found))
+    contents = np.unique(np.array([document.content for document in documents], np.int64))
+    lengths: dict[int, int] = dict(rows_for(db, _LENGTHS, contents))
+    for content in contents.tolist():
+        if content not in lengths:
+            raise damaged_content(db, content)
+    return list(
+        batched_by_weight(documents, lambda document: max(0, lengths[document.content]) + recipe.slots)
+    )
+
+
+def still_there(db: apsw.Connection, documents: list[DocumentRow]) -> list[DocumentRow]:
+    """Those of some documents that still have the same text."""
+    ids = np.array([document.id for document in documents], np.int64)
+    now = dict(rows_for(db, _CONTENT_OF, ids))
+    return [document for document in documents if now.get(document.id) == document.content]
+
+
+def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -> StoredContents:
+    """Some contents, which must ascend, with their sketches."""
+    columns = columns_for(db, _CONTENTS, contents) or [()] * (len(ContentRow._fields) + 1)
+    made = list(map(ContentRow._make, zip(*columns[:-1], strict=True)))
+    ids = np.array(columns[0], np.int64)
+    if not np.array_equal(ids, contents):
+        raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
+    slots = slots_in(columns[ContentRow._fields.index("slots")], recipe.slots)
+    if slots is None or any(len(row.hash) != 16 or len(row.words_hash) != 16 for row in made):
+        damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
+        raise damaged_content(db, next(damaged, made[0].id))
+    for row, expected, found in zip(made, content_sums(columns[:-1]), columns[-1], strict=True):
+        if expected != found:
+            raise damaged_content(db, row.id)
+    hashes, gaps, counts = _fingerprints(db, ids, recipe)
+    if counts.tolist() != [row.fingerprints for row in made]:
+        differing = counts != np.array([row.fingerprints for row in made])
+        raise _damaged_fingerprints(db, int(ids[differing][0]))
+    samples = _samples(db, ids, recipe)
+    sketches = Sketches(
+        recipe=recipe,
+        symbols=np.array([row.symbols for row in made], np.int64),
+        hashes=hashes,
+        gaps=gaps.astype(np.uint16),
+        starts=starts_of(counts),
+        different=np.array([row.hashes for row in made], np.int64),
+        shingles=np.array([row.shingles for row in made], np.int64),
+        slots=slots,
+        features=features(slots, *recipe.features[:2]),
+        simhashes=np.array([row.simhash for row in made], np.int64).view(np.uint64),
+        words_hashes=[row.words_hash for row in made],
+        min_s=samples[0],
+        mod_m=samples[1],
+        level=samples[2],
+    )
+    return StoredContents(ids, made, sketches)
+
+
+def text_parts_of(db: apsw.Connection, stored: list[ContentRow]) -> Iterator[tuple[int, Parts]]:
+    """The parts of the texts of some contents whose texts are kept, as they are stored.
+
+    Yields each content with its parts, in the order of the contents, which must ascend. Each text is checked
+    against its hash and its length.
+    """
+    kept = {row.id: row for row in stored if row.kept == row.shingles}
+    found = rows_for(db, _TEXT_PARTS, np.array(list(kept), np.int64))
+    read = itertools.groupby(found, lambda row: row[0] >> PART_BITS)
+    for expected in kept.values():
+        content, some = next(read, (None, iter(())))
+        parts = [(codec, data) for _, codec, data in some]
+        if content != expected.id or not parts or not _is_text(parts, expected):
+            raise CorruptIndex(
+                f"the text of content {expected.id} is damaged; restore a backup, or add it again",
+                db.filename,
+            )
+        yield expected.id, parts
+
+
+def _is_text(parts: Parts, expected: ContentRow) -> bool:
+    """Whether some parts are the text of a content."""
+    try:
+        text = "".join(source_of(codec, data).decode("utf-8", "surrogatepass") for codec, data in parts)
+    except ValueError:
+        return False
+    return len(text) == expected.characters and text_hash(text) == expected.hash
+
+
+def _fingerprints(db: apsw.Connection, contents: I64, recipe: Recipe) -> tuple[U64, I64, I64]:
+    """The hashes and gaps of some contents, end to end, and how many fingerprints each content has."""
+    columns = columns_for(db, _FINGERPRINTS, contents) or [()] * 4
+    ids, numbers, highs, sums = columns
+    for place in damaged_fingerprints(ids, numbers, highs, sums):
+        raise _damaged_fingerprints(db, ids[place] >> PART_BITS)
+    sizes = np.fromiter(map(len, numbers), np.int64, len(numbers))
+    if not are_all_parts(contents, ids, sizes):
+        raise CorruptIndex("fingerprints are missing; check() lists all damage", db.filename)
+    try:
+        hashes, gaps = whole_fingerprints_in(numbers, highs, recipe.window)
+    except ValueError as error:
+        raise _damaged_fingerprints(db, ids[0] >> PART_BITS) from error
+    ends = np.flatnonzero(sizes != FINGERPRINTS_A_PART * NUMBER_BYTES)  # each content ends with such a row
+    return hashes, gaps, np.diff((sizes // NUMBER_BYTES).cumsum()[ends], prepend=0)
+
+
+def _samples(db: apsw.Connection, contents: I64, recipe: Recipe) -> list[tuple[U64, I64]]:
+    """The samples of some contents: the values end to end, and where each content's begin."""
+    if not (recipe.min_s or recipe.mod_m or recipe.level):
+        return [(np.empty(0, np.uint64), np.zeros(len(contents) + 1, np.int64)) for _ in range(3)]
+    found = rows_for(db, _SAMPLES, contents)
+    if [row[0] for row in found] != contents.tolist():
+        raise CorruptIndex("samples are missing; check() lists all damage", db.filename)
+    for row in found:
+        if not SAMPLE.is_intact(row) or any(len(values) % 8 for values in row[1:4]):
+            raise CorruptIndex(f"the samples of content {row[0]} are damaged; add it again", db.filename)
+    samples = []
+    for column in range(1, 4):
+        values = [row[column] for row in found]
+        lengths = np.fromiter(map(len, values), np.int64, len(values)) // 8
+        samples.append((np.frombuffer(b"".join(values), "<u8").astype(np.uint64), starts_of(lengths)))
+    return samples
+
+
+def _damaged_fingerprints(db: apsw.Connection, content: int) -> CorruptIndex:
+    return CorruptIndex(f"the fingerprints of content {content} are damaged; add it again", db.filename)
