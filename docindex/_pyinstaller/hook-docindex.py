@@ -21,6 +21,10 @@ datas = [
 hiddenimports = [
     *docindex._HOMES,  # noqa: SLF001 - the hook is part of docindex
     "docindex.sketching.worker_process",
+    "docindex.sketching.sketch_tables",
+    "docindex.sketching.sketch_checks",
     "docindex.frontends.child",
     *(f"docindex.frontends.{name}" for name in BUILT_IN),
 ]
+# Only an app that imports pyarrow itself can use tables of sketches, and gets this large package.
+excludedimports = ["pyarrow"]

@@ -13,9 +13,9 @@ from types import TracebackType
 from typing import Self
 
 from docindex.errors import DocIndexError
-from docindex.index.adding import DocumentAdder
 from docindex.index.hints import Hints
 from docindex.index.pending_changes import index_some
+from docindex.index.sketch_exchange import SketchExchange
 from docindex.kernels.arrays import I64
 from docindex.recipe import Recipe
 from docindex.storage import check, maintenance, postings, segment_writer, user_sql
@@ -25,7 +25,7 @@ from docindex.storage.maintenance import Stats
 from docindex.storage.user_sql import Rows, UserBindings
 
 
-class Index(DocumentAdder):
+class Index(SketchExchange):
     """An index of documents in one file, opened by `docindex.open`. Threads can share it.
 
     - ``len(index)`` is the number of documents

@@ -6,7 +6,7 @@ docindex. Needs the package pyarrow. Must never sketch a text.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from docindex.kernels.arrays import I64, starts_of
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 
+_OPTIONAL = ("text", "meta")
 _LISTS = ("hashes", "gaps", "slots", "features", "min_s", "mod_m", "level")
 
 # No number is unsigned, because neither Spark nor the JVM has such types: 64 bits are stored as signed ones.
@@ -93,35 +94,57 @@ def from_record_batch(batch: pa.RecordBatch) -> SketchedDocuments:
     Rows may have been chosen, ordered and joined anew; columns that this does not know are left out.
     `ValueError` if a column is missing, or if the rows are of several recipes.
     """
-    missing = [name for name in SCHEMA.names if name not in batch.schema.names]
-    optional = {"text", "meta"}
-    if needed := [name for name in missing if name not in optional]:
-        raise ValueError(f"a table of sketches must have the column {needed[0]}; it has {batch.schema.names}")
-    column = {
-        field.name: batch.column(field.name).cast(field.type) for field in SCHEMA if field.name not in missing
-    }
+    return documents_in(columns_of(batch))
+
+
+def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns of a batch that this module knows, by their names and with the types of `SCHEMA`.
+
+    `ValueError` if a column is missing, or has values of another type. `text` and `meta` may be missing.
+    """
+    columns = {}
+    for field in SCHEMA:
+        if field.name not in batch.schema.names:
+            if field.name in _OPTIONAL:
+                continue
+            raise ValueError(
+                f"a table of sketches must have the column {field.name}; it has {batch.schema.names}"
+            )
+        column = batch.column(field.name)
+        try:
+            columns[field.name] = column.cast(field.type)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            raise ValueError(
+                f"the column {field.name} must have values of the type {field.type}, not {column.type}: "
+                f"{error}"
+            ) from error
+    return columns
+
+
+def documents_in(column: Mapping[str, pa.Array]) -> SketchedDocuments:
+    """The documents in some columns that `columns_of` returned; `ValueError` if they have several recipes."""
     recipes = column["recipe"].unique().to_pylist()
     if len(recipes) != 1:
         raise ValueError(f"the sketches of a batch must be of one recipe; found {len(recipes)}")
-    recipe = Recipe.from_json(recipes[0])
-    absent = [None] * len(batch)
-    hashes, starts = _list_of(column["hashes"])
+    recipe, size = Recipe.from_json(recipes[0]), len(column["key"])
+    absent = [None] * size
+    hashes, starts = list_of(column["hashes"])
     sketches = Sketches(
         recipe=recipe,
         symbols=_numbers(column["symbols"]),
         hashes=hashes.view(np.uint64),
-        gaps=_list_of(column["gaps"])[0].astype(np.uint16),
+        gaps=list_of(column["gaps"])[0].astype(np.uint16),
         starts=starts,
         different=_numbers(column["different"]),
         shingles=_numbers(column["shingles"]),
-        slots=_list_of(column["slots"])[0].astype(np.uint16).reshape(len(batch), recipe.slots),
-        features=_list_of(column["features"])[0].view(np.uint64).reshape(len(batch), recipe.features[0]),
+        slots=list_of(column["slots"])[0].astype(np.uint16).reshape(size, recipe.slots),
+        features=list_of(column["features"])[0].view(np.uint64).reshape(size, recipe.features[0]),
         simhashes=_numbers(column["simhash"]).view(np.uint64),
         words_hashes=column["words_hash"].to_pylist(),
         **{
             name: (values.view(np.uint64), begins)
             for name in ("min_s", "mod_m", "level")
-            for values, begins in [_list_of(column[name])]
+            for values, begins in [list_of(column[name])]
         },
     )
     return SketchedDocuments(
@@ -157,7 +180,7 @@ def _numbers(array: pa.Array) -> I64:
     return numbers
 
 
-def _list_of(array: pa.Array) -> tuple[Any, I64]:
+def list_of(array: pa.Array) -> tuple[Any, I64]:
     """The numbers in all lists of a column end to end, and where each list begins."""
     starts = array.offsets.to_numpy().astype(np.int64)
     values = array.values.to_numpy(zero_copy_only=False)[starts[0] : starts[-1]]
