@@ -4,7 +4,6 @@ Walks the folders, and reads only files that share their size with others: their
 those that still agree. Needs no numpy, so that the command starts quickly. Must never change a file.
 """
 
-import itertools
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -105,7 +104,7 @@ def find_exact(
         bytes=search.size,
         skipped=dict(search.skipped.counts),
         programs=search.skipped.program_keys(),
-        media=media_counts(map(os.fsdecode, search.seen)),
+        media=media_counts(os.fsdecode(b"\0".join(search.seen)).split("\0")),
     )
     listed = tuple(groups) if "exact" in wanted else ()
     return Findings(listed, (), failed, walked=walked, folders=tuple(copied_folders), missing=missing)
@@ -160,11 +159,15 @@ class _Search:
         """The groups of files with the same bytes."""
         small: list[WalkedFile] = []
         large: list[WalkedFile] = []
+        read = total = 0
         for size, same_size in self._by_size.items():
             if len(same_size) > 1 and size:
-                (large if size > AT_ONCE else small).extend(same_size)
-        read = sum(found.status.st_size for found in small)
-        total = read + sum(found.status.st_size for found in large)
+                total += size * len(same_size)
+                if size > AT_ONCE:
+                    large += same_size
+                else:
+                    small += same_size
+                    read += size * len(same_size)
         return [
             *self._small_copies(small, total),
             *copies_among(
@@ -176,19 +179,18 @@ class _Search:
         ]
 
     def _small_copies(self, files: list[WalkedFile], total: int) -> Iterator[ExactCopies]:
-        """The groups of small files with the same bytes. Files of one size follow each other."""
-        for size, same_size in itertools.groupby(self._digests(files, total), key=_size_of):
-            by_digest: dict[bytes, list[WalkedFile]] = {}
-            for found, digest in same_size:
-                by_digest.setdefault(digest, []).append(found)
-            for digest, same in by_digest.items():
-                if len(same) > 1 and len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
-                    yield ExactCopies(
-                        size, digest, tuple(sorted(self._record(found, digest) for found in same))
-                    )
+        """The groups of small files with the same bytes."""
+        same_bytes: dict[tuple[int, bytes], list[WalkedFile]] = {}
+        for found, content in self._digests(files, total):
+            same_bytes.setdefault(content, []).append(found)
+        for (size, digest), same in same_bytes.items():
+            if len(same) > 1 and len({(found.status.st_ino, found.status.st_dev) for found in same}) > 1:
+                yield ExactCopies(
+                    size, digest, tuple(sorted([self._record(found, digest) for found in same]))
+                )
 
-    def _digests(self, files: list[WalkedFile], total: int) -> Iterator[tuple[WalkedFile, bytes]]:
-        """The small files that can be read, with their digests."""
+    def _digests(self, files: list[WalkedFile], total: int) -> Iterator[tuple[WalkedFile, tuple[int, bytes]]]:
+        """The small files that can be read, with their sizes and digests."""
         ahead, done = ReadAhead(), 0
         for begin in range(0, len(files), AT_A_TIME):
             some = files[begin : begin + AT_A_TIME]
@@ -196,30 +198,19 @@ class _Search:
             digests = []
             with ahead.reading([found.path for found in some]):
                 for found in some:
+                    path, status = found
+                    size = status.st_size
+                    done += size
                     try:
-                        digests.append((found, digest_at_once(found.path, found.status)))
+                        digests.append((found, (size, digest_at_once(path, status))))
                     except NotReadable as error:
-                        self.skipped.fail(found.path, str(error))
+                        self.skipped.fail(path, str(error))
             yield from digests
-            done += sum(found.status.st_size for found in some)
             self._progress(done, total)
 
     def _record(self, found: WalkedFile, digest: bytes | None) -> Tracked:
         status = found.status
         time_ns = trusted_time(status.st_mtime_ns, self._began_ns)
-        return Tracked(
-            key=key_of(found.path),
-            size=status.st_size,
-            mtime_ns=time_ns,
-            device=status.st_dev,
-            inode=status.st_ino,
-            kind=UNDETECTED,
-            reading="",
-            parts=0,
-            problem="",
-            digest=digest,
-        )
-
-
-def _size_of(found: tuple[WalkedFile, bytes]) -> int:
-    return found[0].status.st_size
+        key, size = key_of(found.path), status.st_size
+        # By position: with the names of the fields it would take twice as long.
+        return Tracked(key, size, time_ns, status.st_dev, status.st_ino, UNDETECTED, "", 0, "", digest)

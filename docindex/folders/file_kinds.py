@@ -22,5 +22,8 @@ def media_counts(keys: Iterable[str]) -> dict[MediaKind, int]:
     >>> media_counts(["/a/IMG_1.JPG", "/a/song.mp3", "/a/letter.txt", "/a/2.jpeg"])
     {'photo': 2, 'song': 1}
     """
-    counts = Counter(_KINDS.get(key.rpartition(".")[2].lower()) for key in keys)
-    return {kind: counts[kind] for kind in _EXTENSIONS if counts[kind]}
+    counts = dict.fromkeys(_EXTENSIONS, 0)
+    for extension, count in Counter([key.rpartition(".")[2] for key in keys]).items():
+        if kind := _KINDS.get(extension.lower()):
+            counts[kind] += count
+    return {kind: count for kind, count in counts.items() if count}

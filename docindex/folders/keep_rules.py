@@ -94,10 +94,13 @@ class KeepPolicy(NamedTuple):
 
     def best(self, candidates: Sequence[Candidate]) -> tuple[Candidate, str]:
         """The candidate to keep, and why it is kept and not the next best; "" if there is no other."""
-        first, *others = sorted(candidates, key=self.order)
-        for criterion in self._criteria():
-            if others and criterion.value(first) != criterion.value(others[0]):
-                return first, criterion.reason(first, others[0])
+        criteria = self._criteria()
+        ordered = sorted([(*[criterion.value(each) for criterion in criteria], each) for each in candidates])
+        first = ordered[0][-1]
+        if len(ordered) > 1:
+            for criterion, own, other in zip(criteria, ordered[0], ordered[1], strict=False):
+                if own != other:
+                    return first, criterion.reason(first, ordered[1][-1])
         return first, ""
 
     def order(self, candidate: Candidate) -> tuple[Any, ...]:

@@ -4,6 +4,7 @@ Must never choose to remove a file from a reference folder, nor the last file of
 """
 
 import contextlib
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,6 +17,7 @@ from docindex.folders.system import allocated_bytes
 from docindex.storage.tracked_files import Tracked
 
 _NO_KEYS: AbstractSet[str] = frozenset()
+_IS_KEPT = operator.attrgetter("keep")
 
 
 class KeepChoice:
@@ -46,17 +48,19 @@ class KeepChoice:
             reason = "in a reference folder"
         if self.policy.isolate:
             kept = _with_isolated(files, kept, self.policy.isolate)
-        staying_inodes = {(file.device, file.inode) for file in files if file.key in kept}
+        inodes = [(file.device, file.inode) for file in files]
+        staying_inodes = {inode for inode, file in zip(inodes, files, strict=True) if file.key in kept}
         going = {
-            (file.device, file.inode): file
-            for file in files
-            if (file.device, file.inode) not in staying_inodes
+            inode: file for inode, file in zip(inodes, files, strict=True) if inode not in staying_inodes
         }
         if not going:
             return None
-        ordered = sorted(files, key=lambda file: (file.key not in kept, file.key))
-        members = tuple(PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in ordered)
-        return CopyGroup(members, found.digest.hex(), sum(map(_freed_by, going.values())), reason)
+        # `sorted` keeps the order of equal values: the files stay in the order of their keys.
+        members = [
+            PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in sorted(files)
+        ]
+        members.sort(key=_IS_KEPT, reverse=True)
+        return CopyGroup(tuple(members), found.digest.hex(), sum(map(_freed_by, going.values())), reason)
 
 
 def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:

@@ -57,12 +57,10 @@ def copy_signs(key: str) -> CopySigns:
     >>> copy_signs("/home/ada/Downloads/letter (1).txt")
     CopySigns(marks=('(1)',), places=('Downloads',), weight=3)
     """
-    *above, name = key.split("/")
-    marks = [mark for folder in above if (mark := _mark_of(folder))]
-    if mark := mark_in(name):
-        marks.append(mark)
-    places = tuple(folder for folder in above if _weight_of(folder))
-    return CopySigns(tuple(marks), places, sum(map(_weight_of, places)))
+    above, _, name = key.rpartition("/")
+    signs = _signs_of_folders(above)
+    mark = mark_in(name)
+    return signs._replace(marks=(*signs.marks, mark)) if mark else signs
 
 
 def mark_in(name: str) -> str:
@@ -78,6 +76,14 @@ def mark_in(name: str) -> str:
         if found := pattern.search(stem):
             return found["mark"]
     return ""
+
+
+@functools.lru_cache(maxsize=512)
+def _signs_of_folders(path: str) -> CopySigns:
+    """The signs in the names of folders."""
+    names = path.split("/")
+    places = tuple(name for name in names if _weight_of(name))
+    return CopySigns(tuple(filter(None, map(_mark_of, names))), places, sum(map(_weight_of, places)))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from docindex.errors import UnsupportedPlatform
+from docindex.storage.descriptors import HELD
 from docindex.storage.safe_closing import close_descriptor, parked_descriptor
 
 LONGEST_PATH = 1000
@@ -93,6 +94,8 @@ class LastFolder:
 
 def opened_descriptor(path: bytes, flags: int) -> int:
     """A descriptor of a file, at its beginning; `safe_closing.close_descriptor` must close it."""
+    if not HELD and len(path) < LONGEST_PATH:  # most files
+        return os.open(path, flags | _CLOSE_ON_EXEC)
     descriptor = parked_descriptor(path, follow_symlinks=not flags & NO_FOLLOW)
     return open_file(path, flags) if descriptor is None else descriptor
 

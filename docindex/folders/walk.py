@@ -182,6 +182,7 @@ class _Walk:
         while waiting:
             folder, beside = waiting.pop()
             entries = self._entries_of(folder, last)
+            is_limited = self._has_limits or self._rules.exist
             names = _NO_NAMES if programs else frozenset(map(_NAME, entries))
             if not programs and folder != self._root and is_program_folder(folder, names, beside):
                 self._skipped.leave_program(folder)
@@ -192,6 +193,8 @@ class _Walk:
                     self._leave_out("hidden", path, status, names)
                 elif isinstance(status, OSError):
                     self._count_error(path, status)
+                elif stat.S_ISREG(status.st_mode) and not (is_link or is_limited):  # most files
+                    yield WalkedFile(path, status)
                 elif (reason := self._reason_to_skip(path, status, is_link)) is not None:
                     self._leave_out(reason, path, status, names)
                 elif stat.S_ISDIR(status.st_mode):
@@ -237,8 +240,6 @@ class _Walk:
             self._skipped.fail(path, error.strerror or str(error))
 
     def _reason_to_skip(self, path: bytes, status: os.stat_result, is_link: bool) -> str | None:
-        if stat.S_ISREG(status.st_mode) and not (is_link or self._has_limits or self._rules.exist):
-            return None  # most files
         is_folder = stat.S_ISDIR(status.st_mode)
         reason = self._rules.refused(path, is_folder=is_folder) or _excluded_by_status(
             status, self._options, self._device
@@ -254,7 +255,8 @@ def _entries(folder: bytes, last: LastFolder, *, follow: bool) -> list[_Entry]:
     """The entries of a folder, sorted by name."""
     if not is_opened_by_folders(folder):
         with os.scandir(folder) as entries:
-            found = [_entry(entry, entry.name, with_slashes(entry.path), follow) for entry in entries]
+            slashed = with_slashes if os.sep != "/" else bytes  # `bytes` returns a path as it is
+            found = [_entry(entry, entry.name, slashed(entry.path), follow) for entry in entries]
     else:
         with os.scandir(last.open(folder)) as entries_of_descriptor:
             found = [
