@@ -37,9 +37,10 @@ INSIDE = {
         {"arrays"},
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
+        | {"hash_filter"}
         | {"segment_sort", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"}
-        | {"like_rows", "run_chains", "seed_clusters"},
+        | {"equal_slots", "like_rows", "run_chains", "seed_clusters"},
         {"alignment"},
         {"study"},
     ],
@@ -184,7 +185,7 @@ INSIDE = {
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
-        | {"candidates_between"},
+        | {"candidates_between", "shingles_of_few"},
         {"scoring"},
         {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},

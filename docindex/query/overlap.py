@@ -9,17 +9,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, starts_of
+from docindex.kernels.arrays import I64, U64, Bool, are_first, starts_of
+from docindex.kernels.hash_filter import filter_table, may_be_among
 from docindex.kernels.joins import found_in, starts_of_runs
 from docindex.query.candidates import Groups
 from docindex.query.scope import Scope
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import forward_index, postings
+from docindex.storage.bulk import Sizes
 
 _NOTHING = np.empty(0, np.uint64)
 
 # In a key of 64 bits, the low 48 bits are a hash; the high 16 bits say which content has it.
 _HASH_BITS = np.uint64(48)
+
+# The hashes of this many contents are read at a time to make a filter.
+_FILTERED = 1 << 10
 
 # Places are kept in a table if the table is at most this many times as long as the list of contents.
 _SPARSE = 8
@@ -54,15 +59,20 @@ class ContentPlaces:
 class FingerprintOverlap:
     """The hashes that contents of an index have in common: a `GroupSource` and a `SetSource`.
 
-    `living` are all contents of the index, and `contents` are those that take part; both ascend. A place is
-    an index into `contents`. Hashes that more than `ignore_above` living contents have are not counted.
+    `living` are the sizes of all contents of the index, and `taking_part` are the places there of those that
+    take part, ascending. A place below is an index into `taking_part`. Hashes that more than `ignore_above`
+    living contents have are not counted. With `few`, groups without one of these contents are left out; then
+    nothing may be ignored by `ignore_above`.
     """
 
-    def __init__(self, scope: Scope, living: I64, contents: I64, ignore_above: int | None) -> None:
+    def __init__(
+        self, scope: Scope, living: Sizes, taking_part: I64, ignore_above: int | None, few: Bool | None
+    ) -> None:
         self._db = scope.db
         self._window = scope.recipe.window
-        self._living = ContentPlaces(living)
-        self._contents = contents
+        self._living = ContentPlaces(living.contents)
+        self._contents = contents = living.contents[taking_part]
+        self._sizes = living.hashes[taking_part]
         self._taking_part = ContentPlaces(contents)
         self._ignored = scope.ignored.hashes
         self._ignore_above = ignore_above
@@ -70,10 +80,11 @@ class FingerprintOverlap:
         self._bits, _ = postings.by_hash(scope.db)
         self._passes = 0
         self._too_common: list[U64] = []
-        self.postings = np.zeros(len(contents), np.int64)
-        """How many postings each content has, whether they are counted or not; known after the first pass."""
+        # How many postings each content has, whether they are counted or not; known after the first pass.
+        self._postings = np.zeros(len(contents), np.int64)
         self._ignored_prefixes = np.unique(self._prefixes(self._ignored))
         self._exceptions = self._not_ignored()
+        self._few = None if few is None else self._filter_of(few)
 
     @property
     def count(self) -> int:
@@ -90,12 +101,15 @@ class FingerprintOverlap:
         self._passes += 1
         for found in postings.by_hash(self._db)[1]:
             hashes, contents = found.hashes, found.contents
+            if self._few is not None:
+                likely = may_be_among(self._few[0], hashes)
+                hashes, contents = hashes[likely], contents[likely]
             alive = self._living.of(contents) >= 0
             if not alive.all():
                 hashes, contents = hashes[alive], contents[alive]
             numbers = self._taking_part.of(contents)
             if self._passes == 1:
-                self.postings += np.bincount(numbers[numbers >= 0], minlength=self.count)
+                self._postings += np.bincount(numbers[numbers >= 0], minlength=self.count)
             if len(self._ignored_prefixes):
                 counts = ~found_in(self._ignored_prefixes, hashes)
                 at = np.flatnonzero(~counts)
@@ -135,9 +149,20 @@ class FingerprintOverlap:
         starts = np.searchsorted(keys >> _HASH_BITS, borders)
         return keys, starts
 
+    def sizes_and_slack(self, counts: I64) -> tuple[I64, I64]:
+        """At least how many hashes of each content count; how many more it may share than it has groups.
+
+        Takes the number of groups of each content that the first pass found.
+        """
+        if self._few is None:
+            # A content has more hashes than postings if some of its hashes have the same high bits.
+            return counts, np.maximum(self._sizes - self._postings, 0)
+        _, slack = self._few
+        return np.maximum(self._sizes - len(self._ignored), 0), slack
+
     def weights(self) -> I64:
-        """The number of postings of each content; known after the first pass over the groups."""
-        return self.postings
+        """The number of different hashes of each content, counted or not."""
+        return self._sizes
 
     def sets_of(self, places: I64) -> tuple[U64, I64]:
         """The different hashes that count, of each place."""
@@ -155,6 +180,24 @@ class FingerprintOverlap:
     def _pair(self, prefixes: U64, contents: I64) -> U64:
         """The high bits of hashes and living contents, as one number each."""
         return prefixes | self._living.of(contents).astype(np.uint64)
+
+    def _filter_of(self, few: Bool) -> tuple[Bool, I64]:
+        """A filter of the hashes of some contents, and the slack of every content.
+
+        Each pair has one of the few, and so at most the slack of that one.
+        """
+        places, pieces = np.flatnonzero(few), [_NOTHING]
+        slack = np.zeros(len(few), np.int64)
+        for begin in range(0, len(places), _FILTERED):
+            self._check_cancelled()
+            some = places[begin : begin + _FILTERED]
+            keys, starts = self.counting(some)
+            prefixes = self._prefixes(keys << HASH_SHIFT)
+            new = are_first(prefixes)
+            new[starts[:-1][np.diff(starts) > 0]] = True
+            slack[some] = np.diff(starts_of((~new).astype(np.int64))[starts])
+            pieces.append(np.unique(prefixes))
+        return filter_table(np.concatenate(pieces)), np.where(few, slack, slack.max(initial=0))
 
     def _not_ignored(self) -> U64:
         """The `_pair`s of hashes that are not boilerplate, but have the high bits of a hash of boilerplate.

@@ -13,7 +13,7 @@ but without samples.
 import contextlib
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
 from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets
-from docindex.query.slot_pairs import EqualSlots, SlotPairs
+from docindex.query.shingles_of_few import ShinglesOfFew
+from docindex.query.slot_pairs import EqualSlots, SlotPairs, meets_few
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
 from docindex.sketching.incremental import COUNT_ERROR, COUNTED
@@ -125,18 +126,19 @@ class _Join:
         self.found = CollectedPairs(nodes, self._unit_errors)
         self._crowds = CrowdPairs(scope, nodes, threshold, self.found) if connecting else None
         self._counts_found = False
+        """Whether `_count` counts the pairs that it finds. `_count_likely` counts them before."""
         self._verified = np.zeros(len(nodes), bool)
         """The nodes whose slots have been verified."""
 
     def by_shingles(self) -> None:
         """Find the pairs of kept texts exactly, and estimate the others."""
         kept = self._nodes.kept
-        slots_serve = self._slots_serve()
-        # `_likely_slot_pairs` counts the likely pairs before they are compared.
-        self._counts_found = not slots_serve
-        if slots_serve:
-            self._count_slot_pairs()
+        if self._slots_serve():
+            self._count_likely(self._likely_slot_pairs)
+        elif self._nodes.few is not None and self._threshold.ignore_above is None:
+            self._count_likely(self._likely_pairs_with_few)
         else:
+            self._counts_found = True
             self._count_groups()
         if not kept.all():
             self._estimate_pairs(~kept)
@@ -147,9 +149,10 @@ class _Join:
         slots, least, texts = self._scope.recipe.slots, self._threshold.least, len(self._nodes)
         if self._threshold.measure != "resemblance" or self._ignores:
             return False
+        if not fewest_equal_slots(slots, least):
+            return False
         work = likely_bands(slots, least, texts).work(texts) * texts
-        few = work <= _BANDS_A_SHINGLE * int(self._nodes.shingles.sum())
-        return few and fewest_equal_slots(slots, least) > 0
+        return meets_few(self._nodes) or work <= _BANDS_A_SHINGLE * int(self._nodes.shingles.sum())
 
     def by_fingerprints(self) -> None:
         """Find the pairs that share enough fingerprints."""
@@ -173,14 +176,21 @@ class _Join:
     def _add_copies_by_slots(self) -> None:
         self.found.add_copies(SLOTS, np.full(len(self._nodes.several), self._scope.recipe.slots))
 
-    def _count_slot_pairs(self) -> None:
-        """Count the shingles of the pairs with enough equal slots whose texts are both kept."""
+    def _count_likely(self, likely_pairs: Callable[[], Iterator[tuple[I64, I64]]]) -> None:
+        """Count the shingles of likely pairs of kept texts."""
         kept, sizes, several = self._nodes.kept, self._nodes.shingles, self._nodes.several
         self.found.set_sizes(SHINGLES, several, sizes[several])
-        large = several[kept[several] & (sizes[several] > COUNTED)]
+        # The stored number of shingles is an estimate if they are many, and it counts the boilerplate.
+        large = several[kept[several] & ((sizes[several] > COUNTED) | bool(self._scope.ignored))]
+        if self._nodes.few is not None:
+            large = large[self._nodes.few[large]]  # the others have no pair of two copies
+        in_pairs = np.zeros(len(self._nodes), bool)
+        in_pairs[large] = True
         with contextlib.closing(SpilledNumbers()) as likely:
-            in_pairs = self._likely_slot_pairs(likely)
-            in_pairs[large] = True
+            for a, b in likely_pairs():
+                in_pairs[a] = in_pairs[b] = True
+                likely.append(pair_numbers(a, b))
+                self._count_compared(np.minimum(sizes[a], sizes[b]))
             nodes = np.flatnonzero(in_pairs)
             contents = self._nodes.representatives[nodes]
             with ShingleSets(self._scope, contents, contents) as sets:
@@ -191,20 +201,34 @@ class _Join:
                 self._count(SHINGLES, sets, nodes, pairs)
                 self._set_sizes(SHINGLES, sets, nodes, large)
 
-    def _likely_slot_pairs(self, likely: SpilledNumbers) -> Bool:
-        """Append the pairs with enough equal slots, and return which nodes are in a pair."""
+    def _likely_slot_pairs(self) -> Iterator[tuple[I64, I64]]:
+        """The pairs of kept texts with enough equal slots."""
         kept, sizes = self._nodes.kept, self._nodes.shingles
-        in_pairs = np.zeros(len(self._nodes), bool)
         for a, b, _ in SlotPairs(self._scope, self._nodes).with_resemblance(
             self._threshold.least, self._crowds.by_slots if self._crowds else None
         ):
             smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
             least = self._threshold.least * np.where(larger > COUNTED, 1 - COUNT_ERROR, 1.0)
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
-            in_pairs[a[which]] = in_pairs[b[which]] = True
-            likely.append(pair_numbers(a[which], b[which]))
-            self._count_compared(smaller[which])
-        return in_pairs
+            yield a[which], b[which]
+
+    def _likely_pairs_with_few(self) -> Iterator[tuple[I64, I64]]:
+        """The pairs of kept texts between a small set and a large one that may share enough shingles."""
+        nodes = np.flatnonzero(self._nodes.kept)
+        assert self._nodes.few is not None
+        assert self._nodes.sides is not None
+        stored = self._nodes.shingles[nodes]
+        stored = np.where(stored > COUNTED, (stored * (1 - COUNT_ERROR)).astype(np.int64), stored)
+        at_least = np.maximum(stored - len(self._scope.ignored.shingles), 0)
+        contents, few = self._nodes.representatives[nodes], self._nodes.few[nodes]
+        with ShinglesOfFew(self._scope, contents, few) as shingles:
+            for a, b in candidates_between(
+                shingles,
+                self._nodes.sides[nodes],
+                lambda _: self._needs(at_least, shingles.slack),
+                self._scope.check_cancelled,
+            ):
+                yield nodes[a], nodes[b]
 
     def _count_groups(self) -> None:
         """Count the shingles of the pairs of kept texts that have enough shingles in common."""
@@ -232,14 +256,12 @@ class _Join:
 
     def _overlap(self) -> tuple[FingerprintOverlap, Iterator[tuple[I64, I64]]]:
         """The fingerprints of all nodes, and the pairs that may share enough of them."""
-        sizes, firsts = self._nodes.sizes, self._nodes.firsts
-        overlap = FingerprintOverlap(
-            self._scope, sizes.contents, sizes.contents[firsts], self._threshold.ignore_above
-        )
+        sizes, firsts, ignore_above = self._nodes.sizes, self._nodes.firsts, self._threshold.ignore_above
+        few = self._nodes.few if ignore_above is None else None
+        overlap = FingerprintOverlap(self._scope, sizes, firsts, ignore_above, few)
 
         def needs_of(counts: I64) -> Needs:
-            # A content has more hashes than postings if some of its hashes have the same high bits.
-            return self._needs(counts, np.maximum(sizes.hashes[firsts] - overlap.postings, 0))
+            return self._needs(*overlap.sizes_and_slack(counts))
 
         sides = self._nodes.sides
         return overlap, candidates_between(overlap, sides, needs_of, self._scope.check_cancelled)

@@ -13,6 +13,9 @@ from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
 from docindex.query.scope import Scope
 from docindex.storage import bulk
 
+# A set is much smaller than another one if the other has this many times its shingles.
+_MUCH_SMALLER = 4
+
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
@@ -30,6 +33,8 @@ class Nodes:
     sides: I64 | None
     """If only pairs between two sets are wanted: 1 for a node with documents in the first set only, 2 for one
     with documents in the second set only, 0 for both. Two nodes make a pair unless both are 1, or both 2."""
+    few: Bool | None
+    """The nodes of the smaller set, if it is much smaller than the other. Each pair has one of them."""
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -75,22 +80,34 @@ def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
     node_starts = starts_of(counts)
     members = np.repeat(starts[:-1][by_first] - node_starts[:-1], counts) + np.arange(len(order))
     contents = sizes.contents[order[members]]
+    sides = None if scope.between is None else _sides(scope, contents, node_starts)
     return Nodes(
         sizes,
         firsts[by_first],
         node_starts,
         contents,
         np.flatnonzero(several[by_first]),
-        None if scope.between is None else _sides(scope, contents, node_starts),
+        sides,
+        None if sides is None else _few(sides, sizes.shingles[firsts[by_first]]),
     )
 
 
 def _sides(scope: Scope, contents: I64, starts: I64) -> I64:
     """The value of `Nodes.sides`."""
     first, second = (
-        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in scope.sides()
+        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in scope.sides
     )
     return np.where(first & second, 0, np.where(first, 1, 2))
+
+
+def _few(sides: I64, shingles: I64) -> Bool | None:
+    """The value of `Nodes.few`."""
+    of_first = sides != 2
+    weights = [int(shingles[of].sum()) + np.count_nonzero(of) for of in (of_first, sides != 1)]
+    if min(weights) * _MUCH_SMALLER > max(weights):
+        return None
+    few: Bool = of_first if weights[0] <= weights[1] else sides != 1
+    return few
 
 
 class CollectedPairs:

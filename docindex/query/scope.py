@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64
+from docindex.kernels.arrays import I64, U64, Bool
 from docindex.query.measures import Ignoring
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
@@ -68,9 +68,10 @@ class Scope:
     def chosen(self) -> I64 | None:
         """The contents of the documents that may be in an answer, ascending; None for all contents."""
         if self.between is not None:
-            return np.union1d(*self.sides())
+            return np.union1d(*self.sides)
         return None if self.where is None else documents.contents_of(self.db, self.where)
 
+    @functools.cached_property
     def sides(self) -> tuple[I64, I64]:
         """The contents of the documents of each of the two sets, ascending."""
         assert self.between is not None
@@ -83,12 +84,13 @@ class Scope:
             return "common text"
         return "boilerplate" if self.ignored else "nothing"
 
-    def shingle_sets(self, contents: I64) -> Iterator[tuple[U64, I64]]:
+    def shingle_sets(self, contents: I64, among: Bool | None = None) -> Iterator[tuple[U64, I64]]:
         """The shingle sets of contents whose texts are kept, in batches: hashes, and where each set begins.
 
-        The contents must ascend. Shingles of the boilerplate are left out.
+        The contents must ascend. Shingles of the boilerplate are left out; with `among`, a table of
+        `hash_filter`, also those that are not among the shingles of the table.
         """
-        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe):
+        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe, among):
             self.check_cancelled()
             yield self.ignored.sets_without(hashes, starts)
 

@@ -43,7 +43,7 @@ class ShingleSets:
         self._place_of = np.full(len(loaded), -1)
         self._place_of[self._taking_part] = np.arange(len(taking_part))
         self._sets = SpilledNumbers()
-        self._runs = _SortedPostings(len(loaded)) if grouped else None
+        self._runs = SortedPostings(len(loaded)) if grouped else None
         self._prefix_bits = np.uint64(64 - (self._runs.number_bits if self._runs else 0))
         self._passes = 0
         self._too_common: list[U64] = []
@@ -127,7 +127,7 @@ class ShingleSets:
             yield sizes, places
 
 
-class _SortedPostings:
+class SortedPostings:
     """Postings, each the high bits of a shingle and the number of a content, ordered by the shingle."""
 
     def __init__(self, numbers: int) -> None:

@@ -7,7 +7,8 @@ import sqlite3
 import pytest
 
 import docindex
-from docindex.kernels import joins
+from docindex.kernels import equal_slots, joins
+from docindex.query import slot_pairs
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -38,12 +39,17 @@ def filtered(pairs, first, second):
 
 
 @pytest.mark.parametrize("method", ["shingles", "fingerprints", "slots", "features"])
-@pytest.mark.parametrize("seed", range(4))
-def test_pairs_between_two_sets_are_those_of_a_filter(method, seed):
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch):
     rng = random.Random(seed)
     texts = corpus(seed, 25)
-    first, second = (set(rng.sample(sorted(texts), size)) for size in (8, 25))
+    # The smaller set is read first if it is much smaller. If it is not very small, slots are joined in bands.
+    sizes = [(8, 25), (2, 25), (25, 2), (3, 18)][seed % 4]
+    monkeypatch.setattr(slot_pairs, "_FEW", rng.choice([0, 256]))
+    first, second = (set(rng.sample(sorted(texts), size)) for size in sizes)
     with docindex.open(":memory:", recipe=RECIPE) as index:
+        if seed > 3:
+            index.boilerplate.add(texts[rng.choice(sorted(texts))])
         for key, text in texts.items():
             index.add(key, text, store_text=seed % 2 == 0 or rng.random() < 0.5)
         for options in OPTIONS:
@@ -76,19 +82,30 @@ def test_a_document_in_both_sets_never_pairs_with_itself_and_each_pair_comes_onc
 def test_no_pair_inside_a_set_is_met(monkeypatch):
     text = prose(random.Random(2), 60)
     met = []
-    whole = joins.meeting_pairs
-    monkeypatch.setattr(
-        "docindex.query.candidates.meeting_pairs", lambda *arrays: met.append(whole(*arrays)) or met[-1]
-    )
+    whole, of_few = joins.meeting_pairs, equal_slots.equal_slot_pairs
+
+    def meeting_pairs(*arrays):
+        met.extend(whole(*arrays).tolist())
+        return whole(*arrays)
+
+    def equal_slot_pairs(*arrays):
+        found = of_few(*arrays)
+        met.extend(zip(*(column.tolist() for column in found[:2]), strict=True))
+        return found
+
+    monkeypatch.setattr("docindex.query.candidates.meeting_pairs", meeting_pairs)
+    monkeypatch.setattr("docindex.query.slot_pairs.equal_slot_pairs", equal_slot_pairs)
     with docindex.open(":memory:") as index:
         index.add_many((f"old/{number:03}", f"{text} {number}") for number in range(200))
         index.add("new/1", f"{text} new")
-        for options in ({"min_resemblance": 0.8}, {"min_containment": 0.8}, {"method": "fingerprints"}):
-            met.clear()
-            found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)
-            assert {pair.a for pair in found} == {"new/1"}
-            assert len(found) == 200
-            assert len({pair for pairs in met for pair in pairs.tolist()}) == 200
+        for few in (0, 256):
+            monkeypatch.setattr(slot_pairs, "_FEW", few)
+            for options in [*OPTIONS, {"method": "fingerprints"}, {"method": "features"}]:
+                met.clear()
+                found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)
+                assert {pair.a for pair in found} == {"new/1"}
+                assert len(found) == 200
+                assert 200 <= len(set(met)) <= 201  # the new text may meet itself
 
 
 def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():

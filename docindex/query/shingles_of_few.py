@@ -1,0 +1,78 @@
+"""Find which kept texts share shingles with a few of them, for exact pairs between two sets.
+
+Takes contents whose texts are kept, and which of them are few. Gives groups for `candidates`, one for each
+shingle of the few. The texts of the few are read first; of the others, only shingles that may be among theirs
+are kept. Must never hold all shingles of the others.
+"""
+
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+
+from docindex.kernels.arrays import I64, U64, Bool, union
+from docindex.kernels.hash_filter import filter_table
+from docindex.kernels.joins import starts_of_runs
+from docindex.query.candidates import Groups
+from docindex.query.scope import Scope
+from docindex.query.shingle_sets import SortedPostings
+
+_NOTHING = np.empty(0, np.uint64)
+
+
+class ShinglesOfFew:
+    """The shingles of a few contents, and which contents have them: a `GroupSource`.
+
+    A place is an index into `contents`, which ascend; `few` says which of them are few. Shingles of the
+    boilerplate are left out. A context manager that frees the memory.
+    """
+
+    def __init__(self, scope: Scope, contents: I64, few: Bool) -> None:
+        self._check_cancelled = scope.check_cancelled
+        self._contents = contents
+        self._runs = SortedPostings(len(contents))
+        self._sizes = np.zeros(len(contents), np.int64)
+        self._postings = np.zeros(len(contents), np.int64)
+        self._is_counted = False
+        try:
+            of_few = union(_NOTHING, *self._load(scope, np.flatnonzero(few)))
+            for _ in self._load(scope, np.flatnonzero(~few), filter_table(of_few)):
+                pass
+        except BaseException:
+            self._runs.close()
+            raise
+
+    def _load(self, scope: Scope, places: I64, among: Bool | None = None) -> Iterator[U64]:
+        """Read the texts of some places, and note their shingles. Yields the shingles of each batch."""
+        begin = 0
+        for hashes, starts in scope.shingle_sets(self._contents[places], among):
+            some = places[begin : begin + len(starts) - 1]
+            begin += len(some)
+            self._sizes[some] = np.diff(starts)
+            self._runs.add(hashes, np.repeat(some, np.diff(starts)))
+            yield hashes
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runs.close()
+
+    @property
+    def count(self) -> int:
+        """The number of contents."""
+        return len(self._contents)
+
+    @property
+    def slack(self) -> I64:
+        """How many more shingles each content has than groups that it is in; known after the first pass."""
+        return self._sizes - self._postings
+
+    def groups(self) -> Iterator[Groups]:
+        """For each shingle, the contents that have it. Only its high bits are compared."""
+        for hashes, places in self._runs.postings():
+            self._check_cancelled()
+            if not self._is_counted:
+                self._postings += np.bincount(places, minlength=self.count)
+            yield np.diff(starts_of_runs(hashes)), places
+        self._is_counted = True
