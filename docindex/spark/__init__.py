@@ -11,6 +11,7 @@ Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Ja
 """
 
 from docindex.spark.near_pairs import near
+from docindex.spark.searching import search
 from docindex.spark.sketching import sketch
 
-__all__ = ["near", "sketch"]
+__all__ = ["near", "search", "sketch"]
