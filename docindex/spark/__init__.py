@@ -10,8 +10,10 @@
 Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Java 17 or newer.
 """
 
+from docindex.spark.frame_pairs import containments, pairs
+from docindex.spark.missed_pairs import band_design, missed_share
 from docindex.spark.near_pairs import near
 from docindex.spark.searching import search
 from docindex.spark.sketching import sketch
 
-__all__ = ["near", "search", "sketch"]
+__all__ = ["band_design", "containments", "missed_share", "near", "pairs", "search", "sketch"]
