@@ -181,7 +181,8 @@ INSIDE = {
         | {"differences"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
-        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
+        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"}
+        | {"longest_passages"},
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
@@ -189,7 +190,7 @@ INSIDE = {
         {"scoring"},
         {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},
-        {"pair_join"},
+        {"pair_join", "pair_options"},
         {"pairs", "clusters"},
         {"between"},
     ],

@@ -32,7 +32,7 @@ from docindex.errors import TextNotKept
 from docindex.frontends.extracted import Places
 from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
-from docindex.query.pairs import PairRank
+from docindex.query.pair_options import PairRank
 from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
@@ -217,10 +217,11 @@ def similar_command(
 )
 @click.option(
     "--rank",
-    type=click.Choice(["measure", "shared"]),
+    type=click.Choice(["measure", "shared", "longest"]),
     default="measure",
     show_default=True,
-    help="Order: the highest resemblance (or containment) first, or the most shared runs of words first.",
+    help="Order: the highest resemblance (or containment) first, the most shared runs of words first, or the "
+    "longest passage first.",
 )
 @code_options
 @verbose_option("With --code: list the passages of each pair, with files and lines.")

@@ -9,7 +9,8 @@ import numpy as np
 from docindex.kernels.arrays import I64
 from docindex.query.joined_pairs import JoinedPairs, Threshold
 from docindex.query.pair_join import join_pairs
-from docindex.query.pairs import NamedDocument, PairOptions, Pairs, contents_of_nodes, documents_of_nodes
+from docindex.query.pair_options import PairOptions
+from docindex.query.pairs import NamedDocument, Pairs, contents_of_nodes, documents_of_nodes
 from docindex.query.scope import Scope, ScopeOpener
 from docindex.storage import documents
 
@@ -57,8 +58,8 @@ def find_pairs_between(open_scope: ScopeOpener, threshold: Threshold, options: P
     They are the same as those of `find_pairs` with one document in each set.
     """
     with open_scope() as scope:
-        found = join_pairs(scope, threshold)
-    return PairsBetween(open_scope, *options.chosen(found, threshold), limit=options.limit)
+        chosen = options.chosen(scope, join_pairs(scope, threshold), threshold)
+    return PairsBetween(open_scope, *chosen, limit=options.limit)
 
 
 def _documents_of_sides(scope: Scope, contents: I64) -> list[tuple[int, str, int, int]]:

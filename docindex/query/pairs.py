@@ -11,11 +11,10 @@ import importlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, Self, SupportsIndex, get_args, overload
+from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from docindex import argument_checks
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
@@ -23,10 +22,8 @@ from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
 from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
+from docindex.query.pair_options import ALL_PAIRS, PairOptions
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
-
-PairRank = Literal["measure", "shared"]
-"""How pairs are ordered: by the measure of which a minimum is given, or by how much they share."""
 
 # Documents are looked up for this many pairs of nodes at a time, and for those that tie with the last pair.
 _LOOKED_UP = 2048
@@ -246,34 +243,6 @@ class Pairs(Iterable[Pair]):
         return partners
 
 
-@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class PairOptions:
-    """Which of the pairs that reach a threshold are wanted, and in which order."""
-
-    limit: int | None = None
-    rank: PairRank = "measure"
-    min_shared: int = 0
-
-    def checked(self) -> Self:
-        """The options as plain numbers; `TypeError` or `ValueError` if one is wrong."""
-        return dataclasses.replace(
-            self,
-            limit=argument_checks.limit(self.limit),
-            rank=argument_checks.choice("rank", self.rank, get_args(PairRank)),
-            min_shared=argument_checks.whole_number("min_shared", self.min_shared, least=0),
-        )
-
-    def chosen(self, found: JoinedPairs, threshold: Threshold) -> tuple[JoinedPairs, F64]:
-        """The pairs that share enough, and their scores."""
-        if self.min_shared:
-            found = found.only(np.flatnonzero(found.common >= self.min_shared))
-        return found, found.common.astype(np.float64) if self.rank == "shared" else found.scores(threshold)
-
-
-ALL_PAIRS = PairOptions()
-"""All pairs that reach a threshold, ordered by their measure."""
-
-
 def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptions = ALL_PAIRS) -> Pairs:
     """All pairs of documents that reach a threshold, or only the first.
 
@@ -281,8 +250,8 @@ def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptio
     `ignore_above` contents have, is not counted.
     """
     with open_scope() as scope:
-        found = join_pairs(scope, threshold)
-    return Pairs(open_scope, *options.chosen(found, threshold), limit=options.limit)
+        chosen = options.chosen(scope, join_pairs(scope, threshold), threshold)
+    return Pairs(open_scope, *chosen, limit=options.limit)
 
 
 def find_containments(open_scope: ScopeOpener, threshold: Threshold, limit: int | None = None) -> Pairs:

@@ -145,28 +145,64 @@ def align(
     >>> len(alignment.passages), round(alignment.query_coverage, 2), alignment.coverage
     (1, 0.69, 1.0)
     """
-    reader = symbol_reader(recipe.reading)
-    (of_query, query_words), (of_text, words) = (_symbols_and_words(each, reader) for each in (query, text))
-    runs = maximal_runs(of_query, of_text, recipe.k, recipe.window, checkpoint)
-    if not len(runs[0]):
-        return Alignment([], 0.0, 0.0)
-    in_query, in_text = (template_runs(symbols, recipe.k, ignored) for symbols in (of_query, of_text))
-    borders = _borders(query, len(of_query), reader), _borders(text, len(of_text), reader)
-    del of_query, of_text  # a byte for each symbol
-    runs = _shortened(*borders, *runs)
-    floor = default_min_length(recipe) if min_length is None else min_length
-    least = max(recipe.k, min(floor, in_query.own, in_text.own))
-    always = max(least, min(recipe.guarantee, in_query.own, in_text.own))
-    i, j, length = _whole_words((query_words & borders[0], words & borders[1]), runs, least, always)
-    # A run may have become shorter than the others.
-    boilerplate = in_query.fill(i, length, least)
+    in_query, in_text = comparable(query, recipe, ignored), comparable(text, recipe, ignored)
+    i, j, length, boilerplate = _runs(in_query, in_text, recipe, min_length)
     counted = ~boilerplate
     found = _joined(i, j, length, boilerplate, join)
+    reader = symbol_reader(recipe.reading)
     return Alignment(
         passages=_passages(query, text, found, reader) if len(length) else [],
-        query_coverage=_share(i[counted], length[counted], in_query),
-        coverage=_share(j[counted], length[counted], in_text),
+        query_coverage=_share(i[counted], length[counted], in_query.templates),
+        coverage=_share(j[counted], length[counted], in_text.templates),
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Comparable:
+    """What an alignment needs to know of a text; to compare a text with many, make it once."""
+
+    symbols: U8
+    characters: Bool
+    """Whether each place before, between or after the symbols is a border of characters."""
+    words: Bool
+    """Whether it is also a border of words."""
+    templates: TemplateRuns
+
+
+def comparable(text: str, recipe: Recipe, ignored: U64 = _NOTHING) -> Comparable:
+    """A text for `longest_passage`; `ignored` is that of `align`. Takes about two bytes for each symbol."""
+    reader = symbol_reader(recipe.reading)
+    symbols, words = _symbols_and_words(text, reader)
+    characters = _borders(text, len(symbols), reader)
+    return Comparable(symbols, characters, words & characters, template_runs(symbols, recipe.k, ignored))
+
+
+def longest_passage(query: Comparable, text: Comparable, recipe: Recipe) -> int:
+    """The `Passage.length` of the longest passage that is not boilerplate, or 0 if there is none.
+
+    >>> texts = [comparable(text, Recipe(k=5, window=4)) for text in ("To be, or not to be", "or not to be")]
+    >>> longest_passage(*texts, Recipe(k=5, window=4))
+    9
+    """
+    _, _, length, boilerplate = _runs(query, text, recipe, None)
+    return int(length[~boilerplate].max(initial=0))
+
+
+def _runs(
+    query: Comparable, text: Comparable, recipe: Recipe, min_length: int | None
+) -> tuple[I64, I64, I64, Bool]:
+    """The passages as runs of symbols: where they begin in both texts, their lengths, and if boilerplate."""
+    runs = maximal_runs(query.symbols, text.symbols, recipe.k, recipe.window, checkpoint)
+    if not len(runs[0]):
+        return *runs, np.zeros(0, np.bool_)
+    runs = _shortened(query.characters, text.characters, *runs)
+    floor = default_min_length(recipe) if min_length is None else min_length
+    own, other = query.templates.own, text.templates.own
+    least = max(recipe.k, min(floor, own, other))
+    always = max(least, min(recipe.guarantee, own, other))
+    i, j, length = _whole_words((query.words, text.words), runs, least, always)
+    # A run may have become shorter than the others.
+    return i, j, length, query.templates.fill(i, length, least)
 
 
 def _symbols_and_words(text: str, reader: SymbolReader) -> tuple[U8, Bool]:

@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex.kernels import equal_slots, joins
-from docindex.query import slot_pairs
+from docindex.query import longest_passages, slot_pairs
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -126,6 +126,47 @@ def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():
         assert index.execute(sql) == [("long",), ("Short",)]
 
 
+def test_pairs_can_be_ordered_by_their_longest_passage():
+    rng = random.Random(5)
+    body, block = prose(rng, 200).split(), prose(rng, 60)
+    with docindex.open(":memory:") as index:
+        index.add("edited", " ".join(body))
+        index.add("edits", " ".join(word if place % 20 else "new" for place, word in enumerate(body)))
+        index.add("part", f"{block} {prose(rng, 60)}")
+        index.add("whole", f"{prose(rng, 60)} {block}")
+        index.add("copy", block)
+        for least in (0.2, 0.3):
+            pairs = index.pairs(min_resemblance=least, rank="longest")
+            lengths = [index.compare(pair.a, pair.b).longest.length for pair in pairs]
+            assert lengths == sorted(lengths, reverse=True)
+            assert sorted(pairs, key=repr) == sorted(index.pairs(min_resemblance=least), key=repr)
+        assert [(pair.a, pair.b) for pair in pairs][-1] == ("edited", "edits")
+        sql = "select a, b from doc_pairs where min_resemblance = 0.3 and rank = 'longest'"
+        assert index.execute(sql) == [(pair.a, pair.b) for pair in pairs]
+        old_and_new = ("key < 'd'", "key > 'd'")
+        found = index.pairs(between=old_and_new, min_resemblance=0.3, rank="longest")
+        assert [(pair.a, pair.b) for pair in found] == [("copy", "part"), ("copy", "whole")]
+        index.boilerplate.add(block)
+        assert [(pair.a, pair.b) for pair in index.pairs(rank="longest")] == [("edited", "edits")]
+
+
+def test_pairs_that_are_not_aligned_come_last_by_their_measure(monkeypatch):
+    rng = random.Random(6)
+    texts = [prose(rng, 40 + 10 * number) for number in range(4)]
+    with docindex.open(":memory:") as index:
+        for number, text in enumerate(texts):
+            index.add(f"a{number}", text)
+            index.add(f"b{number}", f"{text} {prose(rng, 4)}", store_text=number < 3)
+        order = [pair.a for pair in index.pairs(rank="longest")]
+        assert order == ["a2", "a1", "a0", "a3"]
+        monkeypatch.setattr(longest_passages, "MOST_ALIGNED", 1)
+        monkeypatch.setattr(longest_passages, "_HELD", 1)  # no text stays in memory
+        assert index.pairs(rank="longest")[0].a == "a2"
+        others = [(pair.resemblance, pair.a) for pair in index.pairs(rank="longest")][1:]
+        assert others == sorted(others, reverse=True)
+        assert len(others) == 3
+
+
 def test_wrong_sets_are_refused_by_name():
     with docindex.open(":memory:") as index:
         for wrong in ("key = 'a'", ("key = 'a'",), 3, ["1", "1", "1"]):
@@ -136,7 +177,7 @@ def test_wrong_sets_are_refused_by_name():
         with pytest.raises(ValueError, match="the condition 'nothing' does not work"):
             index.pairs(between=("1", "nothing"))
         with pytest.raises(ValueError, match="rank must be"):
-            index.pairs(rank="longest")
+            index.pairs(rank="most")
 
 
 def test_sql_takes_the_two_conditions_as_a_json_array(tmp_path):
