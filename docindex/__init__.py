@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         sketch,
     )
     from docindex.index.writer import Index
+    from docindex.merging import merge
     from docindex.opening import open  # noqa: A004 - as in gzip.open: people write docindex.open
     from docindex.query.clusters import Cluster, Clusters, Member
     from docindex.query.compare import Comparison
@@ -76,6 +77,7 @@ _HOMES = {
         *("Fingerprints", "containment", "distance", "fingerprints", "resemblance", "simhash", "sketch"),
     ),
     "docindex.index.writer": ("Index",),
+    "docindex.merging": ("merge",),
     "docindex.opening": ("open",),
     "docindex.query.clusters": ("Cluster", "Clusters", "Member"),
     "docindex.query.compare": ("Comparison",),
@@ -157,6 +159,7 @@ __all__ = [
     "distance",
     "extract",
     "fingerprints",
+    "merge",
     "open",
     "register",
     "resemblance",

@@ -22,6 +22,7 @@ ORDER = [
     {"index"},
     {"sql"},
     {"opening"},
+    {"merging"},
     {"folders"},
     {"report"},
     {"__init__"},

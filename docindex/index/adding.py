@@ -287,7 +287,7 @@ class DocumentAdder(FollowedTables):
         while postings > 0:
             checkpoint()
             with self._store.writing(log_bytes=segment_writer.MERGE_LOG_BYTES) as db:
-                segment_writer.merge(db, min(postings, segment_writer.MERGED_AT_A_TIME))
+                segment_writer.merge_postings(db, min(postings, segment_writer.MERGED_AT_A_TIME))
             postings -= segment_writer.MERGED_AT_A_TIME
 
     def _newest_content(self) -> int:

@@ -23,6 +23,7 @@ _DELETE = (
     "delete from main.docindex_extraction where document in (select value from carray(?) as wanted) "
     "returning sum"
 )
+_OF_DOCUMENTS = f"{EXTRACTION.select} where document in (select value from carray(?) as wanted)"
 _LONGEST = 1 << 28
 """More bytes of places are damage."""
 
@@ -67,6 +68,19 @@ def extraction_of(db: apsw.Connection, document: int) -> Extraction | None:
             raise _damaged(db, document)
         return _unpacked(db, row)
     return None
+
+
+def extractions_of(db: apsw.Connection, documents: Iterable[int]) -> dict[int, Extraction]:
+    """How the texts of some documents were extracted, by the ids of those that were not added as texts."""
+    if not has_any(db):
+        return {}
+    found = {}
+    for columns in rows_for(db, _OF_DOCUMENTS, np.sort(np.fromiter(documents, np.int64))):
+        row = EXTRACTION.checked(columns)
+        if row is None:
+            raise _damaged(db, columns[0])
+        found[row.document] = _unpacked(db, row)
+    return found
 
 
 def damaged_extractions(db: apsw.Connection) -> Iterable[str]:

@@ -21,6 +21,8 @@ from docindex.storage.values import signed
 
 _UNDER = f"{FILE.select} where key = ?1 or (key >= ?2 and key < ?3) order by key"
 _OTHERS = f"{FILE.select} where key < ?1 or (key > ?1 and key < ?2) or key >= ?3"
+_AFTER = f"{FILE.select} where key > ? order by key limit ?"
+_WITH = f"{FILE.select} where key in (select value from carray(?) as wanted)"
 _FEW = 100
 _SUMS = "select f.sum from carray(?) as wanted cross join main.docindex_file as f on f.key = wanted.value"
 _BITS = (1 << 64) - 1
@@ -38,6 +40,16 @@ def tracked(db: apsw.Connection, root: str) -> list[Tracked]:
     if len(_intact(db, rows(db, _OTHERS, bounds))) != others:
         raise tallies.other_rows(db, "file")
     return known
+
+
+def tracked_after(db: apsw.Connection, key: str, limit: int) -> list[Tracked]:
+    """Up to `limit` records after a key, ordered by key."""
+    return _intact(db, rows(db, _AFTER, (key, limit)))
+
+
+def tracked_with(db: apsw.Connection, keys: Iterable[str]) -> list[Tracked]:
+    """The records with some keys."""
+    return _intact(db, rows(db, _WITH, (bound_array(db, tuple(keys)),)))
 
 
 def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]:

@@ -23,6 +23,7 @@ _FIVE_NUMBERS = struct.Struct("<BqBqBqBqBq").pack
 _FOUR_NUMBERS = struct.Struct("<BqBqBqBq").pack
 _THREE_NUMBERS_AND_SIZE = struct.Struct("<BqBqBqBq").pack
 _NUMBER_AND_SIZE = struct.Struct("<BqBq").pack
+_NUMBER_NULL_AND_NUMBER = struct.Struct("<BqBBq").pack
 _NUMBER = struct.Struct("<Bq").pack
 _INTEGER, _TEXT, _BLOB = 1, 2, 3
 
@@ -66,7 +67,7 @@ def document_sums(
     ids: Column, keys: Sequence[str], contents: Column, metas: Sequence[str | None], added: Column
 ) -> list[int]:
     """The checksums of rows of `document`, given their columns."""
-    seconds = (checksum_bytes(*second) for second in zip(ids, metas, added, strict=True))
+    seconds = map(_second_document_bytes, ids, metas, added)
     return _joined(map(_document_bytes, ids, map(str.encode, keys), contents), seconds)
 
 
@@ -156,6 +157,13 @@ def damaged_documents(ids: Column, keys: Sequence[str], contents: Column, sums: 
 
 def _document_bytes(number: int, key: bytes, content: int) -> bytes:
     return _NUMBER_AND_SIZE(_INTEGER, number, _TEXT, len(key)) + key + _NUMBER(_INTEGER, content)
+
+
+def _second_document_bytes(number: int, meta: str | None, added_at: int) -> bytes:
+    if meta is None:
+        return _NUMBER_NULL_AND_NUMBER(_INTEGER, number, 0, _INTEGER, added_at)
+    data = meta.encode()
+    return _NUMBER_AND_SIZE(_INTEGER, number, _TEXT, len(data)) + data + _NUMBER(_INTEGER, added_at)
 
 
 def _halved(first: bytes, second: bytes) -> int:

@@ -3,9 +3,11 @@
 Takes an open `Store` or one of its connections. Must never change what an index answers.
 """
 
+import contextlib
 import dataclasses
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -72,7 +74,7 @@ class Stats:
 
 def merge_some(db: apsw.Connection) -> bool:
     """Merge a bounded number of postings towards one segment. Returns False if nothing is left to merge."""
-    return segment_writer.merge(db, segment_writer.MERGED_AT_A_TIME, everything=True)
+    return segment_writer.merge_postings(db, segment_writer.MERGED_AT_A_TIME, everything=True)
 
 
 def shrink(store: Store) -> None:
@@ -103,6 +105,11 @@ def shrink(store: Store) -> None:
             break
         free = left
         store.refuse_cancelled(before)
+    empty_log(store)
+
+
+def empty_log(store: Store) -> None:
+    """Move the write-ahead log into the file, unless somebody is reading from it."""
     with store.alone() as db:
         store.shorten_journal(db)
 
@@ -112,6 +119,26 @@ def backup(store: Store, path: str) -> None:
 
     Raises `FileExistsError` if `path` exists, `DiskFull`, or `UnreadableFile`.
     """
+    with new_file(path) as part:
+        copy = Store(part, readonly=False, durability="full", timeout_s=0)
+        try:
+            with store.reading() as source, copy.alone() as target:
+                with target.backup("main", source, "main") as work:
+                    while not work.done:
+                        work.step(_PAGES_AT_A_TIME)
+                target.execute("pragma journal_mode = wal").fetchall()
+                copy.shorten_journal(target)
+        finally:
+            copy.close()
+
+
+@contextlib.contextmanager
+def new_file(path: str) -> Iterator[str]:
+    """The name of a temporary file in the same folder. At the end, the file gets the name `path`.
+
+    After an error, it is removed. The block must close the file. Raises `FileExistsError` if `path` exists,
+    `DiskFull`, or `UnreadableFile`.
+    """
     target_path = Path(path)
     try:
         handle, part = tempfile.mkstemp(prefix=f".{target_path.name}.", dir=target_path.parent)
@@ -119,18 +146,10 @@ def backup(store: Store, path: str) -> None:
         why = f"{path} cannot be created: {error.strerror}; check its folder and permissions"
         raise (DiskFull if error.errno in NO_ROOM else UnreadableFile)(why, path) from error
     os.close(handle)
-    copy = Store(part, readonly=False, durability="full", timeout_s=0)
     try:
-        with store.reading() as source, copy.alone() as target:
-            with target.backup("main", source, "main") as work:
-                while not work.done:
-                    work.step(_PAGES_AT_A_TIME)
-            target.execute("pragma journal_mode = wal").fetchall()
-            copy.shorten_journal(target)
-        copy.close()
+        yield part
         _publish(part, target_path)
     finally:
-        copy.close()
         for end in ("", "-wal", "-shm"):
             Path(part + end).unlink(missing_ok=True)
 

@@ -98,7 +98,7 @@ def add_postings(db: apsw.Connection, new: NewPostings) -> int:
     _add_segment(db, TRAITS, new.traits, POSTING_HASH_BITS)
     _add_segment(db, BANDS, new.bands, BAND_HASH_BITS)
     budget = max(_MERGED_AT_LEAST, _MERGED_PER_POSTING * size)
-    merge(db, min(budget, MERGED_AT_A_TIME))
+    merge_postings(db, min(budget, MERGED_AT_A_TIME))
     return max(0, budget - MERGED_AT_A_TIME)
 
 
@@ -119,7 +119,7 @@ def _add_segment(db: apsw.Connection, kind: int, postings: Postings, hash_bits: 
     _write(db, segment, keys, range(1 << segment.block_bits))
 
 
-def merge(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool:
+def merge_postings(db: apsw.Connection, budget: int, *, everything: bool = False) -> bool:
     """Merge about `budget` postings. Returns False if there is nothing to merge.
 
     With ``everything=True``, merges all segments of a kind into one, and rewrites a single segment if it may
@@ -152,7 +152,7 @@ def begin_merge_of_added(db: apsw.Connection, newest: int) -> int:
     """Begin to merge the segments of contents above an id, and others that are small beside them.
 
     If a small enough merge is under way, begins nothing of its kind, because that merge comes first. Returns
-    how many postings `merge` should move.
+    how many postings `merge_postings` should move.
     """
     segments = [each for each in all_segments(db) if each.target is None]
     return sum(_merge_added(db, newest, [each for each in segments if each.kind == kind]) for kind in KINDS)

@@ -6,33 +6,47 @@ checksum. Must never write, and must never sketch a text.
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import apsw
 import numpy as np
+import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.kernels.feature_hashes import features
+from docindex.reading.slicing import PIECE_CHARACTERS
 from docindex.recipe import Recipe
-from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, source_of
 from docindex.storage.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are_all_parts, only
-from docindex.storage.contents import damaged_content, text_hash
+from docindex.storage.contents import damaged_content
 from docindex.storage.document_lookup import damaged_document
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, whole_fingerprints_in
-from docindex.storage.halved_sums import content_sums, damaged_fingerprints
+from docindex.storage.halved_sums import content_sums, damaged_fingerprints, document_sums
+from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import columns_for, rows, rows_for
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow, DocumentRow
 
+_HASH_BYTES = 16
 _DOCUMENTS = f"{DOCUMENT.select} where id > ? order by id limit ?"
 _DOCUMENTS_AT_A_TIME = 4096
 _CONTENT_OF = (
     "select d.id, d.content from carray(?) as wanted "
     "cross join main.docindex_document as d on d.id = wanted.value"
 )
+_WITH_KEYS = (
+    "select d.key, d.id, c.hash, d.meta from carray(?) as wanted "
+    "cross join main.docindex_document as d on d.key = wanted.value "
+    "cross join main.docindex_content as c on c.id = d.content"
+)
+_TEXTS = (
+    "select c.id, c.hash, c.characters from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value"
+)
+_HASHES_AFTER = "select hash, id from main.docindex_content where id > ?"
 _LENGTHS = (
     "select c.id, c.characters from carray(?) as wanted "
     "cross join main.docindex_content as c on c.id = wanted.value"
@@ -76,18 +90,22 @@ def document_batches(db: apsw.Connection, after: int, recipe: Recipe) -> list[li
     An empty list if there are no more.
     """
     found = rows(db, _DOCUMENTS, (after, _DOCUMENTS_AT_A_TIME))
-    for row in found:
-        if not DOCUMENT.is_intact(row):
+    if not found:
+        return []
+    *columns, stored = zip(*found, strict=True)
+    for row, expected, sum_ in zip(found, document_sums(*columns), stored, strict=True):
+        if expected != sum_:
             raise damaged_document(db, row[0], row[1])
-    documents = list(map(DOCUMENT.made, found))
-    contents = np.unique(np.array([document.content for document in documents], np.int64))
-    lengths: dict[int, int] = dict(rows_for(db, _LENGTHS, contents))
-    for content in contents.tolist():
-        if content not in lengths:
-            raise damaged_content(db, content)
-    return list(
-        batched_by_weight(documents, lambda document: max(0, lengths[document.content]) + recipe.slots)
-    )
+    documents = list(map(DocumentRow._make, zip(*columns, strict=True)))
+    of = np.array(columns[DocumentRow._fields.index("content")], np.int64)
+    contents, places = np.unique(of, return_inverse=True)
+    known, lengths = columns_for(db, _LENGTHS, contents) or ((), ())
+    if known != tuple(contents.tolist()):
+        raise damaged_content(db, int(np.setdiff1d(contents, np.array(known, np.int64))[0]))
+    weights = np.maximum(np.array(lengths, np.int64), 0)[places] + recipe.slots
+    ends = np.flatnonzero(np.diff(weights.cumsum() // PIECE_CHARACTERS)) + 1
+    borders = itertools.pairwise([0, *ends.tolist(), len(documents)])
+    return [documents[begin:end] for begin, end in borders]
 
 
 def still_there(db: apsw.Connection, documents: list[DocumentRow]) -> list[DocumentRow]:
@@ -100,34 +118,35 @@ def still_there(db: apsw.Connection, documents: list[DocumentRow]) -> list[Docum
 def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -> StoredContents:
     """Some contents, which must ascend, with their sketches."""
     columns = columns_for(db, _CONTENTS, contents) or [()] * (len(ContentRow._fields) + 1)
+    column = dict(zip(ContentRow._fields, columns, strict=False))
     made = list(map(ContentRow._make, zip(*columns[:-1], strict=True)))
-    ids = np.array(columns[0], np.int64)
+    ids = np.array(column["id"], np.int64)
     if not np.array_equal(ids, contents):
         raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
-    slots = slots_in(columns[ContentRow._fields.index("slots")], recipe.slots)
-    if slots is None or any(len(row.hash) != 16 or len(row.words_hash) != 16 for row in made):
+    slots = slots_in(column["slots"], recipe.slots)
+    if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {_HASH_BYTES}:
         damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
         raise damaged_content(db, next(damaged, made[0].id))
     for row, expected, found in zip(made, content_sums(columns[:-1]), columns[-1], strict=True):
         if expected != found:
             raise damaged_content(db, row.id)
     hashes, gaps, counts = _fingerprints(db, ids, recipe)
-    if counts.tolist() != [row.fingerprints for row in made]:
-        differing = counts != np.array([row.fingerprints for row in made])
+    differing = counts != np.array(column["fingerprints"], np.int64)
+    if differing.any():
         raise _damaged_fingerprints(db, int(ids[differing][0]))
     samples = _samples(db, ids, recipe)
     sketches = Sketches(
         recipe=recipe,
-        symbols=np.array([row.symbols for row in made], np.int64),
+        symbols=np.array(column["symbols"], np.int64),
         hashes=hashes,
         gaps=gaps.astype(np.uint16),
         starts=starts_of(counts),
-        different=np.array([row.hashes for row in made], np.int64),
-        shingles=np.array([row.shingles for row in made], np.int64),
+        different=np.array(column["hashes"], np.int64),
+        shingles=np.array(column["shingles"], np.int64),
         slots=slots,
         features=features(slots, *recipe.features[:2]),
-        simhashes=np.array([row.simhash for row in made], np.int64).view(np.uint64),
-        words_hashes=[row.words_hash for row in made],
+        simhashes=np.array(column["simhash"], np.int64).view(np.uint64),
+        words_hashes=list(column["words_hash"]),
         min_s=samples[0],
         mod_m=samples[1],
         level=samples[2],
@@ -135,11 +154,47 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
     return StoredContents(ids, made, sketches)
 
 
+class StoredText(NamedTuple):
+    """What a document needs of a content whose sketch is elsewhere already."""
+
+    hash: bytes
+    characters: int
+
+
+def stored_texts(db: apsw.Connection, contents: I64) -> dict[int, StoredText]:
+    """The hashes and lengths of the texts of some contents."""
+    found = {number: StoredText(*columns) for number, *columns in rows_for(db, _TEXTS, contents)}
+    for content in contents.tolist():
+        if content not in found:
+            raise damaged_content(db, content)
+    return found
+
+
+def texts_after(db: apsw.Connection, content: int) -> dict[bytes, int]:
+    """The contents after a content, by the hashes of their texts."""
+    return dict(rows(db, _HASHES_AFTER, (content,)))
+
+
+class StoredDocument(NamedTuple):
+    """What a file has under a key."""
+
+    id: int
+    hash: bytes
+    """The `text_hash` of its text."""
+    meta: str | None
+
+
+def stored_documents(db: apsw.Connection, keys: Sequence[str]) -> dict[str, StoredDocument]:
+    """The documents with some keys, by their keys. Only for a file that this process has just written."""
+    found = rows(db, _WITH_KEYS, (bound_array(db, tuple(keys)),)) if keys else []
+    return {key: StoredDocument(*columns) for key, *columns in found}
+
+
 def text_parts_of(db: apsw.Connection, stored: list[ContentRow]) -> Iterator[tuple[int, Parts]]:
     """The parts of the texts of some contents whose texts are kept, as they are stored.
 
     Yields each content with its parts, in the order of the contents, which must ascend. Each text is checked
-    against its hash and its length.
+    against its hash.
     """
     kept = {row.id: row for row in stored if row.kept == row.shingles}
     found = rows_for(db, _TEXT_PARTS, np.array(list(kept), np.int64))
@@ -156,12 +211,14 @@ def text_parts_of(db: apsw.Connection, stored: list[ContentRow]) -> Iterator[tup
 
 
 def _is_text(parts: Parts, expected: ContentRow) -> bool:
-    """Whether some parts are the text of a content."""
+    """Whether some parts are the text of a content, whose row is intact."""
+    hasher = xxhash.xxh3_128()
     try:
-        text = "".join(source_of(codec, data).decode("utf-8", "surrogatepass") for codec, data in parts)
+        for codec, data in parts:
+            hasher.update(source_of(codec, data))
     except ValueError:
         return False
-    return len(text) == expected.characters and text_hash(text) == expected.hash
+    return hasher.digest() == expected.hash
 
 
 def _fingerprints(db: apsw.Connection, contents: I64, recipe: Recipe) -> tuple[U64, I64, I64]:

@@ -106,6 +106,18 @@ def templates(db: apsw.Connection) -> list[Template]:
     return [Template(row.name, row.text) for row in _checked(db, found)]
 
 
+def with_hashes(db: apsw.Connection) -> Iterator[tuple[Template, U64, U64]]:
+    """All templates in the order in which they were added, with their k-gram hashes and their shingles."""
+    found = rows(db, f"{BOILERPLATE.select} order by id")
+    tallies.refuse_other(db, "boilerplate", tallies.tally_of(row[-1] for row in found))
+    for row in _checked(db, found):
+        yield (
+            Template(row.name, row.text),
+            unpacked(row.grams, HASH_BYTES) << HASH_SHIFT,
+            np.frombuffer(row.shingles, "<u8").astype(np.uint64),
+        )
+
+
 def ignored(db: apsw.Connection, known: Ignored) -> Ignored:
     """All hashes to ignore. Returns `known` if the templates have not changed since."""
     ids = tuple(rows(db, _IDS))

@@ -39,7 +39,7 @@ def build(path):
         with index._store.writing() as db:
             assert len(all_segments(db)) > 3
             while not any(segment.moved is not None for segment in all_segments(db)):
-                assert segment_writer.merge(db, 1, everything=True)
+                assert segment_writer.merge_postings(db, 1, everything=True)
         assert index.stats().dead == 2
 
 
@@ -65,7 +65,7 @@ def everything(index):
 
 def merge(index):
     with index._store.writing() as db:
-        segment_writer.merge(db, 300, everything=True)
+        segment_writer.merge_postings(db, 300, everything=True)
 
 
 def remove(index):

@@ -100,7 +100,7 @@ class Histories(RuleBasedStateMachine):
     @rule(budget=st.integers(1, 200))
     def merge(self, budget):
         with self.index._store.writing() as db:
-            segment_writer.merge(db, budget, everything=True)
+            segment_writer.merge_postings(db, budget, everything=True)
 
     @rule()
     def reopen(self):
@@ -299,7 +299,7 @@ def test_an_index_that_has_shrunk_is_still_merged_in_small_steps():
         unfinished = True
         while unfinished:
             with index._store.writing() as db:
-                unfinished = segment_writer.merge(db, 1000, everything=True)
+                unfinished = segment_writer.merge_postings(db, 1000, everything=True)
             assert answers(index) == expected
         assert index.check() == []
         assert index.stats().segments == 1

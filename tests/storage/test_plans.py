@@ -55,7 +55,7 @@ def operations(index):
 
     def merge():
         with index._store.writing() as db:
-            segment_writer.merge(db, 100, everything=True)
+            segment_writer.merge_postings(db, 100, everything=True)
 
     return {
         "add": lambda: index.add("new", "a new text that nobody has " * 3, meta=1),

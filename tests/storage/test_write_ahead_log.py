@@ -339,11 +339,11 @@ def test_optimizing_a_large_file_keeps_the_log_within_twice_its_bound(path):
 
 def test_a_large_commit_leaves_merging_to_further_commits(path, monkeypatch):
     texts = [(f"{number}", prose(random.Random(number), 300)) for number in range(120)]
-    budgets, merge = [], segment_writer.merge
+    budgets, merge = [], segment_writer.merge_postings
     monkeypatch.setattr(segment_writer, "_LEAST", 32)
     monkeypatch.setattr(segment_writer, "_MERGED_AT_LEAST", 64)
     monkeypatch.setattr(
-        segment_writer, "merge", lambda db, budget: budgets.append(budget) or merge(db, budget)
+        segment_writer, "merge_postings", lambda db, budget: budgets.append(budget) or merge(db, budget)
     )
     segments = []
     for most in (1 << 30, 500):
