@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 import docindex
+from docindex import spark
 from docindex.sketching.sketch_tables import from_record_batch
 
+DISTANCE = 3
 HASH_BITS_LEFT_OUT = 16
 """The file keeps the upper 48 bits of the hash of a fingerprint."""
 
@@ -101,4 +103,32 @@ def compare(found, expected):
     )
 
 
-QUESTIONS = (Question("sketches", index_sketches, spark_sketches, is_work=False),)
+def index_near(index):
+    """All pairs of different documents within the distance, as (a, b, distance) with `a` before `b`."""
+    keys = list(index)
+    asked = [docindex.Key(key) for key in keys]
+    return {
+        (key, neighbour.key, neighbour.distance)
+        for key, found in zip(keys, index.near_many(asked, DISTANCE), strict=True)
+        for neighbour in found
+        if key < neighbour.key
+    }
+
+
+def spark_near(frame):
+    """The same of a frame of sketches."""
+    return rows_of(spark.near(frame, DISTANCE), ("a", "b", "distance"))
+
+
+def rows_of(frame, columns):
+    """The rows of a frame as a set of tuples; `AssertionError` if a row occurs twice."""
+    table = frame.select(*columns).toArrow()
+    found = set(zip(*(table.column(name).to_pylist() for name in columns), strict=True))
+    assert len(found) == table.num_rows, f"{table.num_rows - len(found):,} rows occur twice"
+    return found
+
+
+QUESTIONS = (
+    Question("sketches", index_sketches, spark_sketches, is_work=False),
+    Question("near", index_near, spark_near),
+)

@@ -39,12 +39,12 @@ class Kill:
     processes: int
     """So many processes were killed: the worker, its executor, and their Python processes."""
     lost: int = 0
-    """So many tasks of the stage failed by that, and ran again."""
+    """So many tasks of the stage failed, and ran again."""
 
     def __str__(self):
         return (
             f"a worker killed when {self.finished} of {self.tasks} tasks of stage {self.stage} were done: "
-            f"{self.processes} processes, {self.lost} running tasks lost"
+            f"{self.processes} processes, {self.lost} tasks lost"
         )
 
 
