@@ -22,6 +22,7 @@ from tests.bench import (
     quality,
     query,
     questions,
+    spark,
     sql,
     stages,
 )
@@ -42,6 +43,7 @@ BENCHES = {
     "quality": quality.run,
     "query": query.run,
     "questions": questions.run,
+    "spark": spark.run,
     "sql": sql.run,
     "stages": stages.run,
 }
@@ -54,7 +56,8 @@ def main():
         "folders",
         nargs="*",
         help="text files to measure with (default: Python's own); for build, cores and stages, M, notes or "
-        "large (default: all three); for quality and questions, sections (default: all)",
+        "large (default: all three); for quality, questions and spark, sections (default: all); for spark, "
+        "also numbers of notes",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(

@@ -45,18 +45,19 @@ def made_documents(count):
 
 
 def real_documents(megabytes):
-    """Different real texts by key, of this many megabytes in UTF-8; ends the program if there are too few."""
-    found, seen, size = {}, set(), 0
+    """Different real texts by key, of this many megabytes in UTF-8, from all collections that are there."""
+    texts = {}
     for name, load in COLLECTIONS.items():
-        if not corpora.present(name.partition("-")[0]):
-            continue
-        for key, text in load().items():
-            if text not in seen:
-                seen.add(text)
-                found[f"{name}/{key}"] = text
-                size += len(text.encode())
-            if size >= megabytes * 1_000_000:
-                return found
+        if corpora.present(name.partition("-")[0]):
+            texts |= {text: f"{name}/{key}" for key, text in load().items()}
+    everything = list(texts.items())
+    random.Random(1).shuffle(everything)
+    found, size = {}, 0
+    for text, key in everything:
+        found[key] = text
+        size += len(text.encode())
+        if size >= megabytes * 1_000_000:
+            return found
     return sys.exit(
         f"{corpora.ROOT} has only {size / 1e6:.0f} MB of different texts, not {megabytes}: get more "
         "collections, as tests.bench.corpora explains"
