@@ -28,7 +28,7 @@ from pyspark.sql import SparkSession
 import docindex
 from docindex import spark
 from tests.bench import questions, text_dedup
-from tests.bench.spark_metrics import Cost, Meter, processor_seconds
+from tests.bench.spark_metrics import Meter, processor_seconds
 from tests.spark.trial_documents import real_documents
 
 SECTIONS = ("beside", "growth", "skew")
@@ -112,9 +112,10 @@ class Bench:
         size = sum(len(text.encode()) for text in documents.values()) / 1e6
         print(f"beside: {len(documents):,} texts, {size:.0f} MB; threshold {THRESHOLD}{load()}")
         stored = self.store(documents)
-        self.sketched(self.store(dict(itertools.islice(documents.items(), 100))))  # starts Python workers
+        self.warm_up(documents)
         sketches, sketching = self.sketched(stored)
-        spark_pairs, pairing = self.meter.measured(lambda: self.collected(sketches))
+        every, pairing = self.meter.measured(lambda: self.collected(sketches, "shingles"))
+        most, banding = self.meter.measured(lambda: self.collected(sketches, "bands"))
         with docindex.open(self.folder / "index") as index:
             begin, processor = time.perf_counter(), processor_seconds()
             index.add_many(documents.items(), workers=2)
@@ -125,15 +126,10 @@ class Bench:
                 for number, cluster in enumerate(index.clusters(THRESHOLD))
                 for key in cluster.keys
             }
-        rows = [
-            ("docindex.Index, 2 workers", *own, exact),
-            (
-                "docindex.spark, local[2]",
-                sketching.seconds + pairing.seconds,
-                sketching.processor_s + pairing.processor_s,
-                spark_pairs,
-            ),
-        ]
+        both = sketching.plus(pairing), sketching.plus(banding)
+        rows = [("docindex.Index, 2 workers", *own, exact)]
+        for name, cost, found in zip(("", ", bands"), both, (every, most), strict=True):
+            rows.append((f"docindex.spark, local[2]{name}", cost.seconds, cost.processor_s, found))
         print(
             f"{'':34}{'elapsed':>9}{'/ Index':>9}{'processor':>11}{'/ Index':>9}"
             f"{'recall':>9}{'precision':>11}"
@@ -143,6 +139,12 @@ class Bench:
             precision = len(found & exact) / len(found) if found else math.nan
             self.say(name, (seconds, processor), own, (recall, precision))
         self.peer(stored, exact, connected, own)
+
+    def warm_up(self, documents):
+        """Start Python workers, and let Java compile: a long job would not notice their time."""
+        sketches, _ = self.sketched(self.store(dict(itertools.islice(documents.items(), 500))))
+        self.collected(sketches, "shingles")
+        self.collected(sketches, "bands")
 
     def peer(self, stored, exact, connected, own):
         """text-dedup's MinHash. It gives clusters: a pair is found if both are in one cluster."""
@@ -169,15 +171,17 @@ class Bench:
             flush=True,
         )
 
-    def collected(self, sketches):
+    def collected(self, sketches, method):
         """The keys of the pairs of a frame of sketches."""
-        table = spark.pairs(sketches, min_resemblance=THRESHOLD).select("a", "b").toArrow()
+        pairs = spark.pairs(sketches, min_resemblance=THRESHOLD, method=method)
+        table = pairs.select("a", "b").toArrow()
         return set(zip(*(table.column(name).to_pylist() for name in ("a", "b")), strict=True))
 
     def growth(self, counts):
         """Time and shuffled bytes of each step, for these numbers of notes."""
         costs = collections.defaultdict(dict)
         texts = questions.notes(max(counts))
+        self.warm_up({str(number): text for number, text in enumerate(texts[:500])})
         for count in counts:
             documents = {f"{number:07}": text for number, text in enumerate(texts[:count])}
             for name, cost in self.steps(documents):
@@ -201,6 +205,8 @@ class Bench:
 
     def skew(self, count):
         """Pairs of notes of which a tenth have one header, and of the same notes without it."""
+        # Each partition is a task of its own, so that the largest partition is seen.
+        self.session.conf.set("spark.sql.adaptive.coalescePartitions.enabled", "false")
         texts = questions.notes(count)
         header = " ".join(f"header{number}" for number in range(HEADER_WORDS))
         plain = {f"{number:07}": text for number, text in enumerate(texts)}
@@ -219,7 +225,7 @@ class Bench:
                     sketches, min_resemblance=GROWTH_THRESHOLD, ignore_above=above
                 ).count()
             )
-            print(f"skew: {count:,} notes, {name:28}{shown(cost)}{load()}", flush=True)
+            print(f"skew: {count:,} notes, {name:28}{shown(cost)}{shares(cost)}{load()}", flush=True)
 
 
 def paired(values):
@@ -227,11 +233,18 @@ def paired(values):
     return sum(math.comb(count, 2) for count in collections.Counter(values).values())
 
 
-def shown(cost: Cost):
+def shown(cost):
     return (
         f"{cost.seconds:8.1f} s, processor {cost.processor_s:8.1f} s, "
-        f"{cost.shuffled_bytes / 1e6:10.1f} MB shuffled; largest task {cost.worst_share:.3f} of the bytes of "
-        f"{cost.tasks} tasks, {cost.longest_share:.3f} of the time"
+        f"{cost.shuffled_bytes / 1e6:10.1f} MB shuffled"
+    )
+
+
+def shares(cost):
+    read, ran = cost.largest, cost.longest
+    return (
+        f"; the largest task read {read.amount / 1e6:.2f} MB, {read.share:.3f} of {read.tasks} tasks; the "
+        f"longest took {ran.amount / 1e3:.1f} s, {ran.share:.3f} of {ran.tasks}"
     )
 
 

@@ -20,12 +20,31 @@ class Cost:
     processor_s: float
     """Of this process, Java and all Python workers."""
     shuffled_bytes: int
-    worst_share: float
-    """The largest share of a stage's shuffled bytes that one task read, among stages with much to read."""
-    tasks: int
-    """The tasks of that stage: in an even stage the largest share is a little more than 1 / tasks."""
-    longest_share: float
-    """The largest share of a stage's running time that one task took, among stages that ran long."""
+    largest: "Largest"
+    """The task that read the most shuffled bytes."""
+    longest: "Largest"
+    """The task that took the longest, in milliseconds."""
+
+    def plus(self, other):
+        """The cost of both."""
+        return Cost(
+            self.seconds + other.seconds,
+            self.processor_s + other.processor_s,
+            self.shuffled_bytes + other.shuffled_bytes,
+            max(self.largest, other.largest),
+            max(self.longest, other.longest),
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Largest:
+    """The largest task of all stages with several tasks."""
+
+    amount: int = 0
+    share: float = 0.0
+    """Its share of its stage."""
+    tasks: int = 0
+    """The tasks of that stage: if all are equal, the share is 1 / tasks."""
 
 
 class Meter:
@@ -42,32 +61,31 @@ class Meter:
         result = work()
         seconds, processor = time.perf_counter() - begin, processor_seconds() - processor
         stages = [stage for stage in self._stages() if (stage["stageId"], stage["attemptId"]) not in before]
-        worst, tasks = self._worst(stages, "shuffleReadBytes", _bytes_read)
-        longest, _ = self._worst(stages, "executorRunTime", _running_time)
         shuffled = sum(stage["shuffleWriteBytes"] for stage in stages)
-        return result, Cost(seconds, processor, shuffled, worst, tasks, longest)
+        tasks = [self._tasks(stage) for stage in stages if stage["numTasks"] > 1]
+        largest, longest = _largest(tasks, _bytes_read), _largest(tasks, _running_time)
+        return result, Cost(seconds, processor, shuffled, largest, longest)
 
     def _stages(self):
         # The listener of the UI may be a little behind.
         time.sleep(0.5)
         return [stage for stage in self._answer("") if stage["status"] == "COMPLETE"]
 
-    def _worst(self, stages, total, of_task):
-        """The largest share of a task in its stage, among stages with a tenth of all; and their tasks."""
-        everything = sum(stage[total] for stage in stages)
-        found = (0.0, 0)
-        for stage in stages:
-            if stage[total] * 10 < everything or stage["numTasks"] < 2:
-                continue
-            tasks = self._answer(f"/{stage['stageId']}/{stage['attemptId']}/taskList?length=100000")
-            values = [of_task(task.get("taskMetrics", {})) for task in tasks]
-            if sum(values):
-                found = max(found, (max(values) / sum(values), len(values)))
-        return found
+    def _tasks(self, stage):
+        return self._answer(f"/{stage['stageId']}/{stage['attemptId']}/taskList?length=100000")
 
     def _answer(self, path):
         with urllib.request.urlopen(self.address + path, timeout=60) as answer:
             return json.load(answer)
+
+
+def _largest(stages, amount_of):
+    found = [Largest()]
+    for tasks in stages:
+        amounts = [amount_of(task.get("taskMetrics", {})) for task in tasks]
+        if any(amounts):
+            found.append(Largest(max(amounts), max(amounts) / sum(amounts), len(amounts)))
+    return max(found)
 
 
 def _bytes_read(metrics):

@@ -5,6 +5,7 @@ worker can be killed in the middle.
 """
 
 import dataclasses
+import functools
 import hashlib
 import itertools
 from collections.abc import Callable
@@ -17,6 +18,9 @@ from docindex import spark
 from docindex.sketching.sketch_tables import from_record_batch
 
 DISTANCE = 3
+RESEMBLANCE = 0.5
+CONTAINMENT = 0.8
+PAIR_COLUMNS = ("a", "b", "containment", "reverse_containment", "resemblance", "shared", "basis")
 HASH_BITS_LEFT_OUT = 16
 """The file keeps the upper 48 bits of the hash of a fingerprint."""
 
@@ -128,7 +132,39 @@ def rows_of(frame, columns):
     return found
 
 
+def index_pairs(index, **threshold):
+    """All pairs with their numbers."""
+    return of_pairs(index.pairs(**threshold))
+
+
+def index_containments(index):
+    """Which document contains which, with the numbers."""
+    return of_pairs(index.containments(CONTAINMENT))
+
+
+def of_pairs(pairs):
+    """Pairs of an index as a set of tuples; `AssertionError` if it did not consider all shingles."""
+    assert pairs.ignore_above is None, f"the index ignored shingles of more than {pairs.ignore_above} texts"
+    return {tuple(getattr(pair, name) for name in PAIR_COLUMNS) for pair in pairs}
+
+
+def spark_pairs(frame, **threshold):
+    """The same of a frame of sketches."""
+    return rows_of(spark.pairs(frame, **threshold), PAIR_COLUMNS)
+
+
+def spark_containments(frame):
+    """The same of a frame of sketches."""
+    return rows_of(spark.containments(frame, CONTAINMENT), PAIR_COLUMNS)
+
+
 QUESTIONS = (
     Question("sketches", index_sketches, spark_sketches, is_work=False),
     Question("near", index_near, spark_near),
+    Question(
+        "pairs",
+        functools.partial(index_pairs, min_resemblance=RESEMBLANCE),
+        functools.partial(spark_pairs, min_resemblance=RESEMBLANCE),
+    ),
+    Question("containments", index_containments, spark_containments),
 )

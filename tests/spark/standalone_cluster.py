@@ -30,7 +30,7 @@ class ClusterFailed(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Kill:
-    """When a worker was killed, and what the driver lost by it."""
+    """When a worker was killed."""
 
     stage: int
     finished: int
@@ -38,13 +38,11 @@ class Kill:
     """So many of the stage's tasks were finished."""
     processes: int
     """So many processes were killed: the worker, its executor, and their Python processes."""
-    lost: int = 0
-    """So many tasks of the stage failed, and ran again."""
 
     def __str__(self):
         return (
-            f"a worker killed when {self.finished} of {self.tasks} tasks of stage {self.stage} were done: "
-            f"{self.processes} processes, {self.lost} tasks lost"
+            f"a worker was killed when {self.finished} of {self.tasks} tasks of stage {self.stage} were "
+            f"done: {self.processes} processes"
         )
 
 
@@ -225,8 +223,6 @@ def worker_killed_in_the_middle(cluster, context, *, stages=0, share=0.3):
         raise ClusterFailed("the worker could not be killed") from failures[0]
     if kills == [None]:
         raise ClusterFailed("the work ended before a worker was killed: give it more tasks")
-    lost = context.statusTracker().getStageInfo(kills[0].stage).numFailedTasks
-    kills[0] = dataclasses.replace(kills[0], lost=lost)
 
 
 def _kill_at(cluster, tracker, stages, share, stop):
