@@ -20,7 +20,11 @@ from docindex.sketching.sketch_tables import from_record_batch
 DISTANCE = 3
 RESEMBLANCE = 0.5
 CONTAINMENT = 0.8
+SEARCHES = 60
+EXCERPT = 3_000
+"""The length of an excerpt in characters."""
 PAIR_COLUMNS = ("a", "b", "containment", "reverse_containment", "resemblance", "shared", "basis")
+MATCH_COLUMNS = tuple(field.name for field in dataclasses.fields(docindex.Match) if field.name != "id")
 HASH_BITS_LEFT_OUT = 16
 """The file keeps the upper 48 bits of the hash of a fingerprint."""
 
@@ -124,6 +128,52 @@ def spark_near(frame):
     return rows_of(spark.near(frame, DISTANCE), ("a", "b", "distance"))
 
 
+def asked_texts(texts):
+    """Queries from texts by key: some whole ones, and excerpts of two of them, one after the other."""
+    keys = sorted(texts)[:: max(1, len(texts) // SEARCHES)]
+    found = {key: texts[key] for key in keys[::2]}
+    for first, second in itertools.pairwise(keys[1::2]):
+        parts = (texts[key][len(texts[key]) // 3 :][:EXCERPT] for key in (first, second))
+        found[f"{first} and {second}"] = "\n".join(parts)
+    return found
+
+
+def index_search(index):
+    """The matches of each query, with their positions and numbers, and the passages of the best one."""
+    asked = asked_texts({key: index.text(key) for key in index})
+    answers = index.search_many(map(docindex.Text, asked.values()))
+    return {
+        (
+            query,
+            position,
+            *(getattr(match, name) for name in MATCH_COLUMNS),
+            tuple(dataclasses.astuple(passage)[:7] for passage in match.passages())
+            if position == 1
+            else None,
+        )
+        for query, found in zip(asked, answers, strict=True)
+        for position, match in enumerate(found, 1)
+    }
+
+
+def spark_search(frame):
+    """The same of a frame of sketches. The driver reads the texts to choose the queries."""
+    texts = dict(frame.select("key", "text").collect())
+    queries = frame.sparkSession.createDataFrame(list(asked_texts(texts).items()), "key string, text string")
+    rows = spark.search(queries, frame).collect()
+    found = {
+        (
+            row.query,
+            row.position,
+            *(row[name] for name in MATCH_COLUMNS),
+            None if row.passages is None else tuple(map(tuple, row.passages)),
+        )
+        for row in rows
+    }
+    assert len(found) == len(rows), f"{len(rows) - len(found):,} rows occur twice"
+    return found
+
+
 def rows_of(frame, columns):
     """The rows of a frame as a set of tuples; `AssertionError` if a row occurs twice."""
     table = frame.select(*columns).toArrow()
@@ -167,4 +217,5 @@ QUESTIONS = (
         functools.partial(spark_pairs, min_resemblance=RESEMBLANCE),
     ),
     Question("containments", index_containments, spark_containments),
+    Question("search", index_search, spark_search),
 )
