@@ -34,13 +34,10 @@ SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
-    "spark.sql.shuffle.partitions": "8",
     # A worker can be killed in the middle of a stage only if the stage has several tasks.
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     "spark.sql.files.openCostInBytes": "0",
-    "spark.sql.files.minPartitionNum": "8",
 }
-PARTITIONS = 8
 KILLED = ["sketch", *(question.name for question in questions.QUESTIONS if question.is_work)]
 
 
@@ -53,7 +50,7 @@ def main():
     # `ignore_cleanup_errors`: a JVM that is ending may still write.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = Path(folder)
-        store(documents, folder / "documents")
+        store(documents, folder / "documents", options.tasks)
         with docindex.open(folder / "index") as index:
             timed("index", "add", lambda: index.add_many(documents.items()))
             asked = [question for question in questions.QUESTIONS if question.name in options.questions]
@@ -61,7 +58,7 @@ def main():
                 question.name: timed("index", question.name, lambda question=question: question.of(index))
                 for question in asked
             }
-        trial = Trial(folder, asked, expected, options.kill)
+        trial = Trial(folder, asked, expected, options.kill, options.tasks)
         equal = [getattr(trial, place)() for place in places]
     print("all answers are equal" if all(equal) else "ANSWERS DIFFER")
     sys.exit(0 if all(equal) else 1)
@@ -72,6 +69,7 @@ def arguments():
     names = [question.name for question in questions.QUESTIONS]
     parser.add_argument("--megabytes", type=int, default=100, help="how much real text (default: 100)")
     parser.add_argument("--made", type=int, help="use so many made documents instead of real text")
+    parser.add_argument("--tasks", type=int, default=8, help="tasks of a stage (default: %(default)s)")
     parser.add_argument("--local", action="store_true", help="only in this process")
     parser.add_argument("--cluster", action="store_true", help="only on a cluster")
     parser.add_argument(
@@ -87,12 +85,12 @@ def arguments():
     return parser.parse_args()
 
 
-def store(documents, folder):
-    """Write documents as Parquet, in as many files as Spark shall have tasks."""
+def store(documents, folder, files):
+    """Write documents as Parquet, in so many files."""
     folder.mkdir()
     items = list(documents.items())
-    for number in range(PARTITIONS):
-        keys, texts = zip(*items[number::PARTITIONS], strict=True)
+    for number in range(files):
+        keys, texts = zip(*items[number::files], strict=True)
         pq.write_table(pa.table({"key": keys, "text": texts}), folder / f"{number}.parquet")
 
 
@@ -105,10 +103,17 @@ class Trial:
     expected: dict
     kill: list
     """The questions during which a worker is killed."""
+    tasks: int
+    """The tasks of a stage."""
+
+    def settings(self, of_place):
+        """The settings of a Spark session."""
+        names = "spark.sql.shuffle.partitions", "spark.sql.files.minPartitionNum"
+        return SETTINGS | dict.fromkeys(names, str(self.tasks)) | of_place
 
     def local(self):
         """Ask Spark in local mode; whether all answers are equal."""
-        with session_of(SETTINGS | {"spark.master": "local[2]"}) as session:
+        with session_of(self.settings({"spark.master": "local[2]"})) as session:
             return self._answer("local", session, lambda _name: contextlib.nullcontext([]))
 
     def cluster(self):
@@ -116,7 +121,7 @@ class Trial:
         (self.folder / "cluster").mkdir()
         with (
             standalone_cluster(self.folder / "cluster", memory="1500m") as cluster,
-            session_of(SETTINGS | cluster.settings()) as session,
+            session_of(self.settings(cluster.settings())) as session,
         ):
 
             @contextlib.contextmanager
