@@ -8,7 +8,7 @@ text. Must never include a text that no shown pair needs.
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jinja2
@@ -19,6 +19,7 @@ from docindex.index.writer import Index
 from docindex.query.differences import Difference, differences
 from docindex.query.pairs import Pair
 from docindex.query.passages import Passage
+from docindex.query.regions import Region
 from docindex.query.resolve import Key
 from docindex.reading.registry import symbol_reader
 from docindex.report.chosen_pairs import ChosenPairs, choose_pairs
@@ -39,6 +40,12 @@ LONGEST_TEXT_SHOWN = 200_000
 
 _MOST_COMPARED = 10_000_000
 """Characters of the pairs whose differences are shown. To find them takes about a second for each million."""
+
+_MOST_REWORDED = 10_000_000
+"""Characters of the pairs in which reworded regions are looked for. Of a long text, all of it counts."""
+
+_ShownRegion = tuple[int, int, int, int, float, int]
+"""Where a region begins and ends in both texts, its score, and how many words its stretches share."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -175,6 +182,7 @@ def _going(groups: Sequence[ReportGroup]) -> list[ReportFile]:
 def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, Any]], list[str]]:
     """A record of each pair for the page; and the texts of these pairs, each text once."""
     numbers: dict[str, int] = {}
+    lengths: dict[str, int] = {}
     by_text: dict[str, int] = {}
     texts: list[str] = []
 
@@ -183,6 +191,7 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
             text = index.text(key)
             if text is None:
                 return None
+            lengths[key] = len(text)
             # A browser does not show a single carriage return as the end of a line.
             shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN])
             numbers[key] = by_text.setdefault(shown, len(by_text))
@@ -192,25 +201,32 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
 
     found = []
     reader = symbol_reader(index.recipe.reading)
-    compared_characters = 0
+    compared_characters = searched_characters = 0
     for pair in pairs:
         record: dict[str, Any] = {**dataclasses.asdict(pair)}
         ranges: list[tuple[int, ...]] = []
-        cut = False
+        reworded: list[_ShownRegion] = []
+        cut, searched = False, True
         try:
             compared = index.compare(Key(pair.a), Key(pair.b))
             a, b = number_of(pair.a), number_of(pair.b)
+            searched_characters += lengths.get(pair.a, 0) + lengths.get(pair.b, 0)
+            searched = searched_characters <= _MOST_REWORDED
+            regions = compared.regions if searched else ()
         except (KeyError, TextNotKept):
             a = b = None  # a document was removed after the pairs were found, or its text was never kept
         else:
             ranges, cut = _shown_ranges(compared.passages)
+            reworded, are_cut = _shown_regions(regions)
+            cut |= are_cut
         changes: list[tuple[str, int, int, int, int]] = []
         if a is not None and b is not None:
             first, second = texts[a], texts[b]
             compared_characters += len(first) + len(second)
             if compared_characters <= _MOST_COMPARED:
                 changes = _changes(differences(first, second, reader))
-        record |= {"cut": cut, "passages": {"a": a, "b": b, "ranges": ranges, "changes": changes}}
+        marks = {"ranges": ranges, "changes": changes, "reworded": reworded}
+        record |= {"cut": cut, "searched": searched, "passages": {"a": a, "b": b, **marks}}
         found.append(record)
     return found, texts
 
@@ -225,16 +241,26 @@ def _shown_ranges(passages: Iterable[Passage]) -> tuple[list[tuple[int, ...]], b
 
     Passages that are boilerplate are not marked.
     """
-    ranges: list[tuple[int, ...]] = []
-    cut = False
-    for passage in passages:
-        if passage.boilerplate:
-            continue
-        cut |= max(passage.query_end, passage.end) > LONGEST_TEXT_SHOWN
-        if max(passage.query_start, passage.start) < LONGEST_TEXT_SHOWN:
-            query_end, end = (min(end, LONGEST_TEXT_SHOWN) for end in (passage.query_end, passage.end))
-            ranges.append((passage.query_start, query_end, passage.start, end))
-    return ranges, cut
+    own = [passage for passage in passages if not passage.boilerplate]
+    return [range_ for passage in own for range_ in _as_shown(passage)], any(map(_is_cut, own))
+
+
+def _shown_regions(regions: Iterable[Region]) -> tuple[list[_ShownRegion], bool]:
+    """The start and the end of each reworded region, its score and its shared words; and if any is cut."""
+    own = [region for region in regions if region.kind == "reworded"]
+    shown = [(*range_, each.score, each.shared_words) for each in own for range_ in _as_shown(each)]
+    return shown, any(map(_is_cut, own))
+
+
+def _as_shown(each: Passage | Region) -> Iterator[tuple[int, int, int, int]]:
+    """The range of a passage or region in both texts as shown; nothing if it is not shown."""
+    if max(each.query_start, each.start) < LONGEST_TEXT_SHOWN:
+        query_end, end = (min(end, LONGEST_TEXT_SHOWN) for end in (each.query_end, each.end))
+        yield each.query_start, query_end, each.start, end
+
+
+def _is_cut(each: Passage | Region) -> bool:
+    return max(each.query_end, each.end) > LONGEST_TEXT_SHOWN
 
 
 def _histogram(shares: list[float]) -> str:

@@ -10,7 +10,9 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.report.page import ReportContents, html
 from tests.browser import chromium
+from tests.query.reworded import A, B
 from tests.storage.texts import prose
 
 HOSTILE = "<script>alert(1)</script>.txt"
@@ -154,6 +156,65 @@ def test_a_pair_is_shown_side_by_side_with_its_passages_marked(browser, page):
     if os.environ.get("DOCINDEX_REPORT_SCREENSHOT"):
         browser.execute_script("arguments[0].scrollIntoView()", pair)
         browser.save_screenshot(os.environ["DOCINDEX_REPORT_SCREENSHOT"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 500), ("dark", 500)]
+)
+def test_reworded_regions_are_marked_in_both_columns(tmp_path, browser, scheme, width):
+    with docindex.open(tmp_path / "own.docindex") as index:
+        # A shared sentence makes them a pair.
+        shared = "The harbour master keeps both copies of this ledger in an iron chest."
+        index.add("reworded.txt", f"{A}\n\n{shared}")
+        index.add("original.txt", f"{B}\n\n{shared}")
+        (found_pair,) = pairs = list(index.pairs(min_resemblance=0.01))
+        (region,) = index.compare(docindex.Key(found_pair.a), docindex.Key(found_pair.b)).regions
+        texts = [index.text(found_pair.a), index.text(found_pair.b)]
+        (tmp_path / "page.html").write_text(
+            html(index, ReportContents("Two texts", 2, 2, [], pairs)), "utf-8"
+        )
+    before = browser.current_url
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    )
+    browser.set_window_size(width, 1000)
+    browser.get(f"file://{tmp_path / 'page.html'}")
+    (pair,) = found(browser, "details.pair")
+    sides_of(browser, pair)
+    buttons = {button.text: button for button in pair.find_elements("css selector", ".tools button")}
+    buttons["What seems reworded"].click()
+    labels = []
+    regions = texts[0][region.query_start : region.query_end], texts[1][region.start : region.end]
+    for side, expected in zip(pair.find_elements("css selector", ".text"), regions, strict=True):
+        (mark,) = side.find_elements("css selector", "mark.reworded")
+        labels.append(mark.get_attribute("data-label"))
+        assert browser.execute_script("return arguments[0].textContent", mark) == expected
+        assert contrast(browser, mark) >= 4.5
+    assert labels == 2 * [f"reworded 1: score {region.score:.2f}, {region.shared_words} shared words"]
+    assert "copied" not in browser.find_element("css selector", ".tools").text
+    shown, window = browser.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert shown <= window
+    if os.environ.get("DOCINDEX_REPORT_SCREENSHOT"):
+        browser.execute_script("arguments[0].scrollIntoView()", pair)
+        browser.save_screenshot(f"{os.environ['DOCINDEX_REPORT_SCREENSHOT']}.{scheme}.{width}.png")
+    pair.find_elements("css selector", "mark.reworded")[0].click()
+    assert len(pair.find_elements("css selector", "mark.on")) == 2
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.set_window_size(1000, 1400)
+    browser.get(before)
+
+
+def contrast(browser, element):
+    """The contrast of the colour of an element against its background, as WCAG 2 defines it."""
+    script = "const style = getComputedStyle(arguments[0]); return [style.color, style.backgroundColor]"
+    both = []
+    for colour in browser.execute_script(script, element):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        both.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(both) + 0.05) / (min(both) + 0.05)
 
 
 def test_names_and_texts_cannot_inject_markup(browser):

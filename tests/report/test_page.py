@@ -8,9 +8,11 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.query.resolve import Key
 from docindex.report import page
 from docindex.report.page import ReportContents, ReportWording, count_documents, html
 from docindex.report.report_groups import ReportFile, ReportGroup
+from tests.query.reworded import A, B
 from tests.storage.texts import prose
 
 HOSTILE = "/srv/texts/<script>alert(1)</script>"
@@ -71,6 +73,51 @@ def test_passages_that_are_boilerplate_are_not_marked():
         data = data_of(html(index, report_of(index)))
     ((start, end, *_),) = data["passages"][0]["ranges"]
     assert copied.startswith(data["texts"][data["passages"][0]["a"]][start:end])
+
+
+def test_reworded_regions_come_with_their_score_and_shared_words(monkeypatch):
+    with docindex.open(":memory:") as index:
+        index.add("reworded", A)
+        index.add("original", B)
+        pairs = [pair_of(index, "original", "reworded")]
+        contents = ReportContents("Two texts", 2, 2, [], pairs)
+        (region,) = index.compare(Key("original"), Key("reworded")).regions
+        shown = html(index, contents)
+        (pair,) = data_of(shown)["passages"]
+        ends = region.query_start, region.query_end, region.start, region.end
+        assert pair["reworded"] == [[*ends, region.score, region.shared_words]]
+        assert pair["ranges"] == []
+        assert 'data-view="reworded"' in shown
+        assert "1 stretch seems to be reworded." in shown
+        assert "Reworded text was not looked for" not in shown
+        monkeypatch.setattr(page, "_MOST_REWORDED", len(A) + len(B) - 1)
+        shown = html(index, contents)
+        assert data_of(shown)["passages"][0]["reworded"] == []
+        assert "Reworded text was not looked for in this pair" in shown
+
+
+def test_regions_that_passages_fill_are_shown_as_passages_only(index):
+    data = data_of(html(index, report_of(index)))
+    assert all(pair["reworded"] == [] for pair in data["passages"])
+
+
+def test_reworded_regions_are_cut_where_the_shown_text_ends(monkeypatch):
+    with docindex.open(":memory:") as index:
+        index.add("reworded", A)
+        index.add("original", B)
+        (region,) = index.compare(Key("original"), Key("reworded")).regions
+        monkeypatch.setattr(page, "LONGEST_TEXT_SHOWN", region.query_end - 9)
+        shown = html(index, ReportContents("", 2, 2, [], [pair_of(index, "original", "reworded")]))
+        ((_, query_end, *_),) = data_of(shown)["passages"][0]["reworded"]
+    assert query_end == region.query_end - 9
+    assert "there are more shared or reworded passages after that point" in shown
+
+
+def pair_of(index, a, b):
+    """A pair that no search would find, because it shares no shingle."""
+    measures = {"containment": 0.0, "reverse_containment": 0.0, "resemblance": 0.0}
+    ids = {"a_id": index[a].id, "b_id": index[b].id}
+    return docindex.Pair(a=a, b=b, **ids, **measures, shared=0, basis="shingles")
 
 
 def test_each_difference_says_where_the_texts_differ(index):
@@ -139,7 +186,7 @@ def test_a_document_that_is_gone_has_no_text_to_show(index):
     index.remove("/srv/texts/second")
     text = html(index, report)
     assert "The texts cannot be shown because the index does not have them." in text
-    assert {"a": None, "b": None, "ranges": [], "changes": []} in data_of(text)["passages"]
+    assert {"a": None, "b": None, "ranges": [], "changes": [], "reworded": []} in data_of(text)["passages"]
 
 
 def test_documents_are_counted_under_roots(index):
