@@ -141,7 +141,7 @@ INSIDE = {
     "cli": [
         {"wording", "exit_codes", "settings", "progress_bar", "whole_file", "existing_index"}
         | {"key_reader"},
-        {"group_records", "options", "typed_paths", "side_by_side"},
+        {"group_records", "options", "typed_paths", "side_by_side", "stretch_lines"},
         {"difference_text", "file_selection", "group_pages", "group_text", "output"} | {"review_text"},
         {"text_input", "runner", "log_remarks"} | {"review_terminal"},
         {"code_pairs", "findings_summary", "scan_summary"} | {"text_changes"},

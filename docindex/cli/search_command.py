@@ -25,22 +25,17 @@ from docindex.cli.options import (
 )
 from docindex.cli.output import progress, remark, remark_on_ignored, show
 from docindex.cli.scan_summary import remark_on_unknown
+from docindex.cli.stretch_lines import stretch_lines, stretches_of
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import one_line, percent, several
-from docindex.errors import TextNotKept
-from docindex.frontends.extracted import Places
 from docindex.query.defaults import MATCHES, PAIR_RESEMBLANCE, SAME_WORK
 from docindex.query.measures import Measures
 from docindex.query.pair_options import PairRank
-from docindex.query.passages import Passage
 from docindex.query.resolve import Text
 from docindex.query.search import Match
 from docindex.query.search_options import Rank
 from docindex.storage.key_ranges import under_roots
-
-_EXCERPT = 60
-"""Characters of a passage that are shown in a list."""
 
 _MATCH_FIELDS = (
     *("key", "containment", "reverse_containment", "resemblance", "shared", "score", "basis"),
@@ -86,7 +81,8 @@ _MATCH_FIELDS = (
 )
 @encoding_option
 @verbose_option(
-    "Show the shared passages too. Say if the encoding was guessed, or if a part of FILE could not be read."
+    "Show the shared passages and the regions that seem to be reworded too. Say if the encoding was guessed, "
+    "or if a part of FILE could not be read."
 )
 @index_option
 @form_options
@@ -128,19 +124,20 @@ def search_command(
             exact=exact,
             window=window,
         )
-        passages = [_own_passages(match, query.places) if verbose else [] for match in found]
+        shared = [stretches_of(match, query.places) if verbose else ([], []) for match in found]
     records = [_record(match) for match in found]
     if verbose:
-        for record, shared in zip(records, passages, strict=True):
-            record["passages"] = shared and [dataclasses.asdict(passage) for passage in shared]
+        for record, (passages, regions) in zip(records, shared, strict=True):
+            record["passages"] = passages and [dataclasses.asdict(passage) for passage in passages]
+            record["regions"] = regions and [dataclasses.asdict(region) for region in regions]
 
     def text() -> str:
         lines = []
-        for match, shared in zip(found, passages, strict=True):
+        for match, (passages, regions) in zip(found, shared, strict=True):
             lines.append(f"{display_path(match.key)}: {_both_shares(match, file)}")
-            if shared is None:
+            if passages is None:
                 lines.append("      its passages cannot be shown, because its text is not kept")
-            lines += [_passage_line(query.text, passage) for passage in shared or []]
+            lines += stretch_lines(query.text, passages or [], regions or [])
         return "\n".join(lines) or "no document shares text with this text"
 
     return show(records, form, text)
@@ -326,27 +323,6 @@ def _both_shares(match: Match, file: str) -> str:
     share, reverse = (_share(match, part) for part in (match.containment, match.reverse_containment))
     asked = "your text" if file == STDIN else "your file"
     return f"{share} of {asked} is in it; {reverse} of it is in {asked}"
-
-
-def _own_passages(match: Match, of_query: Places) -> list[Passage] | None:
-    """The passages that are not boilerplate, or None if the text of the document is not kept."""
-    try:
-        own = [passage for passage in match.passages() if not passage.boilerplate]
-    except TextNotKept:
-        return None
-    return [
-        dataclasses.replace(passage, query_place=of_query.between(passage.query_start, passage.query_end))
-        for passage in own
-    ]
-
-
-def _passage_line(query: str, passage: Passage) -> str:
-    excerpt = " ".join(query[passage.query_start : passage.query_end].split())
-    if len(excerpt) > _EXCERPT:
-        excerpt = f"{excerpt[:_EXCERPT]}…"
-    of_query = passage.query_place or f"line {passage.query_line}"
-    lines = f"{of_query} ({passage.place or f'line {passage.line}'} of the document)"
-    return f"      {lines}, {passage.length} symbols: {excerpt}"
 
 
 def _record(match: Match) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import dataclasses
 from docindex.query.estimates import KnownText, estimate
 from docindex.query.evidence import Evidence, with_places
 from docindex.query.measures import Measures, by_shingles
-from docindex.query.passages import Passage, align
+from docindex.query.passages import Passage, align, default_min_length
 from docindex.query.regions import Region
 from docindex.query.resolve import Query, places_of
 from docindex.query.scope import Scope
@@ -101,8 +101,9 @@ def compare_texts(
         passages, coverages = [], (float(alike), float(alike))
         known = None
     else:
-        known = evidence
         alignment = align(text_a, text_b, scope.recipe, min_length, scope.ignored.hashes, join=join)
+        is_default = min_length in (None, default_min_length(scope.recipe)) and not join
+        known = dataclasses.replace(evidence, common=tuple(alignment.passages)) if is_default else evidence
         passages = with_places(alignment.passages, places_of(scope.db, a), places_of(scope.db, b))
         # Texts with the same words cover each other, even if they have no passage that counts.
         coverages = (1.0, 1.0) if alike else (alignment.query_coverage, alignment.coverage)

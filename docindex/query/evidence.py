@@ -32,6 +32,8 @@ class Evidence:
     """Opens a scope of the index, with the boilerplate of the question."""
     query: Query
     other: Query
+    common: tuple[Passage, ...] | None = None
+    """The passages of the default length, if they are known already."""
 
     def passages(self, min_length: int | None = None, join: int = 0) -> list[Passage]:
         """The passages, as `docindex.query.passages.align` gives them, with their places."""
@@ -45,7 +47,9 @@ class Evidence:
         """The regions, as `docindex.query.regions` gives them, with their places."""
         with self.opened() as scope:
             texts, ignored = self._texts(scope), scope.ignored.hashes
-            common = align(*texts, scope.recipe, ignored=ignored).passages
+            common: Sequence[Passage] | None = self.common
+            if common is None:
+                common = align(*texts, scope.recipe, ignored=ignored).passages
             return self._placed(scope, regions(*texts, scope.recipe, common, ignored))
 
     def _texts(self, scope: Scope) -> tuple[str, str]:

@@ -208,6 +208,29 @@ def test_a_search_does_not_show_passages_that_are_boilerplate(letters, capsys):
     assert len(json.loads(capsys.readouterr().out)[0]["passages"]) == 1
 
 
+def test_a_search_shows_reworded_regions_and_never_calls_them_copied(tmp_path, capsys):
+    shared = "The harbour master keeps both ledgers in an iron chest below the stairs."
+    index, asked = str(tmp_path / "own.docindex"), tmp_path / "asked.txt"
+    asked.write_text(f"{reworded.A}\n\n{shared}", "utf-8")
+    with docindex.open(index) as opened:
+        opened.add("original", f"{reworded.B}\n\n{shared}")
+        opened.add("sketch", shared, store_text=False)
+        (region,) = opened.search(docindex.Text(asked.read_text("utf-8")))[1].regions()
+    command = ["search", "--verbose", "--index", index]
+    assert main([*command, str(asked)]) == 0
+    shown = capsys.readouterr().out
+    (line,) = [line for line in shown.splitlines() if "reworded" in line and "asked.txt" not in line]
+    assert line.startswith(
+        f"      line {region.query_line} (line {region.line} of the document), reworded, "
+        f"score {region.score:.2f}, {region.shared_words} shared words: Before a storm got to the"
+    )
+    assert "copied" not in shown
+    assert main([*command, "--json", str(asked)]) == 0
+    by_key = {record["key"]: record for record in json.loads(capsys.readouterr().out)}
+    assert by_key["original"]["regions"] == [dataclasses.asdict(region)]
+    assert (by_key["sketch"]["passages"], by_key["sketch"]["regions"]) == (None, None)
+
+
 def test_the_position_of_an_invalid_byte_counts_the_byte_order_mark(files, capsys):
     files[1].write_bytes(b"\xef\xbb\xbfab\xff")
     assert main(["compare", "--encoding", "utf-8", *map(str, files)]) == 3

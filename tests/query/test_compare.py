@@ -10,6 +10,7 @@ import docindex
 from docindex import Recipe
 from docindex.query.measures import measures_of, shares_of_samples, shares_of_slots
 from docindex.sketching.single_text import shingle_set
+from tests.query import reworded
 from tests.query.corpus import RECIPE, corpus, words
 from tests.storage.texts import prose
 
@@ -226,3 +227,13 @@ def test_an_empty_sample_is_no_estimate():
             piece = " ".join(words[begin : begin + rng.randrange(12, 20)])
             found = index.compare(piece, "whole")
             assert abs(found.containment - 1) <= 3 * found.containment_error
+
+
+def test_regions_use_the_passages_of_their_comparison(monkeypatch):
+    with docindex.open(":memory:") as index:
+        expected = [index.compare(reworded.A, reworded.B, **lengths).regions for lengths in ({}, {"join": 9})]
+        aligned = []
+        monkeypatch.setattr("docindex.query.evidence.align", lambda *texts, **_: aligned.append(texts))
+        for lengths in ({}, {"min_length": 36}):
+            assert index.compare(reworded.A, reworded.B, **lengths).regions == expected[0] == expected[1]
+    assert aligned == []
