@@ -97,11 +97,12 @@ def put_documents(
         # The first that has sketches, so that the ids of contents do not depend on how texts were batched.
         if document.hash not in new or new[document.hash].sketches is None:
             new[document.hash] = document
-    for document in incoming:
-        if document.source is None and document.hash in new and new[document.hash].source is not None:
-            new[document.hash].parts = None  # of two documents with this text, one needs it in the index
-        if document.has_text and document.hash in new and not new[document.hash].has_text:
-            new[document.hash].take_text_of(document)
+    if any(document.source is not None or not document.has_text for document in new.values()):
+        for document in incoming:
+            if document.source is None and document.hash in new and new[document.hash].source is not None:
+                new[document.hash].parts = None  # of two documents with this text, one needs it in the index
+            if document.has_text and document.hash in new and not new[document.hash].has_text:
+                new[document.hash].take_text_of(document)
     first = counter(db, "content") + 1
     sketched_together: dict[int, list[Incoming]] = {}
     for document in new.values():
@@ -281,18 +282,14 @@ def _put_documents(
     now = time.time_ns() // 1000
     found = rows(db, _STORED, (bound_array(db, tuple(document.key for document in incoming)),))
     stored = {columns[1]: columns for columns in found}
-    next_id = counter(db, "document") + 1
+    new = [document for document in incoming if document.key not in stored] if stored else incoming
+    here = _insert_documents(db, new, [contents_of[document.hash] for document in new], now)
     before, after, replaced = [], [], []
-    new: list[tuple[Any, ...]] = []
-    for document in incoming:
-        content = contents_of[document.hash]
+    for document in incoming if stored else ():
         columns = stored.get(document.key)
         if columns is None:
-            number = document.id or next_id
-            next_id = max(next_id, number + 1)
-            new.append((number, document.key, content, document.meta, document.added_at or now))
             continue
-        row = DOCUMENT.made(columns)
+        content, row = contents_of[document.hash], DOCUMENT.made(columns)
         if row.content != content:
             replaced.append(row.content)
             row = row._replace(added_at=document.added_at or now)
@@ -300,9 +297,6 @@ def _put_documents(
         if (row.content, row.meta) != (content, meta):
             before.append(columns)
             after.append(DOCUMENT.with_sum(row._replace(content=content, meta=meta)))
-    columns_of_new = list(zip(*new, strict=True))
-    added = list(zip(*columns_of_new, document_sums(*columns_of_new), strict=True)) if new else []
-    db.executemany(DOCUMENT.insert, added)
     db.executemany(
         _PUT_SOURCED,
         [(document.source, document.value, document.key) for document in incoming if document.source],
@@ -311,9 +305,28 @@ def _put_documents(
         "update main.docindex_document set content = ?, meta = ?, added_at = ?, sum = ? where id = ?",
         [(content, meta, added_at, sum_, number) for number, _, content, meta, added_at, sum_ in after],
     )
-    here, gone = document_tallies(added + after), document_tallies(before)
-    tallies.note(db, {name: here[name].without(gone[name]) for name in here})
+    put, gone = document_tallies(after), document_tallies(before)
+    tallies.note(db, {name: here[name].plus(put[name]).without(gone[name]) for name in here})
     return replaced
+
+
+def _insert_documents(
+    db: apsw.Connection, new: Sequence[Incoming], contents: Sequence[int], now: int
+) -> dict[tallies.Name, Tally]:
+    """Insert the rows of documents that have these contents, and return their tallies.
+
+    The columns are lists: a tuple for each of 30,000 rows would make Python look for garbage among them.
+    """
+    ids: list[int] = []
+    next_id = counter(db, "document") + 1
+    for document in new:
+        ids.append(document.id or next_id)
+        next_id = max(next_id, ids[-1] + 1)
+    keys, metas = [document.key for document in new], [document.meta for document in new]
+    added = [document.added_at or now for document in new]
+    sums = document_sums(ids, keys, contents, metas, added)
+    db.executemany(DOCUMENT.insert, zip(ids, keys, contents, metas, added, sums, strict=True))
+    return {"document": tallies.tally_of(sums), "link": tallies.mixed_tally(ids, contents)}
 
 
 _PUT_SOURCED = (

@@ -15,7 +15,7 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, union
-from docindex.reading.slicing import slices
+from docindex.reading.slicing import PIECE_CHARACTERS, slices
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.sketching.text_parts import EXTERNAL, source_of
 from docindex.storage import app_tables
@@ -34,6 +34,8 @@ PARTS = "id between ? and ?"
 
 def text_hash(text: str) -> bytes:
     """The xxh3-128 of a text in UTF-8, computed without a second copy of a long text."""
+    if len(text) <= PIECE_CHARACTERS:  # most texts
+        return xxhash.xxh3_128_digest(text.encode("utf-8", "surrogatepass"))
     hasher = xxhash.xxh3_128()
     for piece in slices(text):
         hasher.update(piece.encode("utf-8", "surrogatepass"))

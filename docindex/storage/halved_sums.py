@@ -67,8 +67,11 @@ def document_sums(
     ids: Column, keys: Sequence[str], contents: Column, metas: Sequence[str | None], added: Column
 ) -> list[int]:
     """The checksums of rows of `document`, given their columns."""
-    seconds = map(_second_document_bytes, ids, metas, added)
-    return _joined(map(_document_bytes, ids, map(str.encode, keys), contents), seconds)
+    one, text = itertools.repeat(_INTEGER), itertools.repeat(_TEXT)
+    names = list(map(str.encode, keys))
+    heads = map(_NUMBER_AND_SIZE, one, ids, text, map(len, names))
+    firsts = map(b"".join, zip(heads, names, map(_NUMBER, one, contents), strict=False))
+    return _joined(firsts, map(_second_document_bytes, ids, metas, added))
 
 
 def fingerprint_sums(ids: Column, numbers: Sequence[bytes], highs: Sequence[bytes]) -> list[int]:
