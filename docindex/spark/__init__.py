@@ -6,14 +6,16 @@
     session = SparkSession.builder.getOrCreate()
     sketches = spark.sketch(session.read.parquet("texts"))      # columns: key, text
     sketches.write.parquet("sketches")
+    spark.write_index(sketches, "/shared/shards")               # one index file for each partition
 
 Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Java 17 or newer.
 """
 
 from docindex.spark.frame_pairs import containments, pairs
+from docindex.spark.index_files import write_index
 from docindex.spark.missed_pairs import band_design, missed_share
 from docindex.spark.near_pairs import near
 from docindex.spark.searching import search
 from docindex.spark.sketching import sketch
 
-__all__ = ["band_design", "containments", "missed_share", "near", "pairs", "search", "sketch"]
+__all__ = ["band_design", "containments", "missed_share", "near", "pairs", "search", "sketch", "write_index"]
