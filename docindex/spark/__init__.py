@@ -11,6 +11,7 @@
 Needs ``pip install 'docindex[spark]'`` on the driver and on each worker, and Java 17 or newer.
 """
 
+from docindex.spark.frame_clusters import clusters
 from docindex.spark.frame_pairs import containments, pairs
 from docindex.spark.index_files import write_index
 from docindex.spark.missed_pairs import band_design, missed_share
@@ -18,4 +19,14 @@ from docindex.spark.near_pairs import near
 from docindex.spark.searching import search
 from docindex.spark.sketching import sketch
 
-__all__ = ["band_design", "containments", "missed_share", "near", "pairs", "search", "sketch", "write_index"]
+__all__ = [
+    "band_design",
+    "clusters",
+    "containments",
+    "missed_share",
+    "near",
+    "pairs",
+    "search",
+    "sketch",
+    "write_index",
+]

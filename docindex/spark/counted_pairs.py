@@ -102,7 +102,7 @@ def reached_pairs(
                 others = table_of(row.arrays)
                 a = row.arrays["firsts"].astype(np.int64)
                 b = _places_of(own, row.arrays["seconds"])
-                yield others, own, _reached(question, others, own, a, b)
+                yield others, own, reached_among(question, others, own, a, b)
 
 
 def _places_of(table: NodeTable, ids: U64) -> I64:
@@ -120,7 +120,10 @@ def _of_copies(question: PairQuestion, table: NodeTable) -> ReachedPairs:
     return ReachedPairs(nodes, nodes, shared, shares)
 
 
-def _reached(question: PairQuestion, first: NodeTable, second: NodeTable, a: I64, b: I64) -> ReachedPairs:
+def reached_among(
+    question: PairQuestion, first: NodeTable, second: NodeTable, a: I64, b: I64
+) -> ReachedPairs:
+    """Those of some pairs that reach the threshold. `a` are places in the first table, `b` in the second."""
     order = np.argsort(b, kind="stable")
     a, b = a[order], b[order]
     shared = np.empty(len(a), np.int64)

@@ -20,7 +20,9 @@ from docindex.sketching.shingle_batches import shingle_sets
 from docindex.spark.packed_rows import PackedRow, bucket_of, entries, scattered, split_rows
 from docindex.spark.pair_question import PairQuestion
 
-DOCUMENTS, NODES, POSTINGS, COUNTED, LOST, IGNORED, PREFIXES, MEETINGS, ARRIVALS = range(9)
+DOCUMENTS, NODES, POSTINGS, COUNTED, LOST, IGNORED, PREFIXES, MEETINGS, ARRIVALS, EDGES, CROWDED, LABELS = (
+    range(12)
+)
 """The kinds of packed rows, in the order in which the stages make them."""
 
 # Rows for all buckets are made of about this many values at a time, and of this many for each bucket.

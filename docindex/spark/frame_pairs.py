@@ -82,7 +82,7 @@ def pairs(
         spark.pairs(new, between=old, min_containment=0.5).orderBy("containment").show()
     """
     threshold = checked_threshold(min_resemblance, min_containment, "shingles", ignore_above)
-    asked = _Asked(
+    asked = AskedPairs(
         threshold,
         argument_checks.choice("method", method, FRAME_METHODS),
         max_missed,
@@ -107,12 +107,12 @@ def containments(
         spark.containments(sketches, 0.9).select("a").distinct()    # documents that lie inside others
     """
     threshold = checked_threshold(None, min_containment, "shingles", ignore_above)
-    asked = _Asked(threshold, argument_checks.choice("method", method, FRAME_METHODS), is_directed=True)
+    asked = AskedPairs(threshold, argument_checks.choice("method", method, FRAME_METHODS), is_directed=True)
     return _found(frame, between, asked, set_aside)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Asked:
+class AskedPairs:
     """The checked arguments of a question."""
 
     threshold: Threshold
@@ -166,9 +166,18 @@ class _Asked:
 
 
 def _found(
-    frame: DataFrame, between: DataFrame | None, asked: _Asked, set_aside: Observation | None
+    frame: DataFrame, between: DataFrame | None, asked: AskedPairs, set_aside: Observation | None
 ) -> DataFrame:
     """The pairs of documents."""
+    question, rows = rarest_values_of(frame, between, asked, set_aside)
+    rows = with_stage(with_stage(rows, MeetingNodes(question)), SentSets(question))
+    return counted_pairs(rows, question)
+
+
+def rarest_values_of(
+    frame: DataFrame, between: DataFrame | None, asked: AskedPairs, set_aside: Observation | None
+) -> tuple[PairQuestion, DataFrame]:
+    """The question to some sketches, and packed rows of the nodes and of their rarest values."""
     sizes = checked_sizes(frame)
     if between is not None:
         sizes = sizes_of_both(sizes, checked_sizes(between))
@@ -176,17 +185,9 @@ def _found(
     columns = needed_columns(frame, question, side=1)
     if between is not None:
         columns = columns.union(needed_columns(between, question, side=2))
-    return counted_pairs(
-        with_stage(with_candidates(columns, question, set_aside), SentSets(question)), question
-    )
-
-
-def with_candidates(columns: DataFrame, question: PairQuestion, set_aside: Observation | None) -> DataFrame:
-    """The nodes and the pairs of nodes that meet, as packed rows."""
     rows = packed_frame(columns, functools.partial(packed_documents, question=question))
     rows = with_stage(rows, CommonValues(question))
     if set_aside is not None:
         ignored = F.when(F.col("kind") == IGNORED, F.col("other"))
         rows = rows.observe(set_aside, F.coalesce(F.sum(ignored), F.lit(0)).alias("set_aside"))
-    rows = with_stage(rows, RarestValues(question))
-    return with_stage(rows, MeetingNodes(question))
+    return question, with_stage(rows, RarestValues(question))

@@ -27,6 +27,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "counts": np.dtype("<u4"),  # how many of the values each node has
     "values": np.dtype("<u8"),  # shingles, bands or slots, of one node after the other
     "frequencies": np.dtype("<u4"),  # how many nodes have each value
+    "labels": np.dtype("<u8"),  # the component of each node
     "firsts": np.dtype("<u8"),  # the first node of each pair
     "seconds": np.dtype("<u8"),  # the second node of each pair
 }
