@@ -23,6 +23,7 @@ ORDER = [
     {"sql"},
     {"opening"},
     {"merging"},
+    {"many_files"},
     {"folders"},
     {"report"},
     {"__init__"},

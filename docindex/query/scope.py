@@ -55,6 +55,8 @@ class Scope:
     """What earlier questions to the same index know of its slots."""
     between: tuple[Where, Where] | None = None
     """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
+    frequencies: Callable[[U64], I64] | None = None
+    """How many contents of several files have each of some ascending hashes; None to count in this file."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
