@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from docindex.kernels.arrays import I64
-from docindex.query.passages import Comparable, comparable, longest_passage
+from docindex.query.passages import Comparable, comparable, passage_runs
 from docindex.query.scope import Scope
 from docindex.storage import bulk
 from docindex.storage.contents import text_of
@@ -38,7 +38,8 @@ def longest_passages(scope: Scope, a: I64, b: I64) -> I64:
     # Pairs with the same text come one after the other, so that it is read once.
     for pair in both[np.lexsort((b[both], a[both]))].tolist():
         scope.check_cancelled()
-        lengths[pair] = longest_passage(texts.of(int(a[pair])), texts.of(int(b[pair])), scope.recipe)
+        _, _, own = passage_runs(texts.of(int(a[pair])), texts.of(int(b[pair])), scope.recipe)
+        lengths[pair] = own.max(initial=0)
     return lengths
 
 

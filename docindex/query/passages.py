@@ -170,22 +170,26 @@ class Comparable:
 
 
 def comparable(text: str, recipe: Recipe, ignored: U64 = _NOTHING) -> Comparable:
-    """A text for `longest_passage`; `ignored` is that of `align`. Takes about two bytes for each symbol."""
+    """A text for `passage_runs`; `ignored` is that of `align`. Takes about two bytes for each symbol."""
     reader = symbol_reader(recipe.reading)
     symbols, words = _symbols_and_words(text, reader)
     characters = _borders(text, len(symbols), reader)
     return Comparable(symbols, characters, words & characters, template_runs(symbols, recipe.k, ignored))
 
 
-def longest_passage(query: Comparable, text: Comparable, recipe: Recipe) -> int:
-    """The `Passage.length` of the longest passage that is not boilerplate, or 0 if there is none.
+def passage_runs(query: Comparable, text: Comparable, recipe: Recipe) -> tuple[I64, I64, I64]:
+    """The passages that are not boilerplate, of the default length, as runs of symbols.
+
+    Where each begins in the query and in the other text, in their order, and the number of its symbols.
 
     >>> texts = [comparable(text, Recipe(k=5, window=4)) for text in ("To be, or not to be", "or not to be")]
-    >>> longest_passage(*texts, Recipe(k=5, window=4))
-    9
+    >>> [column.tolist() for column in passage_runs(*texts, Recipe(k=5, window=4))]
+    [[4], [0], [9]]
     """
-    _, _, length, boilerplate = _runs(query, text, recipe, None)
-    return int(length[~boilerplate].max(initial=0))
+    i, j, length, boilerplate = _runs(query, text, recipe, None)
+    order = np.lexsort((j, i))
+    order = order[~boilerplate[order]]
+    return i[order], j[order], length[order]
 
 
 def _runs(

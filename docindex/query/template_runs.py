@@ -39,6 +39,8 @@ class TemplateRuns:
 
     def own_in(self, begins: I64, ends: I64) -> int:
         """The number of symbols in some ranges that are not boilerplate; the ranges must not overlap."""
+        if not len(self.firsts):
+            return int((ends - begins).sum())
         first, last = merged_ranges(self.firsts, self.ends + self.k - 1)
         before = starts_of(last - first)
 

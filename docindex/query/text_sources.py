@@ -14,10 +14,9 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, Bool, ranges
 from docindex.query.covering import Covering
-from docindex.query.passages import align
+from docindex.query.passages import comparable, passage_runs
 from docindex.query.resolve import Query, kept_text
 from docindex.query.scope import Scope
-from docindex.query.template_runs import template_runs
 from docindex.reading.registry import symbol_reader
 from docindex.sketching.single_text import text_fingerprints
 from docindex.sketching.sketches import HASH_SHIFT
@@ -111,7 +110,7 @@ class _Runs:
     text: str | None
     """The text of the document, if it is kept."""
     starts: I64
-    """Where each run begins in the document, in characters; empty if its text is not kept."""
+    """Where each run begins in the document, in symbols; empty if its text is not kept."""
 
     def covered(self, size: int) -> Bool:
         """Whether each of `size` symbols is in a run."""
@@ -159,10 +158,10 @@ class _Text:
     def __init__(self, scope: Scope, text: str) -> None:
         self.text = text
         self._reader = symbol_reader(scope.recipe.reading)
-        symbols = np.concatenate([reading.symbols for reading in self._reader.readings(text)])
-        templates = template_runs(symbols, scope.recipe.k, scope.ignored.hashes)
-        self.own = np.ones(len(symbols), bool)
+        self._comparable = comparable(text, scope.recipe, scope.ignored.hashes)
+        self.own = np.ones(len(self._comparable.symbols), bool)
         """The symbols that are not boilerplate."""
+        templates = self._comparable.templates
         for first, end in zip(templates.firsts.tolist(), templates.ends.tolist(), strict=True):
             self.own[first : end - 1 + scope.recipe.k] = False
         self.own_symbols = int(np.count_nonzero(self.own))
@@ -181,13 +180,9 @@ class _Text:
             found = contents.fingerprints_of(scope.db, content, scope.recipe.window)
             begins, lengths = _common_runs((hashes, positions), found, scope)
             return _Runs(documents, begins, lengths, None, np.empty(0, np.int64))
-        passages = [
-            (passage.query_start, passage.length, passage.start)
-            for passage in align(self.text, other, scope.recipe, None, scope.ignored.hashes).passages
-            if not passage.boilerplate
-        ]
-        starts, lengths, in_other = np.array(passages, np.int64).reshape(-1, 3).T
-        return _Runs(documents, np.searchsorted(self._offsets, starts), lengths, other, in_other)
+        compared = comparable(other, scope.recipe, scope.ignored.hashes)
+        begins, starts, lengths = passage_runs(self._comparable, compared, scope.recipe)
+        return _Runs(documents, begins, lengths, other, starts)
 
     def sources(self, chosen: list[_Runs], least: int) -> Sources:
         """The chosen documents, each time the one that adds most, until no other adds enough."""
@@ -238,7 +233,7 @@ class _Text:
         else:
             size = sum(len(reading.symbols) for reading in self._reader.readings(runs.text))
             offsets = self._reader.offsets(runs.text, np.arange(size))
-            in_other = np.searchsorted(offsets, runs.starts[runs_of]) + first - runs.begins[runs_of]
+            in_other = runs.starts[runs_of] + first - runs.begins[runs_of]
             ends = self._reader.ends(runs.text, np.arange(size))[in_other + behind - first - 1]
             fields = zip(
                 query_starts, query_ends, offsets[in_other].tolist(), ends.tolist(), lengths, strict=True
