@@ -6,8 +6,9 @@ By the method "shingles", a pair of kept texts is counted exactly, and no pair i
 the shingles of all texts, or from the slots of their sketches. Slots are cheaper unless texts are short and
 the threshold is low: only the texts of candidates are read. They serve if the threshold is a resemblance,
 nothing is ignored, and a pair at the threshold is missed by its slots with a probability below 2 * 10^-9
-(`SlotPairs.with_resemblance`). Pairs with a text that is not kept are estimated as `compare` estimates them,
-but without samples.
+(`SlotPairs.with_resemblance`). Between a small set and a large one, they also serve for a containment in
+texts that are about as long as those of the small set; the other texts of the large set are read. Pairs with
+a text that is not kept are estimated as `compare` estimates them, but without samples.
 """
 
 import contextlib
@@ -214,9 +215,16 @@ class _Join:
 
     def _likely_pairs_with_few(self) -> Iterator[tuple[I64, I64]]:
         """The pairs of kept texts between a small set and a large one that may share enough shingles."""
-        nodes = np.flatnonzero(self._nodes.kept)
         assert self._nodes.few is not None
         assert self._nodes.sides is not None
+        kept = self._nodes.kept
+        if self._threshold.measure == "containment" and not self._ignores:
+            near, pairs = SlotPairs(self._scope, self._nodes).containments_near_few(self._threshold.least)
+            for a, b, _ in pairs:
+                both = kept[a] & kept[b]
+                yield a[both], b[both]
+            kept = kept & ~near
+        nodes = np.flatnonzero(kept)
         stored = self._nodes.shingles[nodes]
         stored = np.where(stored > COUNTED, (stored * (1 - COUNT_ERROR)).astype(np.int64), stored)
         at_least = np.maximum(stored - len(self._scope.ignored.shingles), 0)

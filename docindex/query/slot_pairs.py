@@ -31,6 +31,7 @@ from docindex.query.candidates_between import candidates_between
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
+from docindex.sketching.incremental import COUNTED
 from docindex.storage import bulk
 
 # The number of pairs whose slots are compared at a time. A pair has two rows of 256 bytes each, and 2^14
@@ -52,6 +53,9 @@ _MARGIN = 1e-9
 _COLUMNS = 32
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
+
+# Resemblances are rounded down to one of so many shares before the equal slots that they need are looked up.
+_SHARES = 200
 
 EqualSlots = Iterator[tuple[I64, I64, I64]]
 """Batches of pairs of nodes, a and b, and the number of equal slots of each pair."""
@@ -156,6 +160,31 @@ class SlotPairs:
         far = Needs(ranks, some, some, Limits(np.zeros_like(sizes), border), of_pairs)
         yield from self._compared(_BandTable(self._slots, Bands(count, 1, 0, 1), self._few), far)
 
+    def containments_near_few(self, least: float) -> tuple[Bool, EqualSlots]:
+        """The nodes whose pairs of a containment with any of the few are found by slots; and these pairs.
+
+        No such node is much larger or smaller than any of the few. So its pairs have a resemblance that is
+        high enough for `fewest_equal_slots`: a pair is missed with the same probability.
+        """
+        assert self._few is not None
+        sizes, few = self._shingles, self._few
+        fewest = np.array([_fewest(self._slots.shape[1], share) for share in range(_SHARES + 1)], np.int64)
+
+        def needed(a: I64, b: I64) -> I64:
+            smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
+            common = least * smaller
+            resemblance = common / np.maximum(smaller + larger - common, 1)
+            found: I64 = fewest[(_SHARES * resemblance * (1 - _MARGIN)).astype(np.int64)]
+            return found
+
+        near = (sizes > 0) & (sizes <= COUNTED)
+        near[few] = False
+        every = np.arange(len(sizes))
+        for extreme in (few[sizes[few].argmin()], few[sizes[few].argmax()]):
+            near &= (COUNTED >= sizes[extreme] > 0) & (needed(every, np.full_like(every, extreme)) > 0)
+        pairs = self._with_few(needed)
+        return near, ((a[near[b]], b[near[b]], equal[near[b]]) for a, b, equal in pairs)
+
     def _bands_of_containment(self, sizes: I64, least: float) -> tuple[Bands | None, I64]:
         """The bands in which texts of like sizes meet, and the rank from which on texts are like each text.
 
@@ -226,6 +255,11 @@ class SlotPairs:
                 self._check_cancelled()
                 some, others = a[begin : begin + _PAIRS], b[begin : begin + _PAIRS]
                 yield some, others, self.equal(some, others)
+
+
+def _fewest(slots: int, share: int) -> int:
+    """The result of `fewest_equal_slots` for a number of `_SHARES`."""
+    return fewest_equal_slots(slots, share / _SHARES) if share else 0
 
 
 class _BandTable:

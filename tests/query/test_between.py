@@ -8,7 +8,7 @@ import pytest
 
 import docindex
 from docindex.kernels import equal_slots, joins
-from docindex.query import longest_passages, slot_pairs
+from docindex.query import longest_passages, pair_join, slot_pairs
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -106,6 +106,41 @@ def test_no_pair_inside_a_set_is_met(monkeypatch):
                 assert {pair.a for pair in found} == {"new/1"}
                 assert len(found) == 200
                 assert 200 <= len(set(met)) <= 201  # the new text may meet itself
+
+
+def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(monkeypatch):
+    rng = random.Random(8)
+    read = []
+    whole = pair_join.ShinglesOfFew
+
+    def shingles_of_few(scope, contents, few):
+        read.extend(contents.tolist())
+        return whole(scope, contents, few)
+
+    monkeypatch.setattr(pair_join, "ShinglesOfFew", shingles_of_few)
+    with docindex.open(":memory:") as index:
+        texts = {f"old/{number:03}": prose(rng, rng.randint(80, 120)) for number in range(60)}
+        texts |= {f"old/long{number}": f"{prose(rng, 900)} {texts['old/007']}" for number in range(2)}
+        texts |= {
+            "new/1": f"{texts['old/003']} and more",
+            "new/2": texts["old/007"],
+            "old/none": "",
+            "new/3": "",
+        }
+        index.add_many(texts.items())
+        new, old = ({key for key in texts if key.startswith(side)} for side in ("new", "old"))
+        found = index.pairs(min_containment=0.5, between=(among(new - {"new/3"}), among(old)))
+        rows = sorted((pair.a, pair.b, *numbers(pair)) for pair in found)
+        assert rows == sorted(filtered(index.pairs(min_containment=0.5), new - {"new/3"}, old))
+        assert [row[:2] for row in rows] == [
+            *(("new/1", "old/003"), ("new/2", "old/007"), ("new/2", "old/long0"), ("new/2", "old/long1")),
+        ]
+        expected = ("new/1", "new/2", "old/long0", "old/long1", "old/none")
+        assert set(read) == {index[key].content for key in expected}
+        read.clear()
+        found = index.pairs(min_containment=0.5, between=(among(new), among(old)))
+        assert ("new/3", "old/none") in [(pair.a, pair.b) for pair in found]
+        assert len(read) > 60  # nothing is about as long as an empty text
 
 
 def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():
