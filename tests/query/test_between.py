@@ -108,6 +108,19 @@ def test_no_pair_inside_a_set_is_met(monkeypatch):
                 assert 200 <= len(set(met)) <= 201  # the new text may meet itself
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_few_texts_that_are_mostly_boilerplate_are_found_in_many(kept):
+    rng = random.Random(9)
+    template, piece = prose(rng, 200), prose(rng, 60)
+    with docindex.open(":memory:") as index:
+        index.boilerplate.add(template)
+        index.add_many((f"old/{number}", prose(rng, 80)) for number in range(30))
+        index.add("old/whole", f"{prose(rng, 80)} {piece} {prose(rng, 80)}", store_text=kept)
+        index.add("new/1", f"{piece} {template}", store_text=kept)
+        question = {"between": ("key glob 'new/*'", "key glob 'old/*'"), "min_containment": 0.6}
+        assert [(pair.a, pair.b) for pair in index.pairs(**question)] == [("new/1", "old/whole")]
+
+
 def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(monkeypatch):
     rng = random.Random(8)
     read = []
