@@ -132,7 +132,9 @@ class Trial:
                 if len(cluster.workers) < 2:
                     cluster.add_worker()
                 cluster.wait_for_workers(executors=True)
-                with worker_killed_in_the_middle(cluster, session.sparkContext) as kills:
+                # After a stage, the worker has results that the next stages need: they are lost, too.
+                stages = 0 if name == "sketch" else 1
+                with worker_killed_in_the_middle(cluster, session.sparkContext, stages=stages) as kills:
                     yield kills
 
             return self._answer("cluster", session, killing)

@@ -11,22 +11,21 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import docindex
 from docindex import spark
-from docindex.sketching.sketch_tables import from_record_batch
+from docindex.sketching.sketch_tables import SCHEMA
 
 DISTANCE = 3
 RESEMBLANCE = 0.5
 CONTAINMENT = 0.8
+SAME = 0.8
+"""The minimum resemblance of documents in a cluster."""
 SEARCHES = 60
 EXCERPT = 3_000
 """The length of an excerpt in characters."""
 PAIR_COLUMNS = ("a", "b", "containment", "reverse_containment", "resemblance", "shared", "basis")
 MATCH_COLUMNS = tuple(field.name for field in dataclasses.fields(docindex.Match) if field.name != "id")
-HASH_BITS_LEFT_OUT = 16
-"""The file keeps the upper 48 bits of the hash of a fingerprint."""
+SKETCHES_AT_A_TIME = 500
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,62 +39,23 @@ class Question:
 
 
 def index_sketches(index):
-    """Digests of the sketch of each document by key: what the file stores, and `docindex.sketch` in full."""
-    listed = index.execute(
-        "select document, position, hash from fingerprint_list order by document, position"
-    )
-    fingerprints = {
-        document: np.array([row[1:] for row in found], np.int64).T
-        for document, found in itertools.groupby(listed, lambda row: row[0])
-    }
-    rows = index.execute(
-        "select id, key, doc_sketch(id), doc_features(id), doc_simhash(id) from docindex_document"
-    )
-    found = {}
-    for number, key, slots, features, simhash in rows:
-        document, sketch = index[docindex.Id(number)], docindex.sketch(index.text(key), index.recipe)
-        positions, hashes = fingerprints.get(number, np.zeros((2, 0), np.int64))
-        sizes = (document.characters, document.symbols, document.shingles)
-        stored = digest(positions, hashes, slots, features, simhash, sizes)
-        found[key] = (stored, full_digest(sketch))
-    return found
+    """A digest of all columns of the sketch of each document, by key."""
+    return digests(index.export_sketches())
 
 
 def spark_sketches(frame):
-    """The same digests of a frame of sketches."""
+    """The same of a frame of sketches."""
+    return digests(frame.toArrow().to_batches(SKETCHES_AT_A_TIME))
+
+
+def digests(batches):
+    """A digest of each row of some record batches, by key; `AssertionError` if a key occurs twice."""
+    rows = itertools.chain.from_iterable(batch.select(SCHEMA.names).to_pylist() for batch in batches)
     found = {}
-    for batch in frame.toArrow().to_batches():
-        documents = from_record_batch(batch)
-        for number, key in enumerate(documents.keys):
-            sketch = documents.sketches[number]
-            sizes = (documents.characters[number], sketch.symbols, sketch.shingles)
-            stored = digest(
-                sketch.positions,
-                (sketch.hashes >> HASH_BITS_LEFT_OUT).astype(np.int64),
-                sketch.slots.astype("<u2").tobytes(),
-                str(sketch.features.view(np.int64).tolist()),
-                int(np.uint64(sketch.simhash).view(np.int64)),
-                sizes,
-            )
-            found[key] = (stored, full_digest(sketch))
+    for row in rows:
+        assert row["key"] not in found, f"the key {row['key']} occurs twice"
+        found[row["key"]] = hashlib.sha256(repr(row).encode()).hexdigest()
     return found
-
-
-def digest(positions, hashes, slots, features, simhash, sizes):
-    text = f"{features.replace(' ', '')} {simhash} {sizes}"
-    return hashlib.sha256(
-        b"|".join([positions.astype(np.int64).tobytes(), hashes.tobytes(), bytes(slots), text.encode()])
-    ).hexdigest()
-
-
-def full_digest(sketch):
-    """A digest of every number of a `docindex.Sketch`."""
-    fields = [getattr(sketch, name) for name in sketch.__dataclass_fields__]
-    return hashlib.sha256(
-        b"|".join(
-            field.tobytes() if isinstance(field, np.ndarray) else repr(field).encode() for field in fields
-        )
-    ).hexdigest()
 
 
 def compare(found, expected):
@@ -126,6 +86,31 @@ def index_near(index):
 def spark_near(frame):
     """The same of a frame of sketches."""
     return rows_of(spark.near(frame, DISTANCE), ("a", "b", "distance"))
+
+
+def index_clusters(index):
+    """The lowest key of the cluster of each document that is in one, by key."""
+    return {key: min(cluster.keys) for cluster in index.clusters(SAME) for key in cluster.keys}
+
+
+def spark_clusters(frame):
+    """The same of a frame of sketches."""
+    return dict(rows_of(spark.clusters(frame, SAME), ("key", "cluster")))
+
+
+def index_deduplicated(index):
+    """The keys of the documents that stay if of each cluster only the longest text is kept."""
+    removed = set()
+    for cluster in index.clusters(SAME):
+        kept = min(cluster.keys, key=lambda key: (-len(index.text(key)), key))
+        removed.update(set(cluster.keys) - {kept})
+    return set(index) - removed
+
+
+def spark_deduplicated(frame):
+    """The same of a frame of sketches."""
+    found = spark.deduplicate(frame, min_resemblance=SAME, keep="longest")
+    return {key for (key,) in rows_of(found, ("key",))}
 
 
 def asked_texts(texts):
@@ -217,5 +202,7 @@ QUESTIONS = (
         functools.partial(spark_pairs, min_resemblance=RESEMBLANCE),
     ),
     Question("containments", index_containments, spark_containments),
+    Question("clusters", index_clusters, spark_clusters),
+    Question("deduplicate", index_deduplicated, spark_deduplicated),
     Question("search", index_search, spark_search),
 )
