@@ -192,11 +192,12 @@ class Bench:
                 print(f"growth: {name:9}{few:>9,} to {many:>9,}: {exponents(by_count, few, many)}")
 
     def steps(self, documents):
-        """Sketch documents, and find their pairs and near pairs: the name of each step, and its `Cost`."""
+        """Sketch documents, and find pairs, clusters and near pairs: each step and its `Cost`."""
         sketches, cost = self.sketched(self.store(documents))
         yield "sketch", cost
         work = {
             "pairs": lambda: spark.pairs(sketches, min_resemblance=GROWTH_THRESHOLD).count(),
+            "clusters": lambda: spark.clusters(sketches, min_resemblance=GROWTH_THRESHOLD).count(),
             "near": lambda: spark.near(sketches, 3).count(),
         }
         for name, find in work.items():
