@@ -143,6 +143,7 @@ class AskedPairs:
             threshold=self.threshold,
             method=method,
             buckets=max(_BUCKETS, values // _SHINGLES_OF_A_BUCKET),
+            rows=sizes.rows,
             bands=bands,
             min_shared=self.min_shared,
             is_between=is_between,

@@ -28,6 +28,8 @@ class PairQuestion:
     method: FrameMethod
     buckets: int
     """In how many buckets the values and the nodes are."""
+    rows: int
+    """How many documents there are."""
     bands: Bands | None = None
     """The bands of the slots; None if texts are looked for by their shingles."""
     min_shared: int = 0

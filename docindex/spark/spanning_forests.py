@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from docindex.kernels.arrays import I64, U64, Bool, starts_of
 from docindex.kernels.joins import components
@@ -23,7 +24,7 @@ from docindex.spark.candidate_rows import meeting_rows
 from docindex.spark.counted_pairs import reached_among
 from docindex.spark.document_rows import ARRIVALS, CROWDED, EDGES, LABELS, NODES, PREFIXES
 from docindex.spark.node_tables import table_of
-from docindex.spark.packed_rows import PackedRow, bucket_of, gathered, split_rows
+from docindex.spark.packed_rows import PackedRow, bucket_of, by_bucket, gathered, split_rows
 from docindex.spark.pair_question import PairQuestion
 from docindex.spark.value_groups import ValueGroups
 
@@ -156,6 +157,26 @@ class LabelledNodes:
             part = slice(begin, begin + _JOINED)
             arrays = {"ids": forest.ids[part], "labels": forest.labels[part]}
             yield from split_rows(LABELS, arrays, bucket_of(forest.ids[part], self.question.buckets))
+
+
+EDGE_SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+"""The columns of a DataFrame of edges."""
+
+
+def unpacked_edges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The edges of packed rows, one row for each."""
+    for _, rows in by_bucket(batches):
+        for row in rows:
+            ends = [pa.array(row.arrays[name].view(np.int64)) for name in ("firsts", "seconds")]
+            yield pa.RecordBatch.from_arrays(ends, schema=EDGE_SCHEMA)
+
+
+def packed_labels(batch: pa.RecordBatch, buckets: int) -> Iterator[PackedRow]:
+    """The components of nodes, by the buckets of the nodes; the node of each label has it, too."""
+    ids, labels = (batch.column(name).to_numpy().view(np.uint64) for name in ("node", "label"))
+    roots = np.unique(labels)
+    arrays = {"ids": np.concatenate([ids, roots]), "labels": np.concatenate([labels, roots])}
+    return split_rows(LABELS, arrays, bucket_of(arrays["ids"], buckets))
 
 
 def _join(forest: SpanningForest, rows: Iterator[PackedRow]) -> None:

@@ -1,5 +1,6 @@
 """Spark finds the same connected clusters as an index, with far fewer pairs than a crowd has."""
 
+import itertools
 import random
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from docindex import Recipe, spark
 from docindex.spark.spanning_forests import SpanningForest
+from docindex.spark.star_rounds import connected_nodes
 from tests.spark.copied_texts import WORDS, copied_texts, index_of, sketches_of
 
 
@@ -110,3 +112,26 @@ def test_a_forest_has_the_components_of_its_edges(batches):
     assert forest.labels_of(every).tolist() == [min(groups[number]) for number in range(31)]
     edges = sum(len(row.arrays["firsts"]) for row in forest.rows())
     assert edges == 31 - len(set(map(min, groups.values())))
+
+
+def test_more_documents_than_a_task_holds_have_the_same_clusters(index, sketches, monkeypatch):
+    monkeypatch.setattr("docindex.spark.frame_clusters.MOST_NODES", 10)
+    assert of_spark(spark.clusters(sketches, 0.6)) == of_index(index, 0.6)
+    assert of_spark(spark.clusters(sketches.limit(0), 0.6)) == {}
+
+
+def test_rounds_of_stars_connect_a_long_path_a_crowd_and_random_edges(session):
+    rng = random.Random(4)
+    names = rng.sample(range(-(10**12), 10**12), 300)
+    edges = list(itertools.pairwise(names[:100]))
+    edges += [(names[100], other) for other in names[101:180]]
+    edges += [tuple(rng.choices(names[180:], k=2)) for _ in range(70)]
+    forest = SpanningForest()
+    forest.add(*(np.array(ends).astype(np.uint64) for ends in zip(*edges, strict=True)))
+    frame = session.createDataFrame([edge[:: rng.choice([1, -1])] for edge in edges], "a long, b long")
+    found = {row.node: row.label for row in connected_nodes(frame).collect()}
+    groups = {}
+    for name in {end for edge in edges for end in edge}:
+        groups.setdefault(forest.labels_of(np.array([name]).astype(np.uint64))[0], []).append(name)
+    expected = {name: min(group) for group in groups.values() for name in group}
+    assert found == {name: least for name, least in expected.items() if name != least}
