@@ -36,12 +36,10 @@ from docindex.storage.segments import (
     POSTING_HASH_BITS,
     SEGMENT_COLUMNS,
     TRAITS,
-    PostingArrays,
     Segment,
     all_segments,
     blocks_of,
     damaged_segments,
-    postings_in,
     segments_tally,
     sources_of,
 )
@@ -224,24 +222,25 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
     begin = target.moved or 0
     share = max(1, budget * (1 << bits) // max(1, target.postings))
     end = min(begin + share, 1 << bits)
-    hashes, contents = [], []
+    gone, size, pieces = _dead_in(db, target), 0, []
     for source in sources:
         finer = source.block_bits - bits
         first, last = begin << finer, end << finer
-        found = postings_in(source, blocks_of(db, source, first, last))
-        hashes.append(found.hashes)
-        contents.append(found.contents)
+        found = blocks_of(db, source, first, last)
+        size += len(found)
+        if len(gone):
+            found = found[~np.isin(source.contents(found), gone)]
+        pieces.append(target.keys_from(source, found))
         db.execute(
             "delete from main.docindex_posting where id >= ? and id < ?",
             (source.row(first), source.row(last)),
         )
-    moved = PostingArrays(np.concatenate(hashes), np.concatenate(contents))
-    alive = ~np.isin(moved.contents, _dead_in(db, target))
-    keys = np.sort(target.keys(PostingArrays(moved.hashes[alive], moved.contents[alive])))
+    keys = np.concatenate(pieces)
+    keys.sort()
     finer = target.block_bits - bits
     _write(db, target, keys, range(begin << finer, end << finer))
     complete = end == 1 << bits
-    dropped = len(moved.hashes) - len(keys)
+    dropped = size - len(keys)
     after = dataclasses.replace(target, moved=None if complete else end, postings=target.postings - dropped)
     _change(db, [target], [after])
     if complete:
@@ -249,7 +248,7 @@ def _move(db: apsw.Connection, target: Segment, sources: Sequence[Segment], budg
         _note(db, sources, ())
         # If a content was removed before the oldest segment was made, it has no postings left.
         _forget_dead(db, min(segment.id for segment in all_segments(db)))
-    return max(1, len(moved.hashes))
+    return max(1, size)
 
 
 def _dead_in(db: apsw.Connection, segment: Segment) -> I64:

@@ -123,10 +123,14 @@ class Segment:
         """The id of a block's row in `posting`."""
         return (self.id << 32) + block
 
-    def keys(self, found: "PostingArrays") -> U64:
-        """The keys of this segment for postings that were read from another segment."""
-        local = (found.contents - self.first).astype(np.uint64)
-        return ((found.hashes >> np.uint64(64 - self.hash_bits)) << np.uint64(self.local_bits)) | local
+    def keys_from(self, source: "Segment", keys: U64) -> U64:
+        """The keys of this segment for some keys of another one, whose hashes may have more bits."""
+        moved = keys >> np.uint64(source.local_bits + source.hash_bits - self.hash_bits)
+        moved <<= np.uint64(self.local_bits)
+        local = keys & np.uint64((1 << source.local_bits) - 1)
+        local += np.uint64(source.first - self.first)
+        moved |= local
+        return moved
 
     def contents(self, keys: U64) -> I64:
         """The content of each key."""
