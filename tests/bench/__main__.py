@@ -7,6 +7,7 @@ stands at the end of its line.
 import argparse
 
 from tests.bench import (
+    between,
     build,
     cores,
     exact,
@@ -28,6 +29,7 @@ from tests.bench import (
 )
 
 BENCHES = {
+    "between": between.run,
     "build": build.run,
     "cores": cores.run,
     "exact": exact.run,

@@ -1,0 +1,84 @@
+"""Measure the pairs of 100 new texts with many old ones, beside all pairs.
+
+The texts are notes of 480 characters, and pieces of 1,000 to 12,000 characters, of releases of Django and of
+manual pages. Half of the new texts were cut from the middle of two neighbouring old ones. Each line has the
+seconds of processor time, and their share of those of all pairs, for every number of old texts.
+"""
+
+import contextlib
+import functools
+import random
+import time
+
+import docindex
+from tests.bench import material
+
+NEW = 100
+OLD = (10_000, 50_000)
+SIDES = ("key glob 'new/*'", "key glob 'old/*'")
+QUESTIONS = (
+    {"min_resemblance": 0.5},
+    {"min_containment": 0.5},
+    {"min_resemblance": 0.5, "method": "slots"},
+    {"min_containment": 0.5, "method": "fingerprints"},
+)
+
+
+def run(options):
+    notes = material.notes()
+    together = "".join(notes)
+    rng = random.Random(1)
+    longer = []
+    while len(longer) < min(OLD[-1] + NEW, len(together) // 4000):
+        begin = rng.randrange(len(together) - 12_000)
+        longer.append(together[begin : begin + int(1000 * 12 ** rng.random())])
+    for name, texts in (("notes", notes), ("pieces", longer)):
+        for kept in (True, False):
+            print(f"{name}, texts {'kept' if kept else 'not kept'}", flush=True)
+            compare(
+                [texts_among(texts, count, rng) for count in OLD if count < len(texts)], kept, options.rounds
+            )
+
+
+def texts_among(texts, count, rng):
+    """The old texts, some of all, and the new ones."""
+    old = texts[: count * (len(texts) // count) : len(texts) // count]
+    new = []
+    for number in range(NEW):
+        at = rng.randrange(len(old) - 1)
+        one, two = old[at], old[at + 1]
+        new.append(one[len(one) // 2 :] + two[: len(two) // 2] if number % 2 else "".join(reversed(one)))
+    return old, new
+
+
+def compare(collections, kept, rounds):
+    shown = {str(question): [] for question in QUESTIONS}
+    for old, new in collections:
+        with indexed(old, new, kept) as index:
+            for question in QUESTIONS:
+                every, pairs = least_of(1, functools.partial(index.pairs, **question))
+                few, found = least_of(rounds, functools.partial(index.pairs, between=SIDES, **question))
+                figures = f"{few:.3f} s, {few / every:.2f} of all; {len(found):,} of {len(pairs):,} pairs"
+                shown[str(question)].append(f"{len(old):,}: {figures}")
+    for question, figures in shown.items():
+        print(f"   {question:52}{'   '.join(figures)}", flush=True)
+
+
+@contextlib.contextmanager
+def indexed(old, new, kept):
+    items = [(f"{side}/{number:06}", text) for side, texts in (("old", old), ("new", new))
+             for number, text in enumerate(texts)]  # fmt: skip
+    with docindex.open(":memory:") as index:
+        index.add_many(items, store_text=kept)
+        index.optimize()
+        yield index
+
+
+def least_of(rounds, work):
+    """The fewest seconds of processor time that work takes, and its result."""
+    took = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        found = work()
+        took.append(time.process_time() - begin)
+    return min(took), found
