@@ -122,6 +122,12 @@ Conditions
 `id`, `meta`, `added_at` and `content`). It is a string, or a string and its bindings, such as
 ``("meta ->> 'by' = ?", ["Ada"])``.
 
+Several files
+=============
+An index that is made in parts, on several machines for example, need not be sketched again. `docindex.merge`
+copies files into a new one, and `docindex.open_many` asks files as they are. `Index.export_sketches` and
+`Index.load_sketches` move documents with their sketches through Arrow tables, such as Parquet files.
+
 Files from others
 =================
 ``docindex.open(path, trusted=False)`` runs no trigger, view or function in the file's schema. The size

@@ -6,6 +6,7 @@ size. Must never contain SQL.
 """
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Literal, NoReturn, Self
 
@@ -29,7 +30,7 @@ from docindex.storage import (
 from docindex.storage.connection import Connection
 from docindex.storage.extractions import Extraction
 from docindex.storage.incoming_documents import Incoming
-from docindex.storage.stored_sketches import StoredContents, StoredText
+from docindex.storage.stored_sketches import StoredContents
 from docindex.storage.tables import DocumentRow
 
 DOCUMENT = "the document"
@@ -84,7 +85,7 @@ class ShardCopy:
                 new = copied.add(of)
                 stored = stored_sketches.contents_with_sketches(db, of[new], recipe)
                 texts = stored_sketches.stored_texts(db, of[~new])
-                arrived = _Arrived.of(stored, texts, dict(stored_sketches.text_parts_of(db, stored.rows)))
+                arrived = _Arrived.of(stored, texts, stored_sketches.text_parts_of(db, stored))
                 yield [arrived.document(row, extraction) for row, extraction in wanted]
                 taken += len(batch)
                 if self.told is not None:
@@ -110,7 +111,7 @@ class ShardCopy:
             extraction, earlier = found.get(row.id), known.get(row.key)
             if earlier is not None:
                 pairs = {
-                    "text": (earlier.hash, texts[row.content].hash),
+                    "text": (earlier.hash, texts[row.content][0]),
                     "meta": (earlier.meta, row.meta),
                     "front end": (extracted.get(earlier.id), extraction),
                 }
@@ -194,16 +195,16 @@ class _Arrived:
     """The sketches of those contents that are not in the target yet."""
     numbers: dict[int, int]
     """The place of each of these contents in `sketches`."""
-    texts: dict[int, StoredText]
-    """The texts of all contents."""
+    texts: dict[int, tuple[bytes, int]]
+    """The hash and the length of the text of each content."""
     parts: dict[int, Parts]
 
     @classmethod
-    def of(cls, stored: StoredContents, known: dict[int, StoredText], parts: dict[int, Parts]) -> Self:
+    def of(cls, stored: StoredContents, known: dict[int, tuple[bytes, int]], parts: dict[int, Parts]) -> Self:
         """The contents that are stored here, and those that are known."""
-        texts = known | {row.id: StoredText(row.hash, row.characters) for row in stored.rows}
-        numbers = {content: number for number, content in enumerate(stored.ids.tolist())}
-        return cls(stored.sketches, numbers, texts, parts)
+        contents = stored.ids.tolist()
+        texts = known | dict(zip(contents, zip(stored.hashes, stored.characters, strict=True), strict=True))
+        return cls(stored.sketches, dict(zip(contents, itertools.count())), texts, parts)
 
     def document(self, row: DocumentRow, extraction: Extraction | None) -> Incoming:
         """The document to store."""

@@ -18,10 +18,11 @@ from docindex.argument_checks import shown
 from docindex.checkpoints import checkpoint, stopped_by
 from docindex.index.adding import AddProgress, DocumentAdder
 from docindex.index.items import checked_key, meta_to_json
+from docindex.kernels.arrays import I64
 from docindex.sketching.sketcher import batched_by_weight
 from docindex.storage import contents, stored_sketches
 from docindex.storage.incoming_documents import Incoming
-from docindex.storage.tables import ContentRow, DocumentRow
+from docindex.storage.tables import DocumentRow
 from docindex.storage.values import encodes
 
 if TYPE_CHECKING:
@@ -133,8 +134,8 @@ class SketchExchange(DocumentAdder):
         tables = importlib.import_module("docindex.sketching.sketch_tables")
         of = np.array([document.content for document in documents], np.int64)
         stored = stored_sketches.contents_with_sketches(db, np.unique(of), self.recipe)
-        rows, sketches = stored.of(of)
-        texts = _kept_texts(db, stored.rows) if keep_text else {}
+        hashes, characters, sketches = stored.of(of)
+        texts = _kept_texts(db, stored.kept) if keep_text else {}
         for document in documents:
             if not encodes(texts.get(document.content, "")):
                 raise ValueError(
@@ -145,16 +146,15 @@ class SketchExchange(DocumentAdder):
             keys=[document.key for document in documents],
             texts=[texts.get(document.content) for document in documents],
             metas=[document.meta for document in documents],
-            text_hashes=[row.hash for row in rows],
-            characters=[row.characters for row in rows],
+            text_hashes=hashes,
+            characters=characters,
             sketches=sketches,
         )
         return made
 
 
-def _kept_texts(db: Any, rows: list[ContentRow]) -> dict[int, str]:
-    """The texts of those contents whose texts are kept."""
-    kept = np.array([row.id for row in rows if row.kept == row.shingles], np.int64)
+def _kept_texts(db: Any, kept: I64) -> dict[int, str]:
+    """The texts of some ascending contents whose texts are kept."""
     return dict(zip(kept.tolist(), contents.texts_of(db, kept), strict=True))
 
 

@@ -6,7 +6,7 @@ checksum. Must never write, and must never sketch a text.
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import apsw
@@ -77,13 +77,19 @@ class StoredContents:
 
     ids: I64
     """The contents, ascending."""
-    rows: list[ContentRow]
+    hashes: Sequence[bytes]
+    """The hash of each text."""
+    characters: Sequence[int]
+    """The length of each text in code points."""
+    kept: I64
+    """Those contents whose texts are kept."""
     sketches: Sketches
 
-    def of(self, contents: I64) -> tuple[list[ContentRow], Sketches]:
-        """The rows and the sketches of some of these contents, in any order, also repeated."""
+    def of(self, contents: I64) -> tuple[list[bytes], list[int], Sketches]:
+        """The hashes, lengths and sketches of some of these contents, in any order, also repeated."""
         places = np.searchsorted(self.ids, contents)
-        return [self.rows[place] for place in places.tolist()], only(self.sketches, places)
+        hashes = [self.hashes[place] for place in places.tolist()]
+        return hashes, [self.characters[place] for place in places.tolist()], only(self.sketches, places)
 
 
 def document_batches(db: apsw.Connection, after: int, recipe: Recipe) -> list[list[DocumentRow]]:
@@ -121,17 +127,17 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
     """Some contents, which must ascend, with their sketches."""
     columns = columns_for(db, _CONTENTS, contents) or [()] * (len(ContentRow._fields) + 1)
     column = dict(zip(ContentRow._fields, columns, strict=False))
-    made = list(map(ContentRow._make, zip(*columns[:-1], strict=True)))
     ids = np.array(column["id"], np.int64)
     if not np.array_equal(ids, contents):
         raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
     slots = slots_in(column["slots"], recipe.slots)
     if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {_HASH_BYTES}:
         damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
-        raise damaged_content(db, next(damaged, made[0].id))
-    for row, expected, found in zip(made, content_sums(columns[:-1]), columns[-1], strict=True):
-        if expected != found:
-            raise damaged_content(db, row.id)
+        raise damaged_content(db, next(damaged, int(ids[0])))
+    sums = content_sums(columns[:-1]) if len(ids) else []
+    if sums != list(columns[-1]):
+        false = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
+        raise damaged_content(db, next(false))
     hashes, gaps, counts = _fingerprints(db, ids, recipe)
     differing = counts != np.array(column["fingerprints"], np.int64)
     if differing.any():
@@ -153,19 +159,13 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
         mod_m=samples[1],
         level=samples[2],
     )
-    return StoredContents(ids, made, sketches)
+    kept = ids[np.array(column["kept"], np.int64) == sketches.shingles]
+    return StoredContents(ids, column["hash"], column["characters"], kept, sketches)
 
 
-class StoredText(NamedTuple):
-    """What a document needs of a content whose sketch is elsewhere already."""
-
-    hash: bytes
-    characters: int
-
-
-def stored_texts(db: apsw.Connection, contents: I64) -> dict[int, StoredText]:
+def stored_texts(db: apsw.Connection, contents: I64) -> dict[int, tuple[bytes, int]]:
     """The hashes and lengths of the texts of some contents."""
-    found = {number: StoredText(*columns) for number, *columns in rows_for(db, _TEXTS, contents)}
+    found = {number: (hash_, size) for number, hash_, size in rows_for(db, _TEXTS, contents)}
     for content in contents.tolist():
         if content not in found:
             raise damaged_content(db, content)
@@ -201,35 +201,34 @@ def stored_documents(db: apsw.Connection, keys: Sequence[str]) -> dict[str, Stor
     return {key: StoredDocument(*columns) for key, *columns in found}
 
 
-def text_parts_of(db: apsw.Connection, stored: list[ContentRow]) -> Iterator[tuple[int, Parts]]:
-    """The parts of the texts of some contents whose texts are kept, as they are stored.
+def text_parts_of(db: apsw.Connection, stored: StoredContents) -> dict[int, Parts]:
+    """The parts of the texts of those contents whose texts are kept, as they are stored.
 
-    Yields each content with its parts, in the order of the contents, which must ascend. Each text is checked
-    against its hash.
+    Each text is checked against its hash.
     """
-    kept = {row.id: row for row in stored if row.kept == row.shingles}
-    found = rows_for(db, _TEXT_PARTS, np.array(list(kept), np.int64))
-    read = itertools.groupby(found, lambda row: row[0] >> PART_BITS)
-    for expected in kept.values():
-        content, some = next(read, (None, iter(())))
-        parts = [(codec, data) for _, codec, data in some]
-        if content != expected.id or not parts or not _is_text(parts, expected):
+    parts: dict[int, Parts] = {content: [] for content in stored.kept.tolist()}
+    for number, codec, data in rows_for(db, _TEXT_PARTS, stored.kept):
+        parts[number >> PART_BITS].append((codec, data))
+    hashes = dict(zip(stored.ids.tolist(), stored.hashes, strict=True))
+    for content, some in parts.items():
+        if not some or _hash_of(some) != hashes[content]:
             raise CorruptIndex(
-                f"the text of content {expected.id} is damaged; restore a backup, or add it again",
-                db.filename,
+                f"the text of content {content} is damaged; restore a backup, or add it again", db.filename
             )
-        yield expected.id, parts
+    return parts
 
 
-def _is_text(parts: Parts, expected: ContentRow) -> bool:
-    """Whether some parts are the text of a content, whose row is intact."""
-    hasher = xxhash.xxh3_128()
+def _hash_of(parts: Parts) -> bytes | None:
+    """The hash of the text in some parts; None if they are damaged."""
     try:
-        for codec, data in parts:
-            hasher.update(source_of(codec, data))
+        if len(parts) == 1:
+            return xxhash.xxh3_128_digest(source_of(*parts[0]))
+        hasher = xxhash.xxh3_128()
+        for part in parts:
+            hasher.update(source_of(*part))
     except ValueError:
-        return False
-    return hasher.digest() == expected.hash
+        return None
+    return hasher.digest()
 
 
 def _fingerprints(db: apsw.Connection, contents: I64, recipe: Recipe) -> tuple[U64, I64, I64]:

@@ -23,6 +23,7 @@ from tests.bench import (
     quality,
     query,
     questions,
+    shards,
     spark,
     sql,
     stages,
@@ -45,6 +46,7 @@ BENCHES = {
     "quality": quality.run,
     "query": query.run,
     "questions": questions.run,
+    "shards": shards.run,
     "spark": spark.run,
     "sql": sql.run,
     "stages": stages.run,
@@ -57,9 +59,9 @@ def main():
     parser.add_argument(
         "folders",
         nargs="*",
-        help="text files to measure with (default: Python's own); for build, cores and stages, M, notes or "
-        "large (default: all three); for quality, questions and spark, sections (default: all); for spark, "
-        "also numbers of notes",
+        help="text files to measure with (default: Python's own); for build, cores, shards and stages, M, "
+        "notes or large (default: all three; for shards, M and notes); for quality, questions and spark, "
+        "sections (default: all); for spark, also numbers of notes",
     )
     parser.add_argument("--megabytes", type=int, default=120, help="how much text (default: %(default)s)")
     parser.add_argument(

@@ -1,0 +1,87 @@
+"""Measure merging shards, loading sketches and exporting them, against sketching the same texts again.
+
+Processor time in one process, because sketching also uses other processes. The sides take turns. Then a
+search of several files as one, against a search of one file.
+"""
+
+import importlib
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import docindex
+from tests.bench import corpus, material
+
+SHARDS = 4
+SEARCHES = 40
+
+
+def run(options):
+    """Measure the collections that are named, or else the files of the folders that are named."""
+    names = options.folders or ["M", "notes"]
+    if not set(names) <= set(material.COLLECTIONS):
+        paths = corpus.distinct_files(names, options.megabytes)
+        given = {"files": [path.read_bytes().decode("utf-8", "replace") for path in paths]}
+    else:
+        given = {name: material.texts_of(name, options.megabytes) for name in names}
+    importlib.import_module("docindex.sketching.sketch_tables")  # pyarrow takes a while
+    for name, texts in given.items():
+        size = sum(map(len, texts)) / 1e6
+        print(f"{name}: {len(texts):,} texts, {size:.0f} MB, {1000 * size / len(texts):.1f} KB each")
+        items = [(f"text {number:07}", text) for number, text in enumerate(texts)]
+        for keep in (True, False):
+            with tempfile.TemporaryDirectory() as folder:
+                compare(items, Path(folder), options.rounds, keep=keep)
+
+
+def compare(items, folder, rounds, *, keep):
+    """Print how much faster each way is than adding the texts: medians of the rounds."""
+    paths = [folder / f"shard {number}" for number in range(SHARDS)]
+    for number, path in enumerate(paths):
+        added(items[number::SHARDS], path, keep=keep)
+    added(items, folder / "one", keep=keep)
+    took = {"add_many": [], "merge": [], "export_sketches": [], "load_sketches": []}
+    for number in range(rounds):
+        took["add_many"].append(timed(added, items, folder / f"added {number}", keep=keep))
+        took["merge"].append(timed(docindex.merge, paths, folder / f"merged {number}"))
+        with docindex.open(folder / "one", readonly=True) as one:
+            took["export_sketches"].append(timed(list, one.export_sketches()))
+            table = one.export_sketches().read_all()
+        with docindex.open(folder / f"loaded {number}") as loaded:
+            took["load_sketches"].append(timed(loaded.load_sketches, table))
+    seconds = {name: statistics.median(each) for name, each in took.items()}
+    kind = "texts kept" if keep else "no texts"
+    for name, each in seconds.items():
+        print(f"  {kind:10}  {name:16} {seconds['add_many'] / each:5.2f} times as fast")
+    if keep:
+        searches(items, paths, folder / "one")
+
+
+def searches(items, paths, one):
+    """Print how long a search of several files takes, compared with a search of one file."""
+    chosen = random.Random(1).sample(items, SEARCHES)
+    queries = [docindex.Text(text[len(text) // 4 : len(text) // 4 + 2000]) for _, text in chosen]
+    with docindex.open(one, readonly=True) as index, docindex.open_many(paths) as files:
+        alone, together = (
+            statistics.median(timed(search_all, side, queries) for _ in range(3)) for side in (index, files)
+        )
+    print(f"  a search of {SHARDS} files as one takes {together / alone:.1f} of the time of one file")
+
+
+def added(items, path, *, keep):
+    with docindex.open(path) as index:
+        index.add_many(items, workers=1, store_text=keep)
+
+
+def search_all(side, queries):
+    for query in queries:
+        side.search(query)
+
+
+def timed(work, *arguments, **options):
+    """The processor time of a call, in seconds."""
+    begin = time.process_time()
+    work(*arguments, **options)
+    return time.process_time() - begin
