@@ -184,24 +184,26 @@ class Bench:
         self.warm_up({str(number): text for number, text in enumerate(texts[:500])})
         for count in counts:
             documents = {f"{number:07}": text for number, text in enumerate(texts[:count])}
-            for name, cost in self.steps(documents):
+            for name, found, cost in self.steps(documents):
                 costs[name][count] = cost
-                print(f"growth: {count:>9,} notes, {name:9}{shown(cost)}{load()}", flush=True)
+                print(
+                    f"growth: {count:>9,} notes, {name:9}{found:>11,} rows{shown(cost)}{load()}", flush=True
+                )
         for name, by_count in costs.items():
             for few, many in itertools.pairwise(by_count):
                 print(f"growth: {name:9}{few:>9,} to {many:>9,}: {exponents(by_count, few, many)}")
 
     def steps(self, documents):
-        """Sketch documents, and find pairs, clusters and near pairs: each step and its `Cost`."""
+        """Sketch documents, and find pairs, clusters and near pairs: each step, its rows and its `Cost`."""
         sketches, cost = self.sketched(self.store(documents))
-        yield "sketch", cost
+        yield "sketch", len(documents), cost
         work = {
             "pairs": lambda: spark.pairs(sketches, min_resemblance=GROWTH_THRESHOLD).count(),
             "clusters": lambda: spark.clusters(sketches, min_resemblance=GROWTH_THRESHOLD).count(),
             "near": lambda: spark.near(sketches, 3).count(),
         }
         for name, find in work.items():
-            yield name, self.meter.measured(find)[1]
+            yield name, *self.meter.measured(find)
 
     def skew(self, count):
         """Pairs of notes of which a tenth have one header, and of the same notes without it."""

@@ -215,5 +215,6 @@ QUESTIONS = (
     ),
     Question("containments", index_containments, spark_containments),
     Question("clusters", index_clusters, spark_clusters),
+    Question("deduplicate", index_deduplicated, spark_deduplicated),
     Question("search", index_search, spark_search),
 )
