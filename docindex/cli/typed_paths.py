@@ -86,14 +86,13 @@ def display_path(key: str, below: str | None = None) -> str:
     like a document inside a file that exists.
     """
     below = below_current_folder() if below is None else below
-    name = one_line(_as_named(key).removeprefix(_as_named(below)))
+    if "\\x21" in key:
+        key, below = _as_named(key), _as_named(below)
+    name = one_line(key.removeprefix(below))
     return f"./{name}" if name.startswith("-") else name
 
 
 def _as_named(key: str) -> str:
-    if "\\x21" not in key:
-        return key
-
     def mark(found: re.Match[str]) -> str:
         is_file = os.path.isfile(path_of(key[: found.start()]))  # noqa: PTH113 - pathlib loads slowly
         return found[0] if is_file else "!"

@@ -72,6 +72,8 @@ def mark_in(name: str) -> str:
     if found := _SPARE.search(name):
         return found["mark"]
     stem = _EXTENSION.sub("", name)
+    if stem.isalnum():  # most names: each mark has a space, a bracket or another sign
+        return ""
     for pattern in _MARKS:
         if found := pattern.search(stem):
             return found["mark"]
