@@ -50,7 +50,7 @@ from docindex.storage.user_sql import Where
 def open_many(paths: Iterable[FilePath]) -> "ManyFiles":
     """Open several index files with the same recipe, to ask them as one. They are opened for reading only.
 
-    Reads all keys, and the hashes of all texts: a microsecond or two for each document. Keep the files
+    Reads all keys, and the hashes of all texts: about three microseconds for each document. Keep the files
     unchanged while they are open here.
 
     `ValueError`, with the key and both paths, if two files have documents with the same key. `RecipeMismatch`
