@@ -192,6 +192,7 @@ INSIDE = {
         {"scoring"},
         {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},
+        {"likely_partners"},
         {"pair_join", "pair_options"},
         {"pairs", "clusters"},
         {"between"},

@@ -26,6 +26,7 @@ from docindex.query.candidates import Needs, candidates
 from docindex.query.candidates_between import candidates_between
 from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
+from docindex.query.likely_partners import likely_partners
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
 from docindex.query.pair_needs import needs_of_sets, rounded_up
@@ -75,7 +76,8 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     for everything else. Many shingles go to a temporary file.
     """
     # Texts with the same words may have different lines.
-    nodes = nodes_of(scope, by_words=scope.recipe.token != "line")
+    among = likely_partners(scope, threshold)
+    nodes = nodes_of(scope, by_words=scope.recipe.token != "line", among=among)
     scope.check_cancelled()
     contents = len(nodes.sizes.contents)
     ignore_above, by_default = threshold.ignore_above, None

@@ -4,6 +4,7 @@ Takes a scope; gives nodes and, in the end, `JoinedPairs`. Must never decide whi
 """
 
 import dataclasses
+from typing import Final
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
 from docindex.query.scope import Scope
 from docindex.storage import bulk
 
-# A set is much smaller than another one if the other has this many times its shingles.
-_MUCH_SMALLER = 4
+MUCH_SMALLER: Final = 4
+"""A set is much smaller than another one if the other has this many times its shingles."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +23,7 @@ class Nodes:
     """The contents that take part, grouped into nodes with the same words. The nodes are numbered from 0."""
 
     sizes: bulk.Sizes
-    """The sizes of all contents of the index."""
+    """The sizes of all contents of the index, or of those that may be in a pair."""
     firsts: I64
     """The place in `sizes` of the content that stands for each node, ascending: a kept text if possible."""
     starts: I64
@@ -60,9 +61,12 @@ class Nodes:
         return self.sizes.contents[self.firsts]
 
 
-def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
-    """The nodes of a scope; with ``by_words=False``, each content is a node of its own."""
-    sizes = bulk.sizes(scope.db)
+def nodes_of(scope: Scope, *, by_words: bool, among: I64 | None = None) -> Nodes:
+    """The nodes of a scope; with ``by_words=False``, each content is a node of its own.
+
+    With `among`, only these contents take part, which must ascend; no others are read.
+    """
+    sizes = bulk.sizes(scope.db, among)
     places = np.arange(len(sizes.contents))
     chosen = scope.chosen()
     if chosen is not None:
@@ -70,7 +74,7 @@ def nodes_of(scope: Scope, *, by_words: bool) -> Nodes:
     groups = sizes.words if by_words else np.arange(len(sizes.contents))
     order = places[np.lexsort((places, ~sizes.kept[places], groups[places]))]
     starts = starts_of_runs(groups[order].astype(np.uint64))
-    copied = np.isin(sizes.contents[order], bulk.copied(scope.db))
+    copied = np.isin(sizes.contents[order], bulk.copied(scope.db, among))
     several = np.diff(starts_of(copied.astype(np.int64))[starts]) > 0
     several |= np.diff(starts) > 1
     # Number the nodes in the order of their firsts, because storage reads ascending contents fastest.
@@ -104,7 +108,7 @@ def _few(sides: I64, shingles: I64) -> Bool | None:
     """The value of `Nodes.few`."""
     of_first = sides != 2
     weights = [int(shingles[of].sum()) + np.count_nonzero(of) for of in (of_first, sides != 1)]
-    if min(weights) * _MUCH_SMALLER > max(weights):
+    if min(weights) * MUCH_SMALLER > max(weights):
         return None
     few: Bool = of_first if weights[0] <= weights[1] else sides != 1
     return few

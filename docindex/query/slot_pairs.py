@@ -7,6 +7,7 @@ memory. Must never miss a pair that has as many equal slots as it needs.
 import functools
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -40,10 +41,12 @@ _COMPARED = 1 << 12
 # The number of pairs in a batch.
 _PAIRS = 1 << 16
 
-# For a resemblance, each slot is looked up among those of up to this many nodes; more nodes meet in bands. Of
-# 50,000 texts, 250 with the others took .28 s by look-ups and .18 to .32 s by bands; 1,000 took .67 to .75 s
-# and .20 to .39 s. For a containment, look-ups always took less: .30 and 1.95 s, and 1.2 and 3.8 s.
-_FEW = 256
+FEW: Final = 256
+"""For a resemblance, each slot is looked up among those of up to this many nodes; more nodes meet in bands.
+
+Of 50,000 texts, 250 with the others took .28 s by look-ups and .18 to .32 s by bands; 1,000 took .67 to .75 s
+and .20 to .39 s. For a containment, look-ups always took less: .30 and 1.95 s, and 1.2 and 3.8 s.
+"""
 
 # Two texts are of like sizes only if they are so by more than rounding may change.
 _MARGIN = 1e-9
@@ -66,7 +69,7 @@ CrowdFinder = Callable[[I64, U16], I64]
 
 def meets_few(nodes: Nodes) -> bool:
     """Whether one of two sets has so few nodes that resembling slots are looked up among theirs."""
-    return nodes.few is not None and int(np.count_nonzero(nodes.few)) <= _FEW
+    return nodes.few is not None and int(np.count_nonzero(nodes.few)) <= FEW
 
 
 class SlotPairs:

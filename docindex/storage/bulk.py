@@ -18,11 +18,19 @@ from docindex.storage import tallies
 from docindex.storage.contents import damaged_content
 from docindex.storage.halved_sums import damaged_contents
 from docindex.storage.other_connection import bound_array
-from docindex.storage.rows import column_lists, columns, rows_for
+from docindex.storage.rows import column_lists, columns, columns_for, rows_for
 from docindex.storage.slot_bytes import slots_in
 
 _SIZES = "select id, symbols, shingles, kept, hashes, words_hash, sum from main.docindex_content order by id"
+_SIZES_AMONG = (
+    "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.words_hash, c.sum from carray(?) as wanted "
+    "cross join main.docindex_content as c on c.id = wanted.value"
+)
 _LINKS = "select content, id from main.docindex_document"
+_LINKS_AMONG = (
+    "select document.content, document.id from carray(?) as wanted "
+    "cross join main.docindex_document as document on document.content = wanted.value"
+)
 _KEPT = (
     "select c.id, c.shingles, c.kept from carray(?) as wanted "
     "cross join main.docindex_content as c on c.id = wanted.value"
@@ -66,14 +74,18 @@ class Sizes:
     """A number that two contents share if and only if they have the same words."""
 
 
-def sizes(db: apsw.Connection) -> Sizes:
-    """The sizes of all contents, verified."""
-    *found, words_hashes, sums = columns(db, _SIZES) or ((),) * 7
+def sizes(db: apsw.Connection, among: I64 | None = None) -> Sizes:
+    """The sizes of all contents, or only of some, which must ascend; verified."""
+    read = columns(db, _SIZES) if among is None else columns_for(db, _SIZES_AMONG, among)
+    *found, words_hashes, sums = read or ((),) * 7
     for place in damaged_contents(found, sums):
         raise damaged_content(db, found[0][place])
     contents, symbols, shingles, kept, hashes = (np.array(column, np.int64) for column in found)
     halves = _halves(db, words_hashes)
-    tallies.refuse_other(db, "words", tallies.mixed_tally(contents, *halves.T.view(np.int64)))
+    if among is None:
+        tallies.refuse_other(db, "words", tallies.mixed_tally(contents, *halves.T.view(np.int64)))
+    elif len(contents) != len(among):
+        raise CorruptIndex("a content is missing; check() lists all damage", db.filename)
     order = np.lexsort((halves[:, 0], halves[:, 1]))
     changes = (halves[order[1:]] != halves[order[:-1]]).any(axis=1)
     words = np.empty(len(sums), np.int64)
@@ -81,16 +93,24 @@ def sizes(db: apsw.Connection) -> Sizes:
     return Sizes(contents, hashes, symbols, shingles, kept >= 0, words)
 
 
-def copied(db: apsw.Connection) -> I64:
-    """The contents that more than one document has, ascending."""
+def copied(db: apsw.Connection, among: I64 | None = None) -> I64:
+    """The contents that more than one document has, ascending; of all contents, or only of some."""
+    if among is not None:
+        (found, _) = columns_for(db, _LINKS_AMONG, among) or ((), ())
+        return _several(np.array(found, np.int64))
     read, pieces = tallies.NOTHING, [np.empty(0, np.int64)]
     for some in column_lists(db, _LINKS, most=_ROWS_AT_A_TIME):
         contents, documents = np.array(some, np.int64)
         read = read.plus(tallies.mixed_tally(documents, contents))
         pieces.append(contents)
     tallies.refuse_other(db, "link", read)
-    contents, counts = np.unique(np.concatenate(pieces), return_counts=True)
-    several: I64 = contents[counts > 1]
+    return _several(np.concatenate(pieces))
+
+
+def _several(contents: I64) -> I64:
+    """The numbers that occur more than once, ascending."""
+    found, counts = np.unique(contents, return_counts=True)
+    several: I64 = found[counts > 1]
     return several
 
 

@@ -8,7 +8,8 @@ import pytest
 
 import docindex
 from docindex.kernels import equal_slots, joins
-from docindex.query import longest_passages, pair_join, slot_pairs
+from docindex.query import likely_partners, longest_passages, pair_join, slot_pairs
+from docindex.storage import bulk
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
@@ -45,7 +46,9 @@ def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch)
     texts = corpus(seed, 25)
     # The smaller set is read first if it is much smaller. If it is not very small, slots are joined in bands.
     sizes = [(8, 25), (2, 25), (25, 2), (3, 18)][seed % 4]
-    monkeypatch.setattr(slot_pairs, "_FEW", rng.choice([0, 256]))
+    few = rng.choice([0, 256])
+    for module in (slot_pairs, likely_partners):
+        monkeypatch.setattr(module, "FEW", few)
     first, second = (set(rng.sample(sorted(texts), size)) for size in sizes)
     with docindex.open(":memory:", recipe=RECIPE) as index:
         if seed > 3:
@@ -99,7 +102,8 @@ def test_no_pair_inside_a_set_is_met(monkeypatch):
         index.add_many((f"old/{number:03}", f"{text} {number}") for number in range(200))
         index.add("new/1", f"{text} new")
         for few in (0, 256):
-            monkeypatch.setattr(slot_pairs, "_FEW", few)
+            monkeypatch.setattr(slot_pairs, "FEW", few)
+            monkeypatch.setattr(likely_partners, "FEW", few)
             for options in [*OPTIONS, {"method": "fingerprints"}, {"method": "features"}]:
                 met.clear()
                 found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **options)
@@ -119,6 +123,31 @@ def test_a_few_texts_that_are_mostly_boilerplate_are_found_in_many(kept):
         index.add("new/1", f"{piece} {template}", store_text=kept)
         question = {"between": ("key glob 'new/*'", "key glob 'old/*'"), "min_containment": 0.6}
         assert [(pair.a, pair.b) for pair in index.pairs(**question)] == [("new/1", "old/whole")]
+
+
+def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
+    rng = random.Random(10)
+    read = []
+    whole = bulk.sizes
+    monkeypatch.setattr(bulk, "sizes", lambda db, among: read.append(among) or whole(db, among))
+    with docindex.open(":memory:") as index:
+        index.add_many((f"old/{number:03}", prose(rng, 80)) for number in range(60))
+        index.add_many([("old/none", ""), ("new/none", "\n"), ("other", index.text("old/007"))])
+        index.add_many([("new/1", f"{index.text('old/007')} and more"), ("new/2", index.text("old/008"))])
+        question = {"between": ("key glob 'new/*'", "key glob 'old/*'"), "min_resemblance": 0.5}
+        for method in ("shingles", "slots"):
+            found = index.pairs(method=method, **question)
+            assert sorted((pair.a, pair.b) for pair in found) == [
+                *(("new/1", "old/007"), ("new/2", "old/008"), ("new/none", "old/none")),
+            ]
+            partners = {index[key].content for key in ("new/1", "new/2", "new/none", *PARTNERS)}
+            assert set(read.pop().tolist()) == partners
+        index.add("old/sketch", prose(rng, 80), store_text=False)  # its pairs are estimated
+        assert len(index.pairs(**question)) == 3
+    assert read == [None]
+
+
+PARTNERS = ("old/007", "old/008", "old/none")
 
 
 def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(monkeypatch):
