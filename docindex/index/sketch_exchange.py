@@ -111,6 +111,7 @@ class SketchExchange(DocumentAdder):
         """The documents in some Arrow data, checked."""
         checks = importlib.import_module("docindex.sketching.sketch_checks")
         for batch in _record_batches(arrow, batches):
+            checks.refuse_damaged_buffers(batch)
             for piece in _pieces(arrow, batch, self.recipe.slots):
                 yield _checked(checks.checked_documents(piece, self.recipe))
 
@@ -214,11 +215,12 @@ def _meta(key: str, written: str | None) -> str | None:
     if written is None:
         return None
     try:
-        return meta_to_json(key, json.loads(written))
+        read = json.loads(written)
     except RecursionError as error:
         raise ValueError(f"the meta of {shown(key)} is nested too deeply") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise ValueError(f"the meta of {shown(key)} is not JSON: {error}") from error
+    return meta_to_json(key, read)
 
 
 def _pyarrow(function: str) -> Any:

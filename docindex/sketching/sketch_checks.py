@@ -22,7 +22,25 @@ from docindex.sketching.sketches import HASH_SHIFT, Sketches
 
 _SLOT_BITS = 12
 _HASH_BYTES = 16
+_TOO_HIGH = 2
+"""A large number of shingles is an estimate, but never as many times too high."""
 _SAMPLES = ("min_s", "mod_m", "level")
+
+
+def refuse_damaged_buffers(batch: pa.RecordBatch) -> None:
+    """`ValueError` if the buffers of a record batch contradict each other: to read them could crash.
+
+    Reads all of them once, so check a batch before it is cut into pieces.
+    """
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if name not in SCHEMA.names:
+            continue
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise ValueError(
+                f"the column {name} is damaged: {error}; write the table of sketches again"
+            ) from error
 
 
 def checked_documents(batch: pa.RecordBatch, recipe: Recipe) -> SketchedDocuments:
@@ -44,6 +62,8 @@ def checked_documents(batch: pa.RecordBatch, recipe: Recipe) -> SketchedDocument
     for name in ("characters", "symbols", "shingles", "different"):
         numbers = columns[name].to_numpy(zero_copy_only=False)
         _refuse(keys, numbers < 0, f"{name} must not be negative")
+    shingles, symbols = (columns[name].to_numpy(zero_copy_only=False) for name in ("shingles", "symbols"))
+    _refuse(keys, shingles // _TOO_HIGH > symbols, "shingles must not be more than symbols")
     slots, starts = list_of(columns["slots"])
     _refuse_any(keys, starts, (slots < 0) | (slots >> _SLOT_BITS != 0), "a slot must be from 0 to 4095")
     _refuse_false_gaps(keys, columns, recipe)

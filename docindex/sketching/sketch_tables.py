@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from docindex.kernels.arrays import I64, starts_of
 from docindex.recipe import Recipe
@@ -100,11 +101,15 @@ def from_record_batch(batch: pa.RecordBatch) -> SketchedDocuments:
 def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns of a batch that this module knows, by their names and with the types of `SCHEMA`.
 
-    `ValueError` if a column is missing, or has values of another type. `text` and `meta` may be missing.
+    `ValueError` if a column is missing, occurs twice, or has values of another type. `text` and `meta` may be
+    missing.
     """
     columns = {}
     for field in SCHEMA:
-        if field.name not in batch.schema.names:
+        found = batch.schema.names.count(field.name)
+        if found > 1:
+            raise ValueError(f"a table of sketches has {found} columns {field.name}; leave all but one out")
+        if not found:
             if field.name in _OPTIONAL:
                 continue
             raise ValueError(
@@ -112,7 +117,7 @@ def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
             )
         column = batch.column(field.name)
         try:
-            columns[field.name] = column.cast(field.type)
+            columns[field.name] = _without_views(column).cast(field.type)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ValueError(
                 f"the column {field.name} must have values of the type {field.type}, not {column.type}: "
@@ -155,6 +160,16 @@ def documents_in(column: Mapping[str, pa.Array]) -> SketchedDocuments:
         characters=column["characters"].to_pylist(),
         sketches=sketches,
     )
+
+
+def _without_views(column: pa.Array) -> pa.Array:
+    """The column with lists instead of views of lists: `cast` makes an array of these that is too short."""
+    if not (pa.types.is_list_view(column.type) or pa.types.is_large_list_view(column.type)):
+        return column
+    sizes = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    nulls = column.is_null() if column.null_count else None
+    starts = pa.array(starts_of(sizes.astype(np.int64)))
+    return pa.LargeListArray.from_arrays(starts, column.flatten(), mask=nulls)
 
 
 def _flat(rows: Any) -> tuple[Any, I64]:

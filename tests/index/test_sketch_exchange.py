@@ -57,6 +57,18 @@ def table():
         return index.export_sketches().read_all()
 
 
+def with_list_views(table):
+    """The table with views in place of lists, and of strings."""
+    types = [
+        (field.name, pa.list_view(field.type.value_type) if pa.types.is_list(field.type) else field.type)
+        for field in SCHEMA
+    ]
+    types = [(name, pa.string_view() if kind == pa.string() else kind) for name, kind in types]
+    return pa.Table.from_arrays(
+        [pa.array(table[name].to_pylist(), kind) for name, kind in types], names=SCHEMA.names
+    )
+
+
 WAYS = {
     "table": lambda table: table,
     "reader": lambda table: table.to_reader(),
@@ -65,6 +77,8 @@ WAYS = {
     "polars": pl.from_arrow,
     "polars to arrow": lambda table: pl.from_arrow(table).to_arrow(),
     "pandas": lambda table: pa.Table.from_pandas(table.to_pandas()),
+    "views": lambda table: with_list_views(table),
+    "sliced views": lambda table: [with_list_views(table)[:2], with_list_views(table)[2:]],
     "one chunk": lambda table: table.combine_chunks().to_batches()[0],
 }
 
@@ -214,8 +228,13 @@ FALSE = {
     "a foreign hash": ({"hashes": lambda some: [12345, *some[1:]]}, "winnowing cannot select a hash"),
     "fewer fingerprints": ({"different": lambda n: n + 1}, "not the number of different hashes"),
     "a negative count": ({"shingles": lambda _: -1}, "shingles must not be negative"),
+    "too many shingles": (
+        {"shingles": lambda _: 1 << 62, "text": lambda _: None, "text_hash": lambda _: b"\1" * 16},
+        "shingles must not be more than symbols",
+    ),
     "samples": ({"min_s": lambda _: [1, 2]}, "the recipe has no such sample"),
     "no JSON": ({"meta": lambda _: "{"}, "is not JSON"),
+    "a number that is too long": ({"meta": lambda _: "9" * 5000}, "is not JSON"),
     "no key": ({"key": lambda _: None}, "a row has no key"),
     "a key with NUL": ({"key": lambda _: "copy\0"}, "'copy"),
     "no recipe": ({"recipe": lambda _: "{}"}, "the recipe of the sketch of 'copy' cannot be read"),
@@ -240,6 +259,36 @@ def test_values_that_do_not_fit_their_column_are_refused(table):
     )
     with docindex.open(":memory:") as index, pytest.raises(ValueError, match="the column slots must have"):
         index.load_sketches(wide)
+
+
+DAMAGED = {
+    "text that is no UTF-8": ("text", pa.string(), [0, 1, 2], b"a\xff"),
+    "a key that is no UTF-8": ("key", pa.string(), [0, 1, 2], b"a\xff"),
+    "lists that overlap": ("hashes", pa.list_(pa.int64()), [0, 3, 1], None),
+    "text that ends before it begins": ("text", pa.string(), [1, 1 << 20, 2], b"abc"),
+}
+
+
+@pytest.mark.parametrize(("name", "kind", "offsets", "data"), DAMAGED.values(), ids=DAMAGED)
+def test_buffers_that_contradict_each_other_are_refused_before_they_are_read(
+    table, name, kind, offsets, data
+):
+    offsets = pa.py_buffer(np.array(offsets, np.int32))
+    if data is None:
+        column = pa.Array.from_buffers(kind, 2, [None, offsets], children=[pa.array([1, 2, 3])])
+    else:
+        column = pa.Array.from_buffers(kind, 2, [None, offsets, pa.py_buffer(data)])
+    two = table.slice(0, 2)
+    damaged = two.set_column(two.schema.get_field_index(name), name, column)
+    with docindex.open(":memory:") as index:
+        with pytest.raises(ValueError, match=f"the column {name} is damaged"):
+            index.load_sketches(damaged)
+        assert len(index) == 0
+
+
+def test_a_column_that_occurs_twice_is_named(table):
+    with docindex.open(":memory:") as index, pytest.raises(ValueError, match="has 2 columns key"):
+        index.load_sketches(table.append_column("key", table["key"]))
 
 
 def test_a_sketch_of_another_recipe_is_refused_with_its_key(table):
