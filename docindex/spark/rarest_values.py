@@ -38,6 +38,8 @@ class RarestValues:
     def __call__(self, bucket: int, rows: Iterator[PackedRow]) -> Iterator[PackedRow]:
         """The nodes that may be in a pair, and the values by which they are looked for."""
         found = {kind: gathered(of_kind) for kind, of_kind in itertools.groupby(rows, lambda row: row.kind)}
+        if DOCUMENTS not in found:  # only the number of ignored values came to this bucket
+            return
         table = table_of_documents(found[DOCUMENTS])
         if LOST in found:
             lost = np.bincount(_places(table, found[LOST]["ids"]), found[LOST]["lost"], len(table))

@@ -191,3 +191,23 @@ def test_wrong_sketches_are_named(session, sketches):
 def test_wrong_questions_are_named(sketches, question, named):
     with pytest.raises(ValueError, match=named):
         spark.pairs(sketches, **question)
+
+
+@pytest.mark.parametrize(("limit", "found"), [(4, 0), (5, 10)])
+def test_a_shingle_is_ignored_if_more_texts_than_the_limit_have_it(session, limit, found):
+    phrase = "a phrase of ten words that all of these texts have"
+    texts = {f"text {number}": f"{phrase} {number}" for number in range(5)}
+    question = {"min_resemblance": 0.5, "ignore_above": limit}
+    with index_of(texts) as index:
+        expected = rows_of_index(index.pairs(**question))
+    assert rows_of_spark(spark.pairs(sketches_of(session, texts), **question)) == expected
+    assert len(expected) == found
+
+
+def test_a_pair_of_exactly_the_minimum_resemblance_is_found(session):
+    words = [f"word{number}" for number in range(24)]
+    texts = {"twenty shingles": " ".join(words), "sixteen of them": " ".join(words[:20])}
+    with index_of(texts) as index:
+        expected = rows_of_index(index.pairs(min_resemblance=0.8))
+    assert rows_of_spark(spark.pairs(sketches_of(session, texts), min_resemblance=0.8)) == expected
+    assert len(expected) == 1
