@@ -197,6 +197,18 @@ INSIDE = {
         {"pairs", "clusters"},
         {"between"},
     ],
+    "spark": [
+        {"crowd_parts", "frame_checks", "keep_order", "match_rows", "missed_pairs", "packed_rows"}
+        | {"pair_question", "search_queries", "sketching", "star_rounds"},
+        {"document_rows", "index_files", "near_pairs", "searching", "table_files", "value_groups"},
+        {"common_values", "node_tables"},
+        {"candidate_rows", "counted_pairs", "rarest_values"},
+        {"frame_pairs", "spanning_forests"},
+        {"frame_clusters"},
+        {"deduplication"},
+        {"command"},
+        {"__main__"},
+    ],
 }
 STANDARD_FOR_KERNELS = {
     *("collections", "dataclasses", "functools", "heapq", "itertools", "math", "operator", "typing"),
