@@ -101,7 +101,7 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
     except FileNotFoundError:
         if readonly:
             raise FileNotFoundError(
-                f"there is no index at {absolute}; open it without readonly=True to make one"
+                f"there is no index at {absolute}; check the path, or make one without readonly=True"
             ) from None
     except OSError as error:
         raise UnreadableFile(f"{absolute} cannot be opened: {error.strerror}", str(absolute)) from error

@@ -43,9 +43,10 @@ _COMMIT = 32_000_000
 _COMMITTED_DOCUMENTS = 30_000
 # The workers may have this many characters to sketch: a little more than they sketch during a commit.
 _AHEAD = 32_000_000
-# To look up a note among a million takes half the time of sketching it. So after this many batches of which
-# the index knew less than an eighth, only every 16th text of one batch in this many is looked up before it is
-# sketched, and the others only if the index knows enough of these. The commit looks up all of them anyway.
+# To look up a note among 400,000 takes about a sixth of the time of sketching it. So after this many batches
+# of which the index knew less than an eighth, only every 16th text of one batch in this many is looked up
+# before it is sketched, and the others only if the index knows enough of these. The commit looks up all of
+# them anyway.
 _MOSTLY_NEW = 4
 _FEW = 8
 _LOOKED_UP_FIRST = 16

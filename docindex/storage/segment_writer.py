@@ -51,8 +51,8 @@ _BLOCK = KEYS_PER_BLOCK
 _FANOUT = 4
 # All segments with fewer postings count as similar.
 _LEAST = 4096
-# Large segments are merged when there are twice as many, so that a posting of a million notes is moved twice
-# and not three times.
+# Large segments are merged when there are twice as many, so that each posting is moved less often while an
+# index grows to a million notes.
 _MANY = 8
 _LARGE = 1 << 16
 
