@@ -19,6 +19,7 @@ from docindex.query.search_options import Rank, SearchOptions
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import window_hashes, words_hash
 from docindex.storage.contents import as_stored
+from docindex.storage.segments import POSTING_HASH_BITS
 
 _SCHEMA = pa.schema(
     [
@@ -98,9 +99,18 @@ def read_queries(
 
 
 def texts_having(documents: DataFrame, wanted: DataFrame) -> DataFrame:
-    """The columns `hash` and `having`: how many different texts have each `hash` of the rows `wanted`."""
-    found = documents.select("hash", "text_hash").join(wanted.select("hash").distinct(), "hash", "left_semi")
-    return found.groupBy("hash").agg(F.count_distinct("text_hash").alias("having"))
+    """The columns `hash` and `having`: how many different texts have each `hash` of the rows `wanted`.
+
+    An index looks up only the high bits of a hash, and rarely takes two for one. Counts that differed from
+    those of an index would change the order of weak matches, so hashes are told apart by the same bits here.
+    """
+    looked_up = F.shiftright("hash", 64 - POSTING_HASH_BITS).alias("looked_up")
+    hashes = wanted.select("hash", looked_up).distinct()
+    found = documents.select(looked_up, "text_hash").join(
+        hashes.select("looked_up"), "looked_up", "left_semi"
+    )
+    counts = found.groupBy("looked_up").agg(F.count_distinct("text_hash").alias("having"))
+    return hashes.join(counts, "looked_up").select("hash", "having")
 
 
 def _reading(

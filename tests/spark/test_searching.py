@@ -7,6 +7,7 @@ import pytest
 
 import docindex
 from docindex import Recipe, spark
+from docindex.sketching.single_text import window_hashes
 
 RECIPE = Recipe(k=8, window=6)
 WORDS = [f"w{number} q{number * 7919 % 997}" for number in range(400)]
@@ -92,6 +93,26 @@ def test_the_matches_are_those_of_an_index(session, sketched, index, options):
     asked = queries()
     frame = spark.search(frame_of(session, asked), sketched, passages=0, **options)
     assert_same(index, frame, asked, **options)
+
+
+def like_hashes():
+    """Two texts with different hashes whose first 32 bits are equal: an index takes one for the other."""
+    chosen, having = random.Random(1), {}
+    while True:
+        text = " ".join(f"{chosen.randrange(10**9)}" for _ in range(20))
+        for value in map(int, window_hashes(text, RECIPE, [RECIPE.window])[0]):
+            other, of = having.setdefault(value >> 32, (value, text))
+            if other != value:
+                return of, text
+
+
+def test_hashes_that_an_index_confuses_weigh_the_same(session):
+    one, other = like_hashes()
+    texts, asked = {"one": one, "other": other}, {"q": f"{one} {documents()['text 01']}"}
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items())
+        found = spark.search(frame_of(session, asked), spark.sketch(frame_of(session, texts), RECIPE))
+        assert_same(index, found, asked)
 
 
 def test_the_best_matches_have_the_passages_that_an_index_finds(session, sketched, index):
