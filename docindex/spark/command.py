@@ -176,6 +176,9 @@ def _session() -> SparkSession:
             "java",
         )
     builder = SparkSession.builder.appName(_GROUP)
+    # Otherwise cached sketches stay in as many partitions as a shuffle has, 200 of which are nearly empty for a
+    # small folder, and each of them is a task in each stage that reads the sketches.
+    builder = builder.config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         # Without spark-submit, nobody has configured the log, and errors would come with Java's traces.
         builder = builder.config("spark.log.level", "FATAL")
