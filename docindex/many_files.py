@@ -334,7 +334,7 @@ def _evidence(file: Index, ignored: Ignored, query: Query, content: int, documen
 
 
 def _joined(ignored: Sequence[Ignored]) -> Ignored:
-    """What several files ignore, together."""
+    """The boilerplate of several files, together."""
     hashes = union(*(each.hashes for each in ignored))
     return Ignored((), hashes, union(*(each.shingles for each in ignored)))
 

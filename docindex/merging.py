@@ -48,8 +48,8 @@ def merge(
 
     A document with the same key, text and meta in two files is copied once. If two files have different
     documents under one key, or different templates under one name, ``on_conflict="error"`` raises
-    `ValueError`, which names the key; "keep" keeps the one of the first file, and "replace" the one of the
-    last. `progress` is called with the number of documents that were read, and the number of all.
+    `ValueError`, which names the key; "keep" takes the document of the first file, and "replace" that of
+    the last. `progress` is called with the number of documents that were read, and the number of all.
 
     `RecipeMismatch` if the files have different recipes, `CorruptIndex` for a damaged one, `FileExistsError`
     if `into` exists, and `ValueError` for a file that follows tables of an app.
@@ -75,7 +75,9 @@ def merge(
     if not files:
         raise ValueError("paths must name at least one index file")
     if Path(name).exists() or Path(name).is_symlink():
-        raise FileExistsError(f"{name} already exists; name a new file, and that one among the paths")
+        raise FileExistsError(
+            f"{name} already exists; name a new file, and add {name} to the paths to merge it"
+        )
     recipe, total = _checked_shards(files)
     with new_file(name) as part, open_index(part, recipe=recipe, durability="normal") as target:
         writer, taken = PrivateWriter(target), 0
@@ -108,7 +110,7 @@ def _checked_path(path: FilePath) -> str:
 def _checked_shards(files: list[str]) -> tuple[Recipe, int]:
     """The recipe of some files, which they must share, and how many documents they have together.
 
-    So that a merge does not run for an hour before it meets a file that it cannot read.
+    Reads all files first, because a merge should not fail after an hour for a file that cannot be read.
     """
     recipe, total = None, 0
     for path in files:

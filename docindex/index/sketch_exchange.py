@@ -28,7 +28,7 @@ from docindex.storage.values import encodes
 if TYPE_CHECKING:
     from docindex.sketching.sketch_tables import SketchedDocuments
 
-# A table may have millions of rows in one batch. As many are checked and stored at a time at most.
+# A batch may have millions of rows. At most this many are checked and stored at a time.
 _ROWS_AT_A_TIME = 4096
 
 
@@ -48,8 +48,8 @@ class SketchExchange(DocumentAdder):
         Commits as often as `add_many`, and uses as much memory. `progress` is called with the number of
         documents that were read, and the number of rows if the input tells it, else None. `RecipeMismatch`
         if a sketch was made with another recipe than the index has; `ValueError`, with the key, for a row
-        that contradicts itself or is not the sketch of its text. Where there is no text, it is believed that
-        the sketch is true. `ModuleNotFoundError` if the package pyarrow is not installed.
+        that contradicts itself or is not the sketch of its text. Where there is no text, the sketch is
+        taken to be true. `ModuleNotFoundError` if the package pyarrow is not installed.
         """
         store_text = argument_checks.switch("store_text", store_text)
         if not (progress is None or callable(progress)):

@@ -41,8 +41,8 @@ _USAGE, _FAILED = 2, 3
 
 _DESCRIPTION = """\
 Remove near-duplicates from a folder of texts. INPUT is a folder of Parquet files or of JSON lines, with one
-text in each row. OUTPUT is a new folder with the rows that are kept: one of each cluster of similar texts,
-and all texts that are in no cluster. The columns stay as they are. Rows without a text, and lines that
+text in each row. OUTPUT is a new folder with the rows that are kept: one row of each cluster of similar
+texts, and all rows that are in no cluster. The columns stay as they are. Rows without a text, and lines that
 are not JSON, are left out and counted.
 """
 _EPILOG = f"""\
@@ -176,8 +176,8 @@ def _session() -> SparkSession:
             "java",
         )
     builder = SparkSession.builder.appName(_GROUP)
-    # Otherwise cached sketches stay in as many partitions as a shuffle has, 200 of which are nearly empty for a
-    # small folder, and each of them is a task in each stage that reads the sketches.
+    # Otherwise cached sketches stay in as many partitions as a shuffle has: for a small folder, 200 that are
+    # nearly empty, and each of them is a task in each stage that reads the sketches.
     builder = builder.config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         # Without spark-submit, nobody has configured the log, and errors would come with Java's traces.

@@ -25,7 +25,7 @@ def deduplicate(
     ignore_above: int | None = None,
     counts: Observation | None = None,
 ) -> DataFrame:
-    """The rows of a DataFrame, but only one of each cluster of similar documents. All columns stay.
+    """The rows of a DataFrame with one document of each cluster of similar documents. All columns stay.
 
     `frame` has the columns `key` and `text`, and perhaps others, or it is made by `sketch`. No key may occur
     twice. The clusters are those of `docindex.Index.clusters`: documents that are linked by a chain of pairs

@@ -18,7 +18,7 @@ _NEEDED = ("key", "text", "recipe", "text_hash", "words_hash", "shingles", "slot
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FrameSizes:
-    """What a question needs to know of a DataFrame of sketches."""
+    """The sizes of a DataFrame of sketches, which a question needs to know."""
 
     recipe: Recipe | None
     """The recipe of all rows; None if there are no rows."""

@@ -57,7 +57,7 @@ def pairs(
 
     Give either `min_resemblance` or `min_containment`; without them, the minimum resemblance is 0.5. A pair
     reaches `min_containment` if one document contains at least this share of the other. Pairs that share
-    fewer than `min_shared` shingles are left out.
+    fewer than `min_shared` shingles are left out; with the basis "slots", fewer equal slots.
 
     - ``method="shingles"``: shingles are counted. No pair is missed, and the numbers are exact: the pairs
       are those of `docindex.Index.pairs`. Needs texts; if no row has a text, slots are used.
@@ -71,8 +71,9 @@ def pairs(
     if both documents are, `a` is the one with the lower key.
 
     `ignore_above` ignores shingles that more than this many different texts have. Without it, nothing is
-    ignored, however many pairs there are. `set_aside` is an `Observation` of Spark, which says how many
-    different shingles were ignored: after the pairs were computed, ``set_aside.get["set_aside"]``.
+    ignored, however many pairs there are; `Index.pairs` sets a limit then. `set_aside` is an `Observation` of
+    Spark. It says how many different shingles were ignored: ``set_aside.get["set_aside"]`` after the pairs
+    were computed.
 
     Exact copies, and texts with the same words, are compared once. Texts are known by 64 bits of the hash of
     their words.

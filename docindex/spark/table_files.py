@@ -105,7 +105,7 @@ def read_rows(session: SparkSession, path: str) -> DataFrame:
         raise UnreadableFile(f"{path} does not exist", path)
     formats = {kind for file in files if (kind := _format_of(file.name))}
     if len(formats) != 1:
-        found = "both" if formats else f"{len(files):,} other files" if files else "an empty folder"
+        found = "both" if formats else "only other files" if files else "an empty folder"
         raise UnreadableFile(
             f"{path} must have either Parquet files (.parquet) or JSON lines (.json, .jsonl, .ndjson); found "
             f"{found}",

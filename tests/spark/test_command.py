@@ -137,7 +137,7 @@ def test_an_existing_output_is_replaced_only_with_overwrite(parquet, tmp_path, c
     ("files", "said"),
     [
         ({}, "found an empty folder"),
-        ({"notes.txt": "words"}, "found 1 other files"),
+        ({"notes.txt": "words"}, "found only other files"),
         ({"a.json": '{"text": "a"}', "b.parquet": ""}, "found both"),
         ({"a.json": '{"text": null, "n": 1}'}, "there are no texts in "),
         ({"a.json": '{"text": "a'}, "there is no column 'text'"),
