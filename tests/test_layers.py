@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 
 # From the bottom up. A name is a package or a top-level module; names on one line do not import each other.
 ORDER = [
-    {"spelling"},
+    {"patterns", "spelling"},
     {"argument_checks", "cancel_tokens", "embedding", "errors", "version"} | {"worker_command"},
     {"checkpoints", "default_path"},
     {"kernels"},

@@ -6,12 +6,12 @@ that was cut off and whatever is no JSON is left to another reader.
 """
 
 import itertools
-import re
 from typing import NamedTuple
 
 import numpy as np
 
 from docindex.kernels.arrays import I64
+from docindex.patterns import compiled
 
 
 class WrittenValues(NamedTuple):
@@ -27,7 +27,7 @@ _QUOTE = ord('"')
 _NAME = 1
 """A byte that no source has. It stands for a string that is a name."""
 _BETWEEN = bytes.maketrans(b"{}[],\n\r\t\f", b" " * 9)
-_OTHERS = re.compile(r"(?:(?:-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity) )*+")
+_OTHERS = compiled(r"(?:(?:-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity) )*+")
 _BEGINS_WORD = np.isin(np.arange(256), list(b"tfnNI"))
 
 

@@ -13,6 +13,7 @@ from docindex.frontends.decoded_source import decode_source
 from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.line_places import add_lines
+from docindex.patterns import compiled
 
 if TYPE_CHECKING:
     from docindex.frontends.json_marks import WrittenValues
@@ -24,7 +25,7 @@ _BEFORE = (
     rf'(?:[\s{{}}\[\],]++|{_STRING}"\s*+:|(?:true|false|null|NaN|-?Infinity)\b'
     r"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))*+"
 )
-_VALUE = re.compile(rf'({_BEFORE})(?:({_STRING})(?:"|\\?\Z)|(-?[0-9][0-9.eE+-]*+)|\Z|(.+))', re.DOTALL)
+_VALUE = compiled(rf'({_BEFORE})(?:({_STRING})(?:"|\\?\Z)|(-?[0-9][0-9.eE+-]*+)|\Z|(.+))', re.DOTALL)
 """The groups: what lies before a value, a string without its last quote, a number, and what is no JSON."""
 
 _read_string = json.JSONDecoder().parse_string  # type: ignore[attr-defined]  # Python documents the class only

@@ -7,12 +7,13 @@ read once by expressions that do not go back, or are bounded.
 import re
 
 from docindex.frontends.markup_tokens import unescaped
+from docindex.patterns import compiled
 
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 _LIST_NUMBER = re.compile(r"^([ \t>]*+)[0-9]{1,3}[.)](?=[ \t])", re.MULTILINE)
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n^][^\[\]\n]*+\]:[ \t][^\n]*+", re.MULTILINE)
 _HEADING_ATTRIBUTES = re.compile(r"\{[#.][^{}\n]{0,200}\}[ \t]*+$", re.MULTILINE)
-_LINK = re.compile(
+_LINK = compiled(
     r"(`++)[^`]++\1|!?\[((?:[^\[\]`]++|`[^`]*+`)*+)\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)?+\)|\[[^\[\]]*+\])"
 )
 _NOTE = re.compile(r"\[\^[^\[\]\s]{1,50}\]:?")

@@ -13,6 +13,8 @@ attributes and perhaps a slash.
 import html
 import re
 
+from docindex.patterns import compiled
+
 _ATTRIBUTES = r"""(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+"""
 # A mark that nothing ends reaches to the end of the source, as in browsers.
 _COMMENT = r"!--(?:-?>|(?:[^-]++|-(?!-!?>))*+(?:--!?>|\Z))"
@@ -25,15 +27,15 @@ _RAW = "script|style|template|noscript|iframe|noembed|noframes|select|datalist|s
 _RAW_ELEMENT = rf"(?i:(?P<raw>{_RAW})(?=[\s/>]){_ATTRIBUTES}(?<!/)>(?:[^<]++|<(?!/(?P=raw)[\s/>]))*+)"
 _TITLE = rf"(?i:title(?=[\s/>]){_ATTRIBUTES}>(?P<title>[^<]{{0,2000}}+)</title[^>]*+>)"
 
-HTML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_TITLE}|{_RAW_ELEMENT}|{_TAG}|[!?/][^>]*+(?:>|\Z))")
+HTML = compiled(rf"<(?:{_COMMENT}|{_CDATA}|{_TITLE}|{_RAW_ELEMENT}|{_TAG}|[!?/][^>]*+(?:>|\Z))")
 
 _INSTRUCTION = r"\?(?:[^?]++|\?(?!>))*+(?:\?>|\Z)"
 _QUOTED = r""""[^"<]*+"|'[^'<]*+'"""
 _DOCTYPE = rf"!DOCTYPE(?:[^>\[\"']++|{_QUOTED}|[\"'])*+(?:\[[^\]]*+(?:\]|\Z))?+[^>]*+(?:>|\Z)"
 
-XML = re.compile(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_XML_TAG}|[!/][^>]*+(?:>|\Z))")
+XML = compiled(rf"<(?:{_COMMENT}|{_CDATA}|{_INSTRUCTION}|{_DOCTYPE}|{_XML_TAG}|[!/][^>]*+(?:>|\Z))")
 
-_ATTRIBUTE = re.compile(r"""([^\s"'/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++)))?+""")
+_ATTRIBUTE = compiled(r"""([^\s"'/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']++)))?+""")
 _LONG_NUMBER = re.compile(r"&#[0-9]{9,}+;?")  # Python refuses to read very long ones
 
 _ENTITY = re.compile(r"&(#[0-9]++;?+|#[xX][0-9a-fA-F]++;?+|[^\t\n\f <&#;]{1,32}+;?+)")

@@ -17,9 +17,10 @@ from docindex.frontends.tex_words import (
     NO_TEXT,
     SIGNS,
 )
+from docindex.patterns import compiled
 
 _VERBATIM = "verbatim|Verbatim|lstlisting|minted|comment|filecontents|tikzpicture"
-_TOKEN = re.compile(
+_TOKEN = compiled(
     rf"\\begin[ \t]*+\{{(?P<verbatim>{_VERBATIM})\*?\}}(?P<content>(?:[^\\]++|\\(?!end\{{(?P=verbatim)))*+)"
     r"|\\(?P<edge>begin|end)\s*+\{(?P<environment>[^{}\n]{1,40})\}"
     r"|\\verb\*?(?P<quote>[^\w\s])(?P<code>[^\n]{0,1000}?)(?P=quote)"
@@ -34,9 +35,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _OPTION = re.compile(r"\[[^\[\]]{0,1000}\]")
-_BEFORE_ARGUMENT = re.compile(r"\s*+(?:\[[^\[\]]{0,1000}\]\s*+)?+")
+_BEFORE_ARGUMENT = compiled(r"\s*+(?:\[[^\[\]]{0,1000}\]\s*+)?+")
 _IN_ARGUMENT = re.compile(r"\\.|[{}]|\n[ \t]*+\n", re.DOTALL)
-_ONE_TOKEN = re.compile(r"(?:\\[A-Za-z@]++|\\?[^\s{}])(?:#[0-9])*+")
+_ONE_TOKEN = compiled(r"(?:\\[A-Za-z@]++|\\?[^\s{}])(?:#[0-9])*+")
 _ACCENTED = re.compile(r"\s*+(?:\{\s*+(\\[ij]|[^\W\d_])?\s*+\}|(\\[ij](?![A-Za-z])[ ]?|[^\W\d_]))")
 _SCRIPT = re.compile(r"\{([^{}\\$\n]{1,40})\}|([A-Za-z0-9])")
 

@@ -13,6 +13,7 @@ from docindex.frontends.extracted import Extracted
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.page_reader import PageReader
+from docindex.patterns import compiled_bytes
 
 _DECLARATION = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.:-]{1,40})""", re.IGNORECASE)
 _META = re.compile(rb"""<meta\b[^>]{0,300}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
@@ -49,7 +50,7 @@ def declared_in(data: bytes) -> str | None:
 
 
 # Other XML has elements of the same names inside: <head> in TEI, <body> in JATS, <html> in XSLT.
-_FIRST_ELEMENT = re.compile(
+_FIRST_ELEMENT = compiled_bytes(
     rb"(?:[\s\xef\xbb\xbf]++|<\?[^>]*+>|<!--(?:[^-]++|-(?!->))*+-->)*+<(?:!doctype\s+html|html|head|body)[\s>/]",
     re.IGNORECASE,
 )

@@ -11,6 +11,8 @@ text.
 import re
 from collections.abc import Iterator
 
+from docindex.patterns import compiled
+
 Span = tuple[int, int]
 """Where a comment or string begins and ends."""
 
@@ -73,7 +75,7 @@ _IN_PHP = r"(?:[^\n\r?]++|\?(?!>))*+"
 # Every alternative begins with a literal character. So the search skips other characters, which takes a
 # quarter of the time.
 _SYNTAXES = {
-    name: re.compile(pattern, re.DOTALL)
+    name: compiled(pattern, re.DOTALL)
     for name, pattern in {
         "braces": rf"{_SLASHES}|{_RAW_OF_C}|{_TRIPLE_DOUBLE}|{_VERBATIM}|{_DOUBLE}|{_NO_SEPARATOR}",
         "nested": rf"{_NESTED_SLASHES}|{_TRIPLE_DOUBLE}|{_SHORT}|{_COMMAND}",
