@@ -172,8 +172,8 @@ def _record_batches(arrow: Any, given: Any) -> Iterator[Any]:
         yield from _record_batches(arrow, arrow.RecordBatchReader.from_stream(given))
     elif hasattr(given, "__arrow_c_array__"):
         yield from _record_batches(arrow, arrow.record_batch(given))
-    elif isinstance(given, Iterable) and not isinstance(given, (str, bytes, dict)):
-        for some in given:
+    elif isinstance(given, Iterable) and not isinstance(given, dict):
+        for some in argument_checks.many("batches", given):
             if not hasattr(some, "__arrow_c_stream__") and not hasattr(some, "__arrow_c_array__"):
                 raise TypeError(f"batches must contain Arrow tables or record batches, not {shown(some)}")
             yield from _record_batches(arrow, some)

@@ -144,6 +144,7 @@ REQUIRED = {
     "execute": {"sql": "select key from docindex_document where key = ?", "bindings": ["ada"]},
     "remove_many": {"keys": ["ada"]},
     "load": {"lines": []},
+    "load_sketches": {"batches": []},
     "near": {"query": TEXT},
     "near_many": {"queries": [TEXT]},
     "pairs": {"min_resemblance": 0.5},
