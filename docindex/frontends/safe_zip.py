@@ -26,6 +26,7 @@ class ZipSource:
         self._left = MOST_BYTES
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
+        # zipfile raises NotImplementedError for versions of the format that it does not know.
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
             raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
         infos = self._zip.infolist()
@@ -63,7 +64,7 @@ class ZipSource:
             EOFError,
             OSError,
             RuntimeError,
-            NotImplementedError,
+            NotImplementedError,  # a compression that zipfile does not know
         ) as error:
             raise NotExtracted("damaged", f"its member {name!r} cannot be read: {error}") from error
         return b"".join(pieces)

@@ -26,6 +26,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The members of a zip archive."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
+    # zipfile raises NotImplementedError for versions of the format that it does not know.
     except (*_DAMAGE, NotImplementedError) as error:
         raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
     parts, encrypted, work = PartList(), 0, 0

@@ -118,6 +118,7 @@ def columns_of(batch: pa.RecordBatch) -> dict[str, pa.Array]:
         column = batch.column(field.name)
         try:
             columns[field.name] = _without_views(column).cast(field.type)
+        # pyarrow says that a cast is "not implemented" if no value of one type can become the other.
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise ValueError(
                 f"the column {field.name} must have values of the type {field.type}, not {column.type}: "

@@ -28,8 +28,8 @@ From here on, figures are computed from those above, for texts that have as many
 - 10^8 notes (57 GB): an hour of one core to sketch, 13 hours of one core and 1.2 TB of shuffles for `pairs`.
   A task still holds one bucket of 2 MB of hashes, and what arrives for it. The stage that forms pairs breaks
   first: it puts them into a row for each two buckets, and 31,000 buckets have 10^9 of these, more than there
-  are pairs. Next step: buckets of two levels. `clusters` leaves the way of one last task, which is
-  for 20 million documents, and needs a checkpoint directory for its rounds.
+  are pairs. Next step: buckets of two levels. `clusters` joins its forests in one task up to 20 million
+  documents only; above that it needs a checkpoint directory, for its rounds.
 - 10^10 notes (6 TB): 90 hours of one core to sketch, 1,300 hours and 120 TB for `pairs`. Two texts among them
   are taken for one with a probability of .9, because a text is known by 64 bits: that must become 128. The
   first shuffle moves 650 bytes for each note, mostly hashes that one text has. Next step: a first pass that

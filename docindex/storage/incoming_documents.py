@@ -42,7 +42,7 @@ class Incoming:
     length: int | None = None
     """The number of code points of a text that is in `parts` only, or that is not kept; else None."""
     added_at: int | None = None
-    """When another file got the text: microseconds since 1970, UTC. None for now."""
+    """When another file got the text: microseconds since 1970, UTC. If it is None, the time of the write."""
 
     @property
     def characters(self) -> int:
