@@ -21,6 +21,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
 START_S = 60
+SETTLED_S = 0.3
+"""After this time the driver knows of all tasks that ended before a worker was halted."""
+HALT_S = 5
+"""A worker is halted for at most so long before it is killed."""
 SUPERVISED = '"$@" & read -r _; kill -KILL 0'
 
 
@@ -87,18 +91,30 @@ class Daemon:
         state, session = after_name[0], int(after_name[3])
         return session == self.process.pid and state != "Z"
 
+    def halt(self):
+        """Stop all processes of the session until `go_on` or `kill`."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self):
+        """Let halted processes go on."""
+        self._signal(signal.SIGCONT)
+
     def kill(self):
         """Kill all processes of the session; returns how many there were."""
         killed = set()
-        while found := self.processes():
-            for process in found:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+        while found := self._signal(signal.SIGKILL):
             killed.update(found)
             time.sleep(0.01)
         self.process.stdin.close()
         self.process.wait()
         return len(killed - {self.process.pid})
+
+    def _signal(self, number):
+        """Send a signal to all processes of the session; returns their ids."""
+        for process in (found := self.processes()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
+        return found
 
 
 class StandaloneCluster:
@@ -201,8 +217,9 @@ def standalone_cluster(folder, *, workers=2, memory="1g"):
 def worker_killed_in_the_middle(cluster, context, *, stages=0, share=0.3):
     """Kill a worker while the block computes something on a Spark context; gives a list for the `Kill`.
 
-    The worker is killed as soon as `stages` stages are finished, and `share` of the tasks of a later stage,
-    of which some are left. `ClusterFailed` if this never happened in the block.
+    When `stages` stages are finished and each worker is at a task of a later one, a worker is halted, so that
+    this stage cannot end. It is killed as soon as `share` of the tasks of the stage are finished, or when
+    the others wait for it. `ClusterFailed` if this never happened in the block.
     """
     kills, failures, stop = [], [], threading.Event()
 
@@ -232,11 +249,26 @@ def _kill_at(cluster, tracker, stages, share, stop):
         active = [stage for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage]
         seen.update(stage.stageId for stage in active)
         for stage in active:
-            finished, tasks = stage.numCompletedTasks, stage.numTasks
             ready = len(seen) - len(active) >= stages and stage.numActiveTasks >= len(cluster.workers)
-            if ready and tasks > 1 and max(1, share * tasks) <= finished < tasks:
-                return Kill(stage.stageId, finished, tasks, cluster.kill_worker())
-        stop.wait(0.02)
+            if ready and stage.numTasks > 1:
+                victim = cluster.workers[0]
+                victim.halt()
+                if held := _held(tracker, stage.stageId, share):
+                    return Kill(stage.stageId, held.numCompletedTasks, held.numTasks, cluster.kill_worker())
+                victim.go_on()
+        stop.wait(0.005)
+    return None
+
+
+def _held(tracker, stage_id, share):
+    """A stage that a halted worker holds up, when enough of it is done; None if the stage has ended."""
+    time.sleep(SETTLED_S)
+    end = time.monotonic() + HALT_S
+    while (stage := tracker.getStageInfo(stage_id)) and stage.numCompletedTasks < stage.numTasks:
+        # The other workers may be waiting for results of the halted one: then no more will be done.
+        if stage.numCompletedTasks >= share * stage.numTasks or time.monotonic() > end:
+            return stage
+        time.sleep(0.01)
     return None
 
 

@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the processes of a worker are found in /proc"),
 ]
 ROOT = Path(__file__).parent.parent.parent
-TRIAL = [sys.executable, "-m", "tests.spark.cluster_trial", "--cluster", "--made", "300", "--tasks", "4"]
+TRIAL = [sys.executable, "-m", "tests.spark.cluster_trial", "--cluster", "--made", "300", "--tasks", "8"]
 
 
 def test_a_cluster_that_loses_a_worker_in_the_middle_answers_as_an_index_does():
