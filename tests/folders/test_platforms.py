@@ -189,14 +189,25 @@ def test_paths_are_opened_in_one_call_where_folders_have_no_descriptors(tmp_path
     os.close(descriptor)
 
 
-def test_the_inode_of_an_entry_is_read_separately_on_windows(tmp_path, monkeypatch):
-    (tmp_path / "a.txt").write_text("some text")
-    with os.scandir(os.fsencode(tmp_path)) as entries:
-        (entry,) = entries
-    monkeypatch.setattr(system.os, "name", "nt")
-    status = system.entry_status(entry, follow=False)
-    monkeypatch.undo()
-    assert os.path.samestat(status, os.stat(tmp_path / "a.txt"))
+def test_a_walk_finds_the_same_files_where_folders_have_no_descriptors(tmp_path, monkeypatch):
+    (tmp_path / "below" / "deeper").mkdir(parents=True)
+    for name in ("a.txt", "below/b.txt", "below/deeper/c.txt", ".hidden"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "below" / "link").symlink_to("b.txt")
+    root, options = os.fsencode(tmp_path), WalkOptions(hidden=True)
+    by_name = list(walk_files(root, options, named := Skipped()))
+    monkeypatch.setattr(system.os, "supports_dir_fd", set())
+    by_path = list(walk_files(root, options, pathed := Skipped()))
+    assert by_path == by_name
+    assert len(by_path) == 4
+    assert (
+        (pathed.counts, pathed.links)
+        == (named.counts, named.links)
+        == (
+            {"symlink": 1},
+            [os.fsencode(tmp_path / "below" / "link")],
+        )
+    )
 
 
 def test_keys_have_forward_slashes_everywhere(monkeypatch):

@@ -104,7 +104,7 @@ def test_a_deep_folder_is_opened_from_the_one_above_it(tmp_path, monkeypatch):
         return original(path, *given, **named)
 
     monkeypatch.setattr(os, "open", counted)
-    monkeypatch.setattr(os, "supports_dir_fd", {counted})
+    monkeypatch.setattr(os, "supports_dir_fd", {counted, os.stat})
     assert folders.find_exact([root]).walked.files == 1
     # Each folder by its own name; only the first one with a long path by that path.
     assert len(opened) < depth + 10

@@ -18,6 +18,7 @@ from docindex.folders.file_reader import NotReadable
 from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import key_of, path_of, root_of
 from docindex.folders.scanner import scan
+from docindex.folders.system import LastFolder
 from docindex.folders.walk import FailedFile, Skipped, WalkOptions
 from tests.folders import hostile
 from tests.storage.texts import prose
@@ -96,16 +97,14 @@ def test_a_folder_that_cannot_be_read_now_forgets_nothing(index, folder, monkeyp
     (folder / "sub" / "a.txt").write_text("some text")
     (folder / "b.txt").write_text("another text")
     scan(index, [root_of(folder)])
-    from docindex.folders import walk
+    listed = LastFolder.list
 
-    entries = walk._entries
-
-    def failing(path, last, *, follow):
+    def failing(last, path):
         if path.endswith(b"sub"):
             raise PermissionError(13, "Permission denied")
-        return entries(path, last, follow=follow)
+        return listed(last, path)
 
-    monkeypatch.setattr(walk, "_entries", failing)
+    monkeypatch.setattr(LastFolder, "list", failing)
     report = scan(index, [root_of(folder)])
     assert report.removed == 0
     assert set(index) == {str(folder / "sub" / "a.txt"), str(folder / "b.txt")}
