@@ -29,12 +29,17 @@ class Candidate(NamedTuple):
     """The number of files in a folder."""
 
 
-class _Criterion(NamedTuple):
-    """A part of a rule: the candidate with the smallest value is kept."""
+_Reason = Callable[[Candidate, Candidate], str]
+"""Why the first candidate is kept and not the second."""
 
-    value: Callable[[Candidate], Any]
-    reason: Callable[[Candidate, Candidate], str]
-    """Why the first candidate is kept and not the second."""
+
+class _Rule(NamedTuple):
+    """A rule: the candidate with the smallest values is kept."""
+
+    values: Callable[[Candidate], tuple[Any, ...]]
+    """In one call: it takes half the time of a function for each value."""
+    reasons: tuple[_Reason, ...]
+    """The reason for each value, if that is the first that differs."""
 
 
 def _because_of_mark(kept: Candidate, other: Candidate) -> str:
@@ -56,21 +61,29 @@ def _said(reason: str) -> Callable[[Candidate, Candidate], str]:
     return lambda _kept, _other: reason
 
 
-_SHORTEST = _Criterion(lambda file: len(file.key), _said("the shortest path"))
-_RULES: dict[str, tuple[_Criterion, ...]] = {
-    "original": (
-        _Criterion(lambda file: len(copy_signs(file.key).marks), _because_of_mark),
-        _Criterion(lambda file: copy_signs(file.key).weight, _because_of_place),
-        _Criterion(lambda file: -file.files, _said("it has more files")),
-        _Criterion(lambda file: file.mtime_ns // _SAME_AGE_NS, _said("the oldest")),
-        _SHORTEST,
+def _by_signs(file: Candidate) -> tuple[Any, ...]:
+    signs, age = copy_signs(file.key), file.mtime_ns // _SAME_AGE_NS
+    return len(signs.marks), signs.weight, -file.files, age, len(file.key), file.key
+
+
+_SHORTEST, _FIRST = _said("the shortest path"), _said("the first path")
+_RULES = {
+    "original": _Rule(
+        _by_signs,
+        (
+            _because_of_mark,
+            _because_of_place,
+            _said("it has more files"),
+            _said("the oldest"),
+            _SHORTEST,
+            _FIRST,
+        ),
     ),
-    "newest": (_Criterion(lambda file: -file.mtime_ns, _said("the newest")),),
-    "oldest": (_Criterion(lambda file: file.mtime_ns, _said("the oldest")),),
-    "shortest-path": (_SHORTEST,),
-    "first": (),
+    "newest": _Rule(lambda file: (-file.mtime_ns, file.key), (_said("the newest"), _FIRST)),
+    "oldest": _Rule(lambda file: (file.mtime_ns, file.key), (_said("the oldest"), _FIRST)),
+    "shortest-path": _Rule(lambda file: (len(file.key), file.key), (_SHORTEST, _FIRST)),
+    "first": _Rule(lambda file: (file.key,), (_FIRST,)),
 }
-_FIRST = _Criterion(lambda file: file.key, _said("the first path"))
 KEEP = tuple(_RULES)
 """Every value of `KeepRule`."""
 
@@ -94,22 +107,22 @@ class KeepPolicy(NamedTuple):
 
     def best(self, candidates: Sequence[Candidate]) -> tuple[Candidate, str]:
         """The candidate to keep, and why it is kept and not the next best; "" if there is no other."""
-        criteria = self._criteria()
-        ordered = sorted([(*[criterion.value(each) for criterion in criteria], each) for each in candidates])
-        first = ordered[0][-1]
+        ordered = sorted([(self.order(each), each) for each in candidates])
+        own, first = ordered[0]
         if len(ordered) > 1:
-            for criterion, own, other in zip(criteria, ordered[0], ordered[1], strict=False):
-                if own != other:
-                    return first, criterion.reason(first, ordered[1][-1])
+            other, second = ordered[1]
+            reasons = _RULES[self.keep].reasons
+            if self.prefer:
+                reasons = (_said("in a preferred folder"), *reasons)
+            for reason, value, next_value in zip(reasons, own, other, strict=True):
+                if value != next_value:
+                    return first, reason(first, second)
         return first, ""
 
     def order(self, candidate: Candidate) -> tuple[Any, ...]:
         """The values of all criteria. The candidate with the smallest order is kept."""
-        return tuple(criterion.value(candidate) for criterion in self._criteria())
-
-    def _criteria(self) -> tuple[_Criterion, ...]:
-        preference = (_Criterion(self._preference, _said("in a preferred folder")),) if self.prefer else ()
-        return (*preference, *_RULES[self.keep], _FIRST)
+        values = _RULES[self.keep].values(candidate)
+        return (self._preference(candidate), *values) if self.prefer else values
 
     def _preference(self, file: Candidate) -> int:
         places = enumerate(self.prefer)
