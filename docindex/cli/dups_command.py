@@ -175,14 +175,17 @@ def dups_command(
     _remark_on_files(found, scanned, form, verbose=verbose)
     plan = _plan(found, listed) if form == "json" else None  # it takes as long as all the rest
     groups = found.groups[: top or _ALL]
+    records: list[Any]
     if form == "csv":
         from docindex.folders.plan_table import plan_rows  # not needed to show the groups to a person
 
         records = list(plan_rows(groups, listed))
+    elif form is None:
+        records = [*groups, *listed]  # which `_text` shows
     else:
         records = [*map(group_record, groups), *map(list_record, listed)]
     keys = [folders.key_of(root) for root in roots]
-    code = show(records, form, lambda: _text(found, listed, keys, top or _ALL), plan)
+    code = show(records, form, lambda: _text(found, groups, listed, keys), plan)
     return missing or code
 
 
@@ -258,17 +261,21 @@ def _plan(found: folders.Findings, listed: Sequence[folders.FileList]) -> dict[s
     return {**json.loads(found.plan().to_json()), "alike": alike, **lists}
 
 
-def _text(found: folders.Findings, lists: Sequence[folders.FileList], roots: Sequence[str], top: int) -> str:
-    """All groups for a person: copied folders, then the other groups, the largest reclaimable size first."""
-    if not (found.groups or lists):
+def _text(
+    found: folders.Findings,
+    shown: Sequence[folders.FolderGroup | folders.CopyGroup | folders.LikenessGroup],
+    lists: Sequence[folders.FileList],
+    roots: Sequence[str],
+) -> str:
+    """The shown groups and the lists for a person, and the sums of all groups."""
+    if not (shown or lists):
         return "no copies and no similar texts"
-    below, groups = below_current_folder(), found.groups
-    shown = groups[:top]
+    below = below_current_folder()
     lines: list[str] = []
     for group in shown:
         lines += [*group_lines(group, below), ""]
     for listed in lists:
         lines += [*list_lines(listed, below), ""]
-    if groups:
+    if shown:
         lines += summary_lines(found, roots, len(shown))
     return "\n".join(lines).rstrip("\n")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from docindex.cli.group_records import KIND_HEADINGS
 from docindex.cli.typed_paths import display_path
 from docindex.cli.wording import several, size
-from docindex.folders import Findings
+from docindex.folders import CopyGroup, Findings, FolderGroup, LikenessGroup
 from docindex.folders.path_keys import is_under
 
 _FEW_GROUPS = 10
@@ -18,10 +18,10 @@ _FOLDERS = 8
 
 def summary_lines(found: Findings, roots: Sequence[str], shown: int) -> Iterable[str]:
     """What was found in all. `shown` is the number of groups that are shown above."""
-    groups = found.groups
-    if shown < len(groups):
-        yield f"{several(len(groups) - shown, 'more group')}; without --top all are shown"
-    if len(groups) > _FEW_GROUPS:
+    count = len(found.folders) + len(found.copies) + len(found.likenesses)
+    if shown < count:
+        yield f"{several(count - shown, 'more group')}; without --top all are shown"
+    if count > _FEW_GROUPS:
         yield from _by_kind(found)
         yield from _by_folder(found, roots)
     copies = [several(len(found.copies), "group")]
@@ -36,7 +36,9 @@ def summary_lines(found: Findings, roots: Sequence[str], shown: int) -> Iterable
 
 def _by_kind(found: Findings) -> Iterable[str]:
     groups, freed = Counter[str](), Counter[str]()
-    for group in found.groups:
+    everything: list[FolderGroup | CopyGroup | LikenessGroup]
+    everything = [*found.folders, *found.copies, *found.likenesses]
+    for group in everything:
         groups[group.kind] += 1
         freed[group.kind] += group.reclaimable
     yield "   frees  groups  by kind"

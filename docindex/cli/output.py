@@ -16,13 +16,11 @@ from docindex.cli.options import is_quiet
 from docindex.cli.wording import CONTROLS, several
 
 
-def show(
-    records: Sequence[Mapping[str, Any]], form: str | None, text: Callable[[], str], whole: Any = None
-) -> int:
+def show(records: Sequence[Any], form: str | None, text: Callable[[], str], whole: Any = None) -> int:
     """Print records in the form that the options name, and return the exit code.
 
-    `text` makes the report for a person. `whole` is the JSON value that --json prints, if that is not the
-    list of records.
+    Nothing was found if there are no records. `text` makes the report for a person, who does not see the
+    records. `whole` is the JSON value that --json prints, if that is not the list of records.
     """
     if form == "json":
         import json  # not needed to show a report to a person

@@ -11,11 +11,14 @@ def size(count: int) -> str:
     >>> size(999), size(1000), size(123_456_789), size(999_999)
     ('999 B', '1.0 kB', '123.5 MB', '1.0 MB')
     """
-    amount, units = float(count), ["B", "kB", "MB", "GB", "TB", "PB"]
-    while amount >= 999.95 and len(units) > 1:
+    if count < 1000:
+        return f"{count} B"
+    amount = count / 1000
+    for unit in ("kB", "MB", "GB", "TB"):
+        if amount < 999.95:
+            return f"{amount:.1f} {unit}"
         amount /= 1000
-        del units[0]
-    return f"{count} B" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+    return f"{amount:.1f} PB"
 
 
 def percent(share: float) -> str:
