@@ -14,7 +14,7 @@ import xxhash
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
 from docindex.folders.exact_copies import ExactCopies
 from docindex.folders.folder_pairs import FolderFile, FolderTree, SharedFiles, chosen_pairs
-from docindex.folders.keep_rules import Candidate, KeepPolicy
+from docindex.folders.keep_rules import Candidate
 from docindex.folders.kept_files import KeepChoice, largest_first, time_of
 from docindex.folders.path_keys import is_under
 
@@ -32,7 +32,7 @@ def grouped_copies(
     copies: Sequence[ExactCopies],
     files: Iterable[tuple[str, int]],
     roots: Sequence[str],
-    policy: KeepPolicy,
+    choice: KeepChoice,
     *,
     with_folders: bool = True,
 ) -> GroupedCopies:
@@ -41,7 +41,6 @@ def grouped_copies(
     `files` are the keys and sizes of all files below the roots. A file in a copied folder is in no other
     group, unless it is not copied with the folder.
     """
-    choice = KeepChoice(policy)
     if not (with_folders and copies):
         return GroupedCopies([], largest_first(filter(None, map(choice.group, copies))))
     pairs = _Pairs(FolderTree(roots, itertools.starmap(FolderFile, files), copies), copies, choice)

@@ -13,17 +13,17 @@ _EXTENSIONS: dict[MediaKind, str] = {
     "song": "mp3 flac ogg oga opus m4a aac wav wma aiff aif ape alac",
     "video": "mp4 mkv avi mov wmv webm m4v mpg mpeg flv 3gp mts m2ts",
 }
-_KINDS = {extension: kind for kind, listed in _EXTENSIONS.items() for extension in listed.split()}
+_KINDS = {extension.encode(): kind for kind, listed in _EXTENSIONS.items() for extension in listed.split()}
 
 
-def media_counts(keys: Iterable[str]) -> dict[MediaKind, int]:
+def media_counts(paths: Iterable[bytes]) -> dict[MediaKind, int]:
     """How many files are photos, songs and videos; a kind without a file is left out.
 
-    >>> media_counts(["/a/IMG_1.JPG", "/a/song.mp3", "/a/letter.txt", "/a/2.jpeg"])
+    >>> media_counts([b"/a/IMG_1.JPG", b"/a/song.mp3", b"/a/letter.txt", b"/a/2.jpeg"])
     {'photo': 2, 'song': 1}
     """
     counts = dict.fromkeys(_EXTENSIONS, 0)
-    for extension, count in Counter([key.rpartition(".")[2] for key in keys]).items():
+    for extension, count in Counter([path.rpartition(b".")[2] for path in paths]).items():
         if kind := _KINDS.get(extension.lower()):
             counts[kind] += count
     return {kind: count for kind, count in counts.items() if count}

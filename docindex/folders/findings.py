@@ -11,6 +11,7 @@ from docindex.folders.copied_folders import GroupedCopies, grouped_copies
 from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.found_groups import EXACT_KINDS, KINDS, FindingKind, Findings, LikenessGroup
 from docindex.folders.keep_rules import KeepPolicy, KeepRule, check_keep
+from docindex.folders.kept_files import KeepChoice
 from docindex.folders.likeness import LikenessLimits, find_likenesses
 from docindex.folders.path_keys import Root, key_of, reference_roots, roots_of
 from docindex.folders.scanner import Scan, check_index
@@ -77,7 +78,7 @@ def find(
             find_copies(index, known, skipped, progress),
             ((file.key, file.size) for file in known),
             everywhere,
-            policy,
+            KeepChoice(policy),
             with_folders="folder" in wanted,
         )
     if wanted.difference(EXACT_KINDS):

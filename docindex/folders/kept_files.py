@@ -6,7 +6,7 @@ Must never choose to remove a file from a reference folder, nor the last file of
 import contextlib
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from docindex.folders.copy_groups import CopyGroup, PlannedFile
@@ -21,11 +21,15 @@ _IS_KEPT = operator.attrgetter("keep")
 
 
 class KeepChoice:
-    """Chooses the files to keep by a policy, after one look at the reference folders."""
+    """Chooses the files to keep by a policy, after one look at the reference folders.
 
-    def __init__(self, policy: KeepPolicy) -> None:
+    `freed_by` says how many bytes a file gives back if it is removed; by default the system is asked.
+    """
+
+    def __init__(self, policy: KeepPolicy, freed_by: Callable[[Tracked], int] | None = None) -> None:
         check_keep(policy.keep)
         self.policy = policy
+        self._freed_by = freed_by or _freed_by
         self._references = _References(policy.reference)
 
     def references(self, keys: Iterable[str]) -> set[str]:
@@ -40,7 +44,7 @@ class KeepChoice:
         other file is there.
         """
         files = found.files
-        if not (kept := self.references(file.key for file in files)):
+        if not (kept := self.references([file.key for file in files])):
             staying = [file for file in files if file.key not in leaving] or files
             best, reason = self.policy.best([Candidate(file.key, time_of(file)) for file in staying])
             kept = {best.key}
@@ -48,10 +52,11 @@ class KeepChoice:
             reason = "in a reference folder"
         if self.policy.isolate:
             kept = _with_isolated(files, kept, self.policy.isolate)
-        inodes = [(file.device, file.inode) for file in files]
-        staying_inodes = {inode for inode, file in zip(inodes, files, strict=True) if file.key in kept}
+        staying_inodes = {(file.device, file.inode) for file in files if file.key in kept}
         going = {
-            inode: file for inode, file in zip(inodes, files, strict=True) if inode not in staying_inodes
+            (file.device, file.inode): file
+            for file in files
+            if (file.device, file.inode) not in staying_inodes
         }
         if not going:
             return None
@@ -60,15 +65,14 @@ class KeepChoice:
             PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in sorted(files)
         ]
         members.sort(key=_IS_KEPT, reverse=True)
-        return CopyGroup(tuple(members), found.digest.hex(), sum(map(_freed_by, going.values())), reason)
+        return CopyGroup(tuple(members), found.digest.hex(), sum(map(self._freed_by, going.values())), reason)
 
 
-def plan_groups(groups: Iterable[ExactCopies], policy: KeepPolicy | None = None) -> list[CopyGroup]:
+def plan_groups(groups: Iterable[ExactCopies], choice: KeepChoice) -> list[CopyGroup]:
     """Choose the files to keep of each group; the groups with the largest reclaimable size come first.
 
     Groups that would lose no file are left out.
     """
-    choice = KeepChoice(policy or KeepPolicy())
     return largest_first(filter(None, map(choice.group, groups)))
 
 

@@ -141,7 +141,7 @@ def _result(tally: ScanTally, missing: tuple[FailedFile, ...]) -> Scan:
         bytes_read=tally.bytes_read,
         skipped=dict(tally.skipped.counts),
         programs=tally.skipped.program_keys(),
-        media=media_counts(tally.seen),
+        media=media_counts(map(str.encode, tally.seen)),
         failed=tally.skipped.failures(),
         guessed=tally.guessed,
         undetected=tuple(sorted(tally.undetected)),

@@ -80,7 +80,7 @@ def _largest_first(sums: Mapping[str, SpaceRow]) -> list[SpaceRow]:
 
 
 def _kind(file: ReportFile) -> str:
-    if media := media_counts([file.key]):
+    if media := media_counts([file.key.encode()]):
         return _MEDIA[next(iter(media))]
     extension = file.key.rpartition("/")[2].rpartition(".")[2].lower()
     if extension in _DOCUMENTS:

@@ -1,5 +1,6 @@
 """`find_exact` finds the copies that `scan` and `find` find, without an index, and reads less."""
 
+import errno
 import os
 import random
 import threading
@@ -109,6 +110,25 @@ def test_a_file_that_becomes_a_pipe_during_the_search_is_named(size, tmp_path, m
         (str(tmp_path / "a"), "it is not a regular file any more")
     ]
     assert found.copies == ()
+
+
+def test_an_entry_that_vanishes_or_cannot_be_asked_does_not_end_a_walk(tmp_path, monkeypatch):
+    copied(os.fsencode(tmp_path), b"a", b"b", b"closed", b"gone", b".hidden")
+    original = os.stat
+
+    def asked(path, **how):
+        if path in (b"gone", b".hidden"):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory")
+        if path == b"closed":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return original(path, **how)
+
+    monkeypatch.setattr(os, "stat", asked)
+    monkeypatch.setattr(os, "supports_dir_fd", {asked, os.open})
+    found = folders.find_exact([tmp_path])
+    assert [len(group.files) for group in found.copies] == [2]
+    assert found.walked.skipped == {"vanished": 1, "unreadable": 1, "hidden": 1}
+    assert found.unreadable == ((str(tmp_path / "closed"), "Permission denied"),)
 
 
 def test_an_index_in_use_is_no_copy(tmp_path):

@@ -8,7 +8,7 @@ from docindex.folders.act_list import chosen_steps
 from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.journal import Journal
 from docindex.folders.keep_rules import KeepPolicy
-from docindex.folders.kept_files import plan_groups
+from docindex.folders.kept_files import KeepChoice, plan_groups
 from docindex.folders.path_keys import key_of
 from docindex.folders.plan import Plan
 from docindex.folders.restore import undo_steps
@@ -61,9 +61,8 @@ def contents_of(root):
 def planned(root, **options):
     with docindex.open(":memory:") as index:
         scan(index, [root], options=WalkOptions(hidden=True, ignore=False), workers=1)
-        return plan_groups(
-            find_copies(index, known_files(index, [key_of(root)]), Skipped()), KeepPolicy(**options)
-        )
+        copies = find_copies(index, known_files(index, [key_of(root)]), Skipped())
+        return plan_groups(copies, KeepChoice(KeepPolicy(**options)))
 
 
 def to_json(groups):
