@@ -180,7 +180,8 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
-        | {"differences"},
+        | {"differences", "number_table"},
+        {"search_memory"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"}
@@ -188,7 +189,7 @@ INSIDE = {
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
-        | {"candidates_between", "shingles_of_few"},
+        | {"candidates_between", "shingles_of_few", "content_hashes"},
         {"scoring"},
         {"search", "text_sources"},
         {"similar", "slot_pairs", "crowd_pairs"},

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from docindex.checkpoints import stopped_by
 from docindex.index.boilerplate import Boilerplate, BoilerplateChoice, checked_choice
 from docindex.query.scope import NOTHING_IGNORED, Scope
+from docindex.query.search_memory import SearchMemory
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.storage import templates, user_sql
@@ -31,6 +32,7 @@ class ScopedReader:
         """The boilerplate: texts that comparisons ignore."""
         self._ignored = NOTHING_IGNORED
         self._slot_index = SlotIndex()
+        self._search_memory = SearchMemory()
 
 
 @contextlib.contextmanager
@@ -58,8 +60,16 @@ def open_scope(
         ignored = _current_ignored(reader, db, boilerplate)
         check_cancelled = functools.partial(store.refuse_cancelled, store.cancels())
         with stopped_by(check_cancelled):
-            slot_index = reader._slot_index  # noqa: SLF001 - as above
-            yield Scope(db, reader.recipe, ignored, condition, check_cancelled, slot_index, sides)
+            yield Scope(
+                db,
+                reader.recipe,
+                ignored,
+                condition,
+                check_cancelled,
+                reader._slot_index,  # noqa: SLF001 - as above
+                sides,
+                search_memory=reader._search_memory,  # noqa: SLF001
+            )
 
 
 def _current_ignored(reader: ScopedReader, db: Connection, boilerplate: BoilerplateChoice) -> Ignored:

@@ -67,9 +67,27 @@ def query_hashes(scope: Scope, query: Query, options: SearchOptions) -> QueryHas
 
 def frequencies(scope: Scope, hashes: U64) -> I64:
     """How many contents have each hash, in all files of the question; `hashes` must ascend."""
+    counts = known_frequencies(scope, hashes)
+    unknown = (counts == 0).nonzero()[0]
+    if len(unknown):
+        counts[unknown] = read_frequencies(scope, hashes.take(unknown))
+    return counts
+
+
+def known_frequencies(scope: Scope, hashes: U64) -> I64:
+    """The same for hashes in any order, without reading anything; 0 if it is not known."""
+    if scope.frequencies is not None:
+        return np.zeros(len(hashes), np.int64)
+    return scope.remembered.frequencies(hashes)
+
+
+def read_frequencies(scope: Scope, hashes: U64) -> I64:
+    """The same as `frequencies` for ascending hashes that are not known; they are known then."""
     if scope.frequencies is not None:
         return scope.frequencies(hashes)
-    return own_frequencies(scope, hashes, _NO_CONTENTS)
+    counts = own_frequencies(scope, hashes, _NO_CONTENTS)
+    scope.remembered.note_frequencies(hashes, counts)
+    return counts
 
 
 def own_frequencies(scope: Scope, hashes: U64, without: I64) -> I64:

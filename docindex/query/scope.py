@@ -14,6 +14,7 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, Bool
 from docindex.query.measures import Ignoring
+from docindex.query.search_memory import Remembered, SearchMemory
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.sketching.shingle_batches import shingle_sets
@@ -57,11 +58,18 @@ class Scope:
     """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
     frequencies: Callable[[U64], I64] | None = None
     """How many contents of several files have each of some ascending hashes; None to count in this file."""
+    search_memory: SearchMemory = dataclasses.field(default_factory=SearchMemory)
+    """What earlier searches read of the index."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
         """The look-up of hashes, whose tables are read once for all look-ups of the question."""
         return ExistingContents(self.db)
+
+    @functools.cached_property
+    def remembered(self) -> Remembered:
+        """What earlier searches read of this state of the index."""
+        return self.search_memory.current(self.db)
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
         """The content, key and id of each document with one of these contents that fulfils the condition."""

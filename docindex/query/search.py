@@ -124,7 +124,7 @@ def find_matches(scope: Scope, query: Query, options: SearchOptions, evidence_of
         if scope.where is not None:
             contents = best.fulfilling(scope.documents_of(contents))
         if len(contents):
-            best.add(scorer.scored(contents))
+            best.add(scorer.scored(contents, best.lowest()))
     return best.matches(scope, evidence_of)
 
 
@@ -158,7 +158,7 @@ class _Best:
         self._highest = np.empty(0)
         """The highest scores, ascending; at most as many as the limit."""
         self._numbers: dict[int, Measures] = {}
-        """The exact numbers that were needed to compare them with minimums."""
+        """The numbers that were compared with minimums."""
         self._fulfilling: list[tuple[int, str, int]] = []
         """The documents that fulfil the condition of the question, if there is one."""
 
@@ -181,8 +181,7 @@ class _Best:
             numbers = self._measured(scored.contents) if options.exact else self._scorer.measures(scored)
             met = [options.met_by(numbers[content]) for content in scored.contents.tolist()]
             scored = scored.only(np.array(met, np.bool_))
-            if options.exact:
-                self._numbers.update((content, numbers[content]) for content in scored.contents.tolist())
+            self._numbers.update((content, numbers[content]) for content in scored.contents.tolist())
         self._scored.append(scored)
         if options.limit is not None:
             self._highest = np.sort(np.concatenate([self._highest, scored.scores]))[-options.limit :]
@@ -198,10 +197,11 @@ class _Best:
         best = sorted((-scores[of], key, number, of) for of, key, number in found if of in scores)
         best = best[: self._options.limit]
         numbers = self._numbers
-        if not self._options.exact:
-            numbers = self._scorer.measures(scored)
-        elif not self._options.has_minimums:
-            numbers = self._measured(np.unique(np.array([of for *_, of in best], np.int64)))
+        if not self._options.has_minimums:
+            if self._options.exact:
+                numbers = self._measured(np.unique(np.array([of for *_, of in best], np.int64)))
+            else:
+                numbers = self._scorer.measures(scored)
         return [
             match_of(numbers[of], (key, number), -minus, evidence_of(of, number))
             for minus, key, number, of in best

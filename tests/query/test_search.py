@@ -205,7 +205,7 @@ def test_the_numbers_do_not_depend_on_how_much_is_kept_or_looked_up_at_a_time(
     before = {key: index.search(key, limit=limit) for key in texts}
     monkeypatch.setattr(hash_lookup, "_KEPT", 3)
     monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 3)
-    monkeypatch.setattr(scoring, "_FIRST_BOUNDS", 1)
+    monkeypatch.setattr(scoring, "_GUESSED_FROM", 1)
     monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
     monkeypatch.setattr("docindex.storage.postings._FIRST_HASHES", 1)
     monkeypatch.setattr("docindex.storage.postings.KEYS_IN_MEMORY", 2)
@@ -217,7 +217,7 @@ def test_if_the_score_of_a_candidate_is_lowered_the_next_candidate_is_found(inde
     # As if the inverted index confused hashes: the scores that it promises are too high.
     honest = {key: index.search(key, limit=3) for key in texts}
     monkeypatch.setattr(scoring, "_BOUNDS_AT_ONCE", 1)
-    monkeypatch.setattr(scoring, "_FIRST_BOUNDS", 1)
+    monkeypatch.setattr(scoring, "_GUESSED_FROM", 1)
     monkeypatch.setattr(scoring, "_FIRST_BATCH", 1)
     real = search_module.candidates_for
 
