@@ -11,7 +11,6 @@ from docindex.kernels.arrays import mix
 from docindex.kernels.feature_filter import acceptance
 from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import (
-    _ROUND,
     EMPTY_KEY,
     EMPTY_SLOT,
     MISSED,
@@ -31,14 +30,11 @@ def plain_keys(hashes, count):
     for number in range(2 * count):
         if int(EMPTY_KEY) not in filled or not hashes:
             break
+        factor = int(mix(np.array([number], np.uint64))[0]) | 1
         for hash_ in hashes:
-            fallen = (
-                int(mix(np.array([(hash_ + number * int(_ROUND)) % 2**64], np.uint64))[0])
-                if number
-                else hash_
-            )
-            place = fallen % 2**32 * count >> 32 if number < count else number - count
-            filled[place] = min(filled[place], number << 51 | fallen >> 13)
+            fallen = hash_ * factor % 2**64
+            place = (fallen >> 32) * count >> 32 if number < count else number - count
+            filled[place] = min(filled[place], number << 51 | fallen % 2**51)
     return filled
 
 
