@@ -9,9 +9,9 @@ def test_a_part_returns_the_text_that_it_was_made_from():
         assert "".join(source_of(*part).decode() for part in parts_of(text)) == text
 
 
-def test_a_text_is_deflated_only_if_that_saves_much():
-    assert list(parts_of("long " * 25)) == [(RAW, b"long " * 25)]
-    ((codec, data),) = parts_of("long " * 26)
+def test_a_text_is_deflated_only_if_it_has_a_thousand_bytes():
+    assert list(parts_of("long " * 199)) == [(RAW, b"long " * 199)]
+    ((codec, data),) = parts_of("long " * 200)
     assert (codec, len(data) < 30) == (DEFLATED, True)
 
 
