@@ -195,7 +195,9 @@ class DocumentAdder(FollowedTables):
                 out += batch.characters
                 # Give the workers enough text in advance, so that they never wait during a commit.
                 while waiting and (
-                    not sketchers.wants_more or out > _AHEAD or (is_often and waiting[0].is_made())
+                    not sketchers.wants_more
+                    or out > _AHEAD
+                    or (is_often and (sketchers.alone or waiting[0].is_made()))
                 ):
                     arrive()
             while waiting:

@@ -12,7 +12,6 @@ import concurrent.futures
 import contextlib
 import contextvars
 import logging
-import math
 import os
 import queue
 import sys
@@ -44,9 +43,12 @@ _WORTHWHILE_S = 0.15
 # If texts come too slowly to wait, helpers start when this process has sketched for this long.
 _LONG_S = 0.2
 
-# After its first batch, this process accepts batches for this long before it sketches the next one. So it
-# learns how much text is coming.
+# This process first accepts batches for this long before it sketches one. So it learns how much text is
+# coming, and the helpers start 0.03 s earlier than if it sketched a batch first: 1% of a build of 80 MB.
 _FORESIGHT_S = 0.05
+
+# How long sketching takes, as long as this process has not measured it: files of 12 KB on a fast processor.
+_FIRST_GUESS = 0.011, 1_000_000
 
 # A batch with this many characters is sketched in this process, because a worker would hold it twice.
 _VERY_LONG = 16_000_000
@@ -113,9 +115,9 @@ class SketchWorkers:
         self._most = workers - 1
         # Whoever asks for workers wants to know; automatic ones only save time.
         self._level = logging.INFO if automatic else logging.WARNING
-        # What this process has sketched alone, and until when it only accepts batches.
+        # What this process has sketched, and until when it only accepts batches.
         self._sketched_s, self._sketched_characters = 0.0, 0
-        self._accepts_until = math.inf
+        self._accepts_until = time.monotonic() + _FORESIGHT_S
         self._helpers: list[_Helper] = []
         self._threads: list[threading.Thread] = []
         self._unclaimed: collections.deque[SketchJob] = collections.deque()
@@ -149,9 +151,7 @@ class SketchWorkers:
     @property
     def wants_more(self) -> bool:
         """Whether to submit further batches before the result of one is needed."""
-        return not self.alone or (
-            self._most > 0 and self._sketched_s > 0 and time.monotonic() < self._accepts_until
-        )
+        return not self.alone or (self._most > 0 and time.monotonic() < self._accepts_until)
 
     def submit(self, texts: Sequence[str], *, keep: bool) -> SketchJob:
         """Begin to sketch one batch, and with `keep` to make the parts of its texts, if there are helpers."""
@@ -208,22 +208,23 @@ class SketchWorkers:
         begin = time.thread_time()
         # With helpers also the parts: this process would make them in the last commit, when no helper works.
         job.settle(sketched(job.texts, self._recipe, keep=job.keep and not self.alone))
-        if not self._sketched_s:
-            self._accepts_until = time.monotonic() + _FORESIGHT_S
         self._sketched_s += time.thread_time() - begin
         self._sketched_characters += job.characters
         self._start_if_worthwhile()
 
     def _start_if_worthwhile(self) -> None:
         """Start the helpers if there is enough work for them."""
-        if self._most > 0 and self._sketched_s > 0:
+        if self._most > 0:
             waiting = sum(job.characters for job in self._unclaimed if job.characters < _VERY_LONG)
             if self._seconds_for(waiting) >= _WORTHWHILE_S or self._sketched_s >= _LONG_S:
                 self.start()
 
     def _seconds_for(self, characters: int) -> float:
         """How long this process takes to sketch this many characters, judged by what it has sketched."""
-        return characters * self._sketched_s / max(1, self._sketched_characters)
+        seconds, of = self._sketched_s, self._sketched_characters
+        if not of:
+            seconds, of = _FIRST_GUESS
+        return characters * seconds / of
 
     def start(self) -> None:
         """Start all helpers, without waiting for them. If one cannot start, no helper stays."""

@@ -271,7 +271,8 @@ def test_commit_every_commits_after_so_many_documents(tmp_path, every, workers, 
         assert len(index) == 60
 
 
-def test_commit_every_does_not_wait_for_the_next_item(tmp_path):
+@pytest.mark.parametrize("workers", [1, 2, None])
+def test_commit_every_does_not_wait_for_the_next_item(tmp_path, workers):
     with docindex.open(tmp_path / "index") as index, docindex.open(tmp_path / "index") as other:
 
         def items():
@@ -279,7 +280,7 @@ def test_commit_every_does_not_wait_for_the_next_item(tmp_path):
                 assert len(other) == number // 5 * 5
                 yield str(number), program.text_of(number)
 
-        index.add_many(items(), workers=1, commit_every=5)
+        index.add_many(items(), workers=workers, commit_every=5)
         assert len(other) == 20
         for wrong in (0, -1, 1.5):
             with pytest.raises((ValueError, TypeError), match=r"^commit_every must be a whole number"):
