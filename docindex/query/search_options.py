@@ -15,8 +15,8 @@ Rank = Literal["likeness", "excerpt"]
 _COUNTS = {"window": 65_535, "budget": None, "limit": None, "ignore_above": None}
 
 
-class SearchParameters(TypedDict, total=False):
-    """The parameters of `search`, as a caller gives them; `IndexReader.search` explains them."""
+class FingerprintParameters(TypedDict, total=False):
+    """The parameters of a `search` by fingerprints; `IndexReader.search` explains them."""
 
     window: int | None
     budget: int | None
@@ -27,6 +27,11 @@ class SearchParameters(TypedDict, total=False):
     limit: int | None
     rank: Rank
     ignore_above: int | None
+
+
+class SearchParameters(FingerprintParameters, total=False):
+    """The parameters of any `search`."""
+
     exact: bool
 
 

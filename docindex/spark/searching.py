@@ -7,14 +7,14 @@ looked up. Must never bring documents to the driver.
 """
 
 import dataclasses
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import argument_checks
 from docindex.query.ranking import LEAST_MEAN, SAMPLE
-from docindex.query.search_options import Rank, SearchOptions
+from docindex.query.search_options import FingerprintParameters, SearchOptions
 from docindex.spark.match_rows import MATCH_SCHEMA, match_rows
 from docindex.spark.search_queries import (
     QueryFrames,
@@ -32,22 +32,8 @@ _SLACK = 1 - 1e-9
 """Bounds may be rounded differently from scores."""
 
 
-class FrameSearchParameters(TypedDict, total=False):
-    """The parameters of `search` that are those of `docindex.Index.search`."""
-
-    window: int | None
-    budget: int | None
-    min_containment: float
-    min_reverse_containment: float
-    min_resemblance: float
-    min_shared: int
-    limit: int | None
-    rank: Rank
-    ignore_above: int | None
-
-
 def search(
-    queries: DataFrame, frame: DataFrame, *, passages: int = 1, **options: Unpack[FrameSearchParameters]
+    queries: DataFrame, frame: DataFrame, *, passages: int = 1, **options: Unpack[FingerprintParameters]
 ) -> DataFrame:
     """The documents that share fingerprints with each query, best first, as `Index.search` finds them.
 
