@@ -53,8 +53,8 @@ def open_many(paths: Iterable[FilePath]) -> "ManyFiles":
     Reads all keys, and the hashes of all texts: about three microseconds for each document. Keep the files
     unchanged while they are open here.
 
-    `ValueError`, with the key and both paths, if two files have documents with the same key. `RecipeMismatch`
-    if the files have different recipes.
+    `ValueError`, with the key and both paths, if two files have documents with the same key, or if two paths
+    name one file. `RecipeMismatch` if the files have different recipes.
 
     >>> import docindex, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -83,6 +83,7 @@ def open_many(paths: Iterable[FilePath]) -> "ManyFiles":
                     file.recipe,
                     files[0].recipe,
                 )
+        _refuse_repeated_files(files)
         _refuse_repeated_keys(files)
         return ManyFiles(files, _repeated_contents(files), opened.pop_all())
 
@@ -356,6 +357,19 @@ def _refuse_unknown_names(choice: bool | list[str], chosen: Sequence[bool | list
 def _refuse_ids(query: object) -> None:
     if isinstance(query, Id):
         raise TypeError("an id names a document of one file only; give the key of the document")
+
+
+def _refuse_repeated_files(files: Sequence[Index]) -> None:
+    """`ValueError` if two paths name one file."""
+    seen: dict[tuple[int, int], str] = {}
+    for path in (file.path for file in files):
+        status = Path(path).stat()
+        identity = status.st_dev, status.st_ino
+        if identity in seen:
+            first = seen[identity]
+            named = f"{path} twice" if first == path else f"one file as {first} and as {path}"
+            raise ValueError(f"paths has {named}; name each file once")
+        seen[identity] = path
 
 
 def _refuse_repeated_keys(files: Sequence[Index]) -> None:

@@ -8,6 +8,7 @@ import functools
 import importlib
 import itertools
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,11 @@ def _record_batches(arrow: Any, given: Any) -> Iterator[Any]:
         yield from _record_batches(arrow, arrow.RecordBatchReader.from_stream(given))
     elif hasattr(given, "__arrow_c_array__"):
         yield from _record_batches(arrow, arrow.record_batch(given))
+    elif isinstance(given, (str, bytes, os.PathLike)):
+        raise TypeError(
+            f"batches must be Arrow tables or record batches, not the path {shown(given)}; for a file or "
+            "folder of Parquet, give pyarrow.dataset.dataset(path).to_batches()"
+        )
     elif isinstance(given, Iterable) and not isinstance(given, dict):
         for some in argument_checks.many("batches", given):
             if not hasattr(some, "__arrow_c_stream__") and not hasattr(some, "__arrow_c_array__"):

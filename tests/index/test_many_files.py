@@ -176,6 +176,15 @@ def test_two_documents_with_one_key_are_an_error_that_names_both_files(paths):
         docindex.open_many(paths)
 
 
+def test_a_path_that_is_given_twice_is_named(paths, tmp_path):
+    with pytest.raises(ValueError, match=rf"paths has {paths[0]} twice; name each file once"):
+        docindex.open_many([paths[0], paths[0]])
+    link = tmp_path / "link"
+    link.symlink_to(paths[0])
+    with pytest.raises(ValueError, match=rf"paths has one file as {paths[0]} and as {link};"):
+        docindex.open_many([paths[0], link])
+
+
 def test_files_of_different_recipes_are_refused(paths, tmp_path):
     docindex.open(tmp_path / "other", recipe=Recipe(k=20)).close()
     with pytest.raises(docindex.RecipeMismatch, match="other has the recipe"):

@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
@@ -311,6 +312,17 @@ def test_a_missing_column_is_named(table):
 def test_what_is_no_arrow_data_is_refused(given):
     with docindex.open(":memory:") as index, pytest.raises(TypeError, match="batches must"):
         index.load_sketches(given)
+
+
+def test_a_path_in_place_of_batches_is_told_how_to_read_the_file(table, tmp_path):
+    path = tmp_path / "sketches.parquet"
+    pq.write_table(table, path)
+    with docindex.open(":memory:") as index:
+        for given in (path, str(path)):
+            with pytest.raises(TypeError, match=r"not the path .*sketches\.parquet") as caught:
+                index.load_sketches(given)
+        assert "pyarrow.dataset.dataset(path).to_batches()" in str(caught.value)
+        assert index.load_sketches(pyarrow.dataset.dataset(path).to_batches()) == len(TEXTS)
 
 
 def test_nothing_is_loaded_from_an_empty_table(table):
