@@ -200,8 +200,9 @@ INSIDE = {
     ],
     "spark": [
         {"crowd_parts", "frame_checks", "keep_order", "match_rows", "missed_pairs", "packed_rows"}
-        | {"pair_question", "search_queries", "sketching", "star_rounds"},
-        {"document_rows", "index_files", "near_pairs", "searching", "table_files", "value_groups"},
+        | {"pair_question", "search_queries", "star_rounds"},
+        {"document_rows", "sketching", "table_files", "value_groups"},
+        {"index_files", "near_pairs", "searching"},
         {"common_values", "node_tables"},
         {"candidate_rows", "counted_pairs", "rarest_values"},
         {"frame_pairs", "spanning_forests"},

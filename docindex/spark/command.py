@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -37,6 +37,7 @@ from docindex.spark.table_files import (
 
 _PROGRAM = "docindex.spark"
 _GROUP = "docindex dedup"
+_JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 _USAGE, _FAILED = 2, 3
 
 _DESCRIPTION = """\
@@ -83,7 +84,9 @@ def run_spark_command(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parsed(arguments: Sequence[str] | None) -> DedupOptions:
-    parser = argparse.ArgumentParser(prog=f"python -m {_PROGRAM}", description="Copies of texts, on Spark.")
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {_PROGRAM}", description="Remove near-duplicate texts on Apache Spark."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     dedup = commands.add_parser(
         "dedup",
@@ -94,27 +97,32 @@ def _parsed(arguments: Sequence[str] | None) -> DedupOptions:
     )
     dedup.add_argument("INPUT", help="a folder of Parquet files or of JSON lines")
     dedup.add_argument("OUTPUT", help="the folder to write")
-    dedup.add_argument("--text", default="text", metavar="COLUMN", help="the column with the texts (text)")
-    dedup.add_argument("--key", metavar="COLUMN", help="a column that has a different value in each row")
+    dedup.add_argument(
+        "--text", default="text", metavar="COLUMN", help="the column with the texts; default: text"
+    )
+    dedup.add_argument("--key", metavar="COLUMN", help="a column with a different value in each row")
     dedup.add_argument(
         "--min-resemblance",
         type=float,
         default=SAME_WORK,
         metavar="SHARE",
-        help=f"two texts are similar if they share this much of their wording, 0 to 1 ({SAME_WORK})",
+        help=f"minimum resemblance of similar texts, above 0 and up to 1; default: {SAME_WORK}",
     )
     dedup.add_argument(
         "--keep",
         default="longest",
         metavar="RULE",
-        help=f"the text of a cluster to keep: {', '.join(KEEP_RULES)} (lowest key), or max:COLUMN or "
-        "min:COLUMN (longest)",
+        help=f"which text of a cluster to keep: {', '.join(KEEP_RULES)} (the lowest key), max:COLUMN or "
+        "min:COLUMN (the highest or lowest value in that column); default: longest",
     )
     dedup.add_argument(
         "--sketches", metavar="DIR", help="also write the sketches of all texts to this folder"
     )
     dedup.add_argument(
-        "--format", choices=get_args(TableFormat), default="parquet", help="the format of OUTPUT (parquet)"
+        "--format",
+        choices=get_args(TableFormat),
+        default="parquet",
+        help="the format of OUTPUT; default: parquet",
     )
     dedup.add_argument("--overwrite", action="store_true", help="replace OUTPUT and DIR if they exist")
     given = parser.parse_args(arguments)
@@ -132,7 +140,7 @@ def _parsed(arguments: Sequence[str] | None) -> DedupOptions:
 
 def _run(options: DedupOptions) -> str:
     """Do the work; returns the summary."""
-    order = KeepOrder.of(options.keep)
+    order = KeepOrder.of(options.keep, "--keep")
     folders = [options.source, options.output, *filter(None, [options.sketches])]
     refuse_nested(folders)
     session = _session()
@@ -143,7 +151,7 @@ def _run(options: DedupOptions) -> str:
     context.setJobGroup(_GROUP, f"deduplicate {options.source}")
     rows = read_rows(session, options.source)
     if order.source and order.source not in rows.columns:
-        raise ValueError(f"--keep {options.keep} needs another column; {columns_found(rows)}")
+        raise ValueError(f"--keep {options.keep}: there is no column {order.source!r}; {columns_found(rows)}")
     context.setJobDescription(f"count the texts of {options.source}")
     counted = options.table.checked_counts(rows)
     if not counted.texts:
@@ -180,9 +188,22 @@ def _session() -> SparkSession:
     # nearly empty, and each of them is a task in each stage that reads the sketches.
     builder = builder.config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        # Without spark-submit, nobody has configured the log, and errors would come with Java's traces.
-        builder = builder.config("spark.log.level", "FATAL")
+        # Without spark-submit, this starts a Java process, which reads its options from the environment.
+        os.environ[_JAVA_OPTIONS] = java_options(os.environ)
+        builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
     return builder.getOrCreate()
+
+
+def java_options(environment: Mapping[str, str]) -> str:
+    """The options of the Java process. They keep Spark's warnings away, unless somebody has configured a log.
+
+    >>> java_options({"SPARK_SUBMIT_OPTS": "-Xmx4g", "SPARK_CONF_DIR": "/etc/spark"})
+    '-Xmx4g'
+    """
+    own = environment.get(_JAVA_OPTIONS, "")
+    if "log4j" in own or "SPARK_CONF_DIR" in environment:
+        return own
+    return f'{own} "-Dlog4j2.configurationFile={Path(__file__).with_name("session_log.properties")}"'.strip()
 
 
 def _summary(counts: Observation, without_text: int) -> str:

@@ -11,6 +11,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
+from docindex.argument_checks import shown
+
 KEEP_RULES = ("longest", "shortest", "first")
 """The rules that need no column of the person's own."""
 _BY_COLUMN = ("max", "min")
@@ -27,8 +29,8 @@ class KeepOrder:
     rule: str
 
     @classmethod
-    def of(cls, keep: str) -> Self:
-        """The order that a rule means; `ValueError` for another rule.
+    def of(cls, keep: str, name: str = "keep") -> Self:
+        """The order that a rule means; `ValueError` for another rule, with the name of the option.
 
         >>> KeepOrder.of("max:score")
         KeepOrder(source='score', rule='max')
@@ -37,8 +39,8 @@ class KeepOrder:
         if keep in KEEP_RULES or (rule in _BY_COLUMN and colon and source):
             return cls(source, rule)
         raise ValueError(
-            f"keep={keep!r} is not a rule: expected {', '.join(KEEP_RULES)}, or max:NAME or min:NAME with "
-            "the name of a column"
+            f"{name} must be one of {', '.join(KEEP_RULES)}, max:COLUMN, min:COLUMN, not {shown(keep)}; "
+            "COLUMN is the name of a column of yours, such as max:date"
         )
 
     def values(self, sketches: DataFrame, frame: DataFrame) -> DataFrame:
@@ -52,9 +54,9 @@ class KeepOrder:
         try:
             return frame.select("key", F.col(self.source).alias(VALUE))
         except AnalysisException as error:
+            rule, columns = f"{self.rule}:{self.source}", ", ".join(frame.columns)
             raise ValueError(
-                f"keep={self.rule}:{self.source} needs the column {self.source}; found "
-                f"{', '.join(frame.columns)}"
+                f"keep={rule!r}: there is no column {self.source!r}; the DataFrame has {columns}"
             ) from error
 
     def columns(self) -> list[Column]:

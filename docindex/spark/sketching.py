@@ -13,10 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from docindex.errors import RecipeMismatch
 from docindex.recipe import Recipe
 from docindex.sketching.sketch_tables import SCHEMA, SketchedDocuments, to_record_batch
 from docindex.sketching.sketcher import sketch_batches
+from docindex.spark.frame_checks import recipe_mismatch
 from docindex.storage.contents import text_hash
 
 SPARK_SCHEMA: StructType = from_arrow_schema(SCHEMA)
@@ -43,11 +43,7 @@ def recipe_of(frame: DataFrame) -> Recipe:
     """
     found = [row.recipe for row in frame.select("recipe").distinct().limit(2).collect()]
     if len(found) > 1:
-        raise RecipeMismatch(
-            "the sketches were made with different recipes, so they cannot be compared; sketch all texts "
-            f"with one recipe (found {found[0]} and {found[1]})",
-            *map(Recipe.from_json, found),
-        )
+        raise recipe_mismatch(*map(Recipe.from_json, found))
     return Recipe.from_json(found[0]) if found else Recipe()
 
 

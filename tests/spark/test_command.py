@@ -167,13 +167,36 @@ def test_a_missing_column_of_the_rule_is_named_before_the_work(parquet, tmp_path
     given = [parquet, tmp_path / "out", "--text", "body", "--sketches", tmp_path / "s", "--keep", "max:score"]
     code, line = wrong(given, capfd)
     assert code == 2
-    assert line.endswith("--keep max:score needs another column; the input has id, body, size, lang")
+    assert line.endswith("--keep max:score: there is no column 'score'; the input has id, body, size, lang")
     assert not (tmp_path / "s").exists()
 
 
 def test_wrong_arguments_are_one_sentence(tmp_path, capfd):
     assert wrong([tmp_path, tmp_path / "out", "--min-resemblance", "2"], capfd)[0] == 2
-    assert wrong([tmp_path, tmp_path / "out", "--keep", "best"], capfd)[0] == 2
+    code, line = wrong([tmp_path, tmp_path / "out", "--keep", "best"], capfd)
+    assert code == 2
+    assert "--keep must be one of longest, shortest, first, max:COLUMN, min:COLUMN, not 'best'" in line
+
+
+def test_an_error_stands_alone_without_the_warnings_of_spark(java, tmp_path):
+    assert java is None
+    done = subprocess.run(
+        [sys.executable, "-m", "docindex.spark", "dedup", str(tmp_path / "in"), str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3
+    # Java itself, not Spark, names the modules that Spark uses.
+    own = [
+        line for line in done.stderr.splitlines() if not line.startswith("WARNING: Using incubator modules")
+    ]
+    assert own == [f"docindex.spark: {tmp_path}/in does not exist"]
+
+
+def test_the_log_that_somebody_has_configured_is_left_alone():
+    assert "session_log.properties" in command.java_options({})
+    assert command.java_options({"SPARK_SUBMIT_OPTS": "-Dlog4j2.level=info"}) == "-Dlog4j2.level=info"
 
 
 def test_a_machine_without_java_is_told_what_to_install(tmp_path):
