@@ -6,23 +6,24 @@ the numbers mean.
 
 import numpy as np
 
-from docindex.kernels.arrays import I64
+from docindex.kernels.arrays import F64, I64
 
 # A table with a place for every number from the least to the greatest is faster than sorting as long as it
 # has at most this many places for each number given: 300,000 numbers below 100,000 take 0.6 ms instead of 4.
 _PLACES = 16
 
 
-def tally(numbers: I64, counts: I64, weights: I64) -> tuple[I64, I64, I64]:
+def tally(numbers: I64, counts: I64 | None, weights: I64 | F64) -> tuple[I64, I64, I64]:
     """The distinct numbers, ascending, and for each the sum of its counts and the sum of its weights.
 
-    Every count must be at least 1. Sums are exact up to 2^53, whatever the order of the numbers.
+    Every count must be at least 1; None stands for 1 each. Weights are whole numbers. Sums are exact up to
+    2^53, whatever the order of the numbers.
 
-    >>> [part.tolist() for part in tally(np.array([7, 5, 7]), np.array([1, 1, 1]), np.array([10, 20, 30]))]
+    >>> [part.tolist() for part in tally(np.array([7, 5, 7]), None, np.array([10, 20, 30]))]
     [[5, 7], [1, 2], [20, 40]]
     """
     if not len(numbers):
-        return numbers, counts, weights
+        return numbers, numbers, numbers
     first, last = int(numbers.min()), int(numbers.max())
     if last - first < _PLACES * len(numbers):
         places = numbers - first
@@ -32,6 +33,7 @@ def tally(numbers: I64, counts: I64, weights: I64) -> tuple[I64, I64, I64]:
     count_sums = np.bincount(places, counts)
     weight_sums = np.bincount(places, weights)
     if distinct is None:
-        present = np.flatnonzero(count_sums)
-        return present + first, count_sums[present].astype(np.int64), weight_sums[present].astype(np.int64)
+        present = (count_sums > 0).nonzero()[0]
+        count_sums, weight_sums = count_sums.take(present), weight_sums.take(present)
+        distinct = present + first
     return distinct, count_sums.astype(np.int64), weight_sums.astype(np.int64)

@@ -287,8 +287,9 @@ def _robust(positions: I64, hashes: U64, layout: WindowLayout, carry: Carry) -> 
         positions = np.concatenate([carry.positions, positions])
         hashes = np.concatenate([carry.hashes, hashes])
     equal = np.flatnonzero(hashes[1:] == hashes[:-1])
-    document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
-    equal = equal[positions[equal + 1] < layout.starts[document + 1]]
+    if len(equal):
+        document = np.searchsorted(layout.starts, np.maximum(positions[equal], 0), "right") - 1
+        equal = equal[positions[equal + 1] < layout.starts[document + 1]]
     if not len(equal):
         return positions[carried:], hashes[carried:], _last_of(positions, hashes)
     kept = np.ones(len(positions), bool)

@@ -15,7 +15,7 @@ from docindex.query.scope import Scope
 from docindex.storage import forward_index
 from docindex.storage.forward_index import ForwardHashes, HashSet
 
-# Up to this many hashes of contents are held in memory together: 2 MB.
+# Up to this many hashes of contents are read together: 2 MB.
 _AT_ONCE = 1 << 18
 
 
@@ -51,10 +51,10 @@ class HashCounter:
     def counted(self, contents: I64, most: int) -> CountedHashes:
         """Count the hashes of ascending contents, of which a sample has at most `most`."""
         scope = self._scope
-        sizes = scope.remembered.sizes(scope.db, contents)
-        if int(sizes.sum()) > _AT_ONCE:
-            return self._counted_in_pieces(contents, sizes, most)
-        hashes, starts = scope.remembered.hashes(scope.db, contents, scope.recipe.window)
+        known = scope.remembered.hashes(scope.db, contents, scope.recipe.window, _AT_ONCE)
+        if known is None:
+            return self._counted_in_pieces(contents, most)
+        hashes, starts = known
         owners = np.arange(len(contents)).repeat(np.diff(starts))
         places, found = self._asked.find(hashes)
         of = owners.take(places)
@@ -75,13 +75,14 @@ class HashCounter:
         sample = hashes.take(others.take(ranges(starts_of(counts)[:-1], sampled)))
         return CountedHashes(shared, weights, sizes, sampled, sample)
 
-    def _counted_in_pieces(self, contents: I64, sizes: I64, most: int) -> CountedHashes:
+    def _counted_in_pieces(self, contents: I64, most: int) -> CountedHashes:
         """The same if the contents are so long that their hashes should not be in memory together."""
         of = ForwardHashes(self._scope.db, contents, self._scope.recipe.window)
         places, found = forward_index.shared_with(self._asked, of)
         shared = np.bincount(places, minlength=len(contents))
         weights = np.bincount(places, self._weights.take(found), minlength=len(contents))
         without = union(*(self._not_counting(hashes) for _, hashes in of))
+        sizes = self._scope.remembered.sizes(self._scope.db, contents)
         sizes = forward_index.sizes_without(without, of, sizes)
         if not most:
             return CountedHashes(shared, weights, sizes, np.zeros_like(sizes), without[:0])

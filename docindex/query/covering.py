@@ -68,7 +68,7 @@ class Covering:
         weights = np.bincount(self._numbers, cells[self._which], len(self._stored)).astype(np.int64)
         total = (np.empty(0, np.int64),) * 3
         for which, found in self._postings(weights):
-            more = tally(found, np.ones_like(found), weights[which])
+            more = tally(found, None, weights[which])
             total = tally(*map(np.concatenate, zip(total, more, strict=True))) if len(total[0]) else more
         contents, _, gains = total
         enough = np.flatnonzero(gains >= max(1, least))

@@ -137,9 +137,9 @@ def candidates_for(scope: Scope, asked: QueryHashes, rank: Rank) -> Candidates:
     if scope.frequencies is not None:
         having = scope.frequencies(hashes)
     weights = weights_of(having, rank)
-    total = (np.empty(0, np.int64),) * 3
+    total, addends = (np.empty(0, np.int64),) * 3, weights.astype(np.float64)
     for which, found in kept if size <= _KEPT else _hits(scope, hashes):
-        more = tally(found, np.ones_like(found), weights[which])
+        more = tally(found, None, addends.take(which))
         total = tally(*map(np.concatenate, zip(total, more, strict=True))) if len(total[0]) else more
     all_weights = np.zeros(len(asked.counting), np.int64)
     all_weights[asked.looked_up] = weights

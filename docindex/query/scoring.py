@@ -83,16 +83,18 @@ class Scorer:
         """
         # The first batch has the contents that may reach a guess of the lowest score. So a search among 7,261
         # files needs 1.4 batches instead of 2.2, for as many contents.
-        sums, limit = candidates.sums, self._options.limit
+        limit = self._options.limit
         enough = (candidates.counts >= self._asked.least(self._options)).nonzero()[0]
-        some, left = _largest(sums, enough, max(limit or 0, _GUESSED_FROM))
+        # No score is higher than without the content's other hashes, and this needs no row.
+        highest = scores_of(candidates.sums, self._whole, np.zeros(1))
+        some, left = _largest(highest, enough, max(limit or 0, _GUESSED_FROM))
         waiting, (bounds, guesses) = candidates.contents[some], self._bounds(candidates, some)
         least = _largest_but(guesses, limit)
-        ordered, left = self._best_first(sums, left, least)
+        ordered, left = _best_first(highest, left, least)
         size = _BOUNDS_AT_ONCE if limit is None else min(max(limit, _FIRST_BATCH), _BOUNDS_AT_ONCE)
         while True:
             some, ordered = ordered[:_BOUNDS_AT_ONCE], ordered[_BOUNDS_AT_ONCE:]
-            some = some[: np.count_nonzero(self._may_reach(least, sums[some]))]
+            some = some[: np.count_nonzero(highest[some] >= least)]
             if len(some):
                 waiting = np.concatenate([waiting, candidates.contents[some]])
                 bounds = np.concatenate([bounds, self._bounds(candidates, some)[0]])
@@ -108,19 +110,8 @@ class Scorer:
                 return
             least = lowest()
             if len(left):  # if the guess was too high, some of them may have the lowest score
-                more, _ = self._best_first(sums, left, least)
+                more, _ = _best_first(highest, left, least)
                 ordered, left = np.concatenate([ordered, more]), left[:0]
-
-    def _best_first(self, sums: I64, places: I64, least: float) -> tuple[I64, I64]:
-        """The places with sums that may reach a score, the largest sum first; and the other places."""
-        may_reach = self._may_reach(least, sums[places])
-        some = places[may_reach]
-        return some[np.argsort(-sums[some], kind="stable")], places[~may_reach]
-
-    def _may_reach(self, least: float, sums: I64) -> Bool:
-        """Whether contents with some sums can have this score: none is higher than without other hashes."""
-        found: Bool = scores_of(sums, self._whole, np.zeros(len(sums))) >= least
-        return found
 
     def _bounds(self, candidates: Candidates, places: I64) -> tuple[F64, F64]:
         """The highest score that each of some candidates can have, and a guess of its score."""
@@ -190,13 +181,20 @@ class Scorer:
         return union(self._scope.ignored.hashes, hashes_above(self._scope, union(hashes), most))
 
 
-def _largest(sums: I64, places: I64, count: int) -> tuple[I64, I64]:
-    """The `count` places with the largest sums, or all if there are fewer; and the others, in any order."""
+def _largest(scores: F64, places: I64, count: int) -> tuple[I64, I64]:
+    """The `count` places with the largest scores, or all if there are fewer; and the others. In any order."""
     if len(places) <= count:
         return places, places[:0]
     # To sort all of 2,000 candidates would take five times as long.
-    order = np.argpartition(-sums[places], count)
+    order = np.argpartition(-scores[places], count)
     return places[order[:count]], places[order[count:]]
+
+
+def _best_first(scores: F64, places: I64, least: float) -> tuple[I64, I64]:
+    """The places with at least this score, the largest score first; and the other places."""
+    reach = scores[places] >= least
+    some = places[reach]
+    return some[np.argsort(-scores[some], kind="stable")], places[~reach]
 
 
 def _largest_but(scores: F64, limit: int | None) -> float:

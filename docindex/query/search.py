@@ -8,6 +8,7 @@ nearby more often.
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -37,7 +38,7 @@ class _KnowsEvidence(Measures):
     """Measures with a value that is no field, so that neither pickle nor `asdict` meets it."""
 
     __slots__ = ("_evidence",)
-    _evidence: Evidence
+    _evidence: Callable[[], Evidence]
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ class Match(_KnowsEvidence):
 
     def _known(self, wanted: str) -> Evidence:
         try:
-            return self._evidence
+            return self._evidence()
         except AttributeError:
             raise ValueError(
                 "this match is a copy (pickled, or made by dataclasses.replace), which does not know its "
@@ -90,8 +91,10 @@ class Match(_KnowsEvidence):
             ) from None
 
 
-def match_of(measures: Measures, document: tuple[str, int], score: float, evidence: Evidence) -> Match:
-    """A match with these measures; `document` is its key and id."""
+def match_of(
+    measures: Measures, document: tuple[str, int], score: float, evidence: Callable[[], Evidence]
+) -> Match:
+    """A match with these measures; `document` is its key and id. `evidence` is called when it is needed."""
     key, number = document
     match = Match(
         containment=measures.containment,
@@ -135,7 +138,7 @@ def _same_words(scope: Scope, query: Query, options: SearchOptions, evidence_of:
     of = np.unique(np.array([row[0] for row in found], np.int64))
     numbers = dict(measure_contents(scope, KnownText(scope, query), of))
     matches = [
-        match_of(numbers[content], (key, number), 1.0, evidence_of(content, number))
+        match_of(numbers[content], (key, number), 1.0, functools.partial(evidence_of, content, number))
         for content, key, number in found
     ]
     return sorted(matches, key=lambda match: match.key)[: options.limit]
@@ -157,6 +160,7 @@ class _Best:
         self._scored: list[Scored] = []
         self._highest = np.empty(0)
         """The highest scores, ascending; at most as many as the limit."""
+        self._lowest = -1.0
         self._numbers: dict[int, Measures] = {}
         """The numbers that were compared with minimums."""
         self._fulfilling: list[tuple[int, str, int]] = []
@@ -164,9 +168,7 @@ class _Best:
 
     def lowest(self) -> float:
         """The score that a content must have to be among the best; -1 if any is enough."""
-        # Each content has a document or several, so the limit is reached with as many contents or fewer.
-        limit = self._options.limit
-        return -1.0 if limit is None or len(self._highest) < limit else float(self._highest[0])
+        return self._lowest
 
     def fulfilling(self, found: list[tuple[int, str, int]]) -> I64:
         """The contents of some documents that fulfil the condition, ascending; the documents are noted."""
@@ -185,6 +187,9 @@ class _Best:
         self._scored.append(scored)
         if options.limit is not None:
             self._highest = np.sort(np.concatenate([self._highest, scored.scores]))[-options.limit :]
+            # Each content has a document or several, so the limit is reached with as many contents or fewer.
+            if len(self._highest) == options.limit:
+                self._lowest = float(self._highest[0])
 
     def matches(self, scope: Scope, evidence_of: EvidenceOf) -> list[Match]:
         """The best documents as matches, ordered by score, then by key."""
@@ -203,6 +208,6 @@ class _Best:
             else:
                 numbers = self._scorer.measures(scored)
         return [
-            match_of(numbers[of], (key, number), -minus, evidence_of(of, number))
+            match_of(numbers[of], (key, number), -minus, functools.partial(evidence_of, of, number))
             for minus, key, number, of in best
         ]

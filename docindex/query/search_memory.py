@@ -27,12 +27,17 @@ MOST_HASHES: Final = 1 << 20
 _ENTRY = 32
 
 
+# The first search of a state remembers only what it reads itself.
+_FEW_BITS, _PLACE_BITS = 12, 16
+
+
 class Remembered:
     """What was read of one state of an index. Threads may share it."""
 
-    def __init__(self) -> None:
-        self._sizes = NumberTable()
-        self._frequencies = NumberTable()
+    def __init__(self, place_bits: int) -> None:
+        """2^place_bits sizes of contents are remembered, and as many frequencies of hashes."""
+        self._sizes = NumberTable(place_bits)
+        self._frequencies = NumberTable(place_bits)
         self._hashes: dict[int, U64] = {}
         self._held = 0
 
@@ -48,16 +53,19 @@ class Remembered:
             sizes[new] = found[unknown.searchsorted(contents[new])]
         return sizes
 
-    def hashes(self, db: apsw.Connection, contents: I64, window: int) -> tuple[U64, I64]:
+    def hashes(self, db: apsw.Connection, contents: I64, window: int, most: int) -> tuple[U64, I64] | None:
         """The different hashes of ascending contents end to end, and where those of each content begin.
 
-        The hashes of each content ascend. All of them are in memory.
+        The hashes of each content ascend. None if more than `most` hashes would have to be read.
         """
         wanted = contents.tolist()
         found = list(map(self._hashes.get, wanted))
         new = [place for place, own in enumerate(found) if own is None]
         if new:
-            read = forward_index.distinct_hashes_of(db, contents[new], window)
+            unknown = contents[new]
+            if int(self.sizes(db, unknown).sum()) > most:
+                return None
+            read = forward_index.distinct_hashes_of(db, unknown, window)
             for place, own in zip(new, read, strict=True):
                 found[place] = own
             self._keep([wanted[place] for place in new], read)
@@ -81,15 +89,23 @@ class Remembered:
 
 
 class SearchMemory:
-    """What was read of the present state of an index, for many searches. Belongs to one index."""
+    """What was read of the present state of an index, for many searches. Belongs to one index.
+
+    It begins with the second search of a state: large tables would cost more than they save in an index that
+    changes before each search.
+    """
 
     def __init__(self) -> None:
         self._known: tuple[Tally, Remembered] | None = None
+        self._seen: Tally | None = None
 
     def current(self, db: apsw.Connection) -> Remembered:
         """What is remembered of the state that the transaction sees; nothing if the file has changed."""
         stored = tallies.stored(db, "words")
         known = self._known
         if known is None or known[0] != stored:
-            known = self._known = stored, Remembered()
+            if self._seen != stored:
+                self._known, self._seen = None, stored
+                return Remembered(_FEW_BITS)
+            known = self._known = stored, Remembered(_PLACE_BITS)
         return known[1]

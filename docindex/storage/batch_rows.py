@@ -73,7 +73,8 @@ def are_all_parts(
     ends = (lengths != LONGEST_PART).nonzero()[0]
     if len(ends) != len(contents) or len(rows) != ends.max(initial=-1) + 1:
         return False
-    parts = np.diff(ends, prepend=-1)
+    parts = ends + 1
+    parts[1:] -= parts[:-1].copy()
     return (
         np.array_equal(rows, ranges(np.asarray(contents, np.int64) << PART_BITS, parts))
         and not (lengths % NUMBER_BYTES).any()

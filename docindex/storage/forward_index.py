@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U16, U64, ranges, starts_of, union
@@ -71,7 +72,9 @@ class HashSet:
         self.hashes = hashes
         # One place more than there are hashes: for low bits that several hashes have.
         self._padded = np.append(hashes, _NO_HASH)
-        self._places = np.zeros(1 << 16, np.int32)
+        self._places: NDArray[np.int16 | np.int32] = np.zeros(
+            1 << 16, np.int16 if len(hashes) < 1 << 15 else np.int32
+        )
         places, low = np.arange(len(hashes)), _low_bits(hashes)
         self._places[low] = places
         twins = low[self._places.take(low) != places]
@@ -202,4 +205,5 @@ def _damaged(db: apsw.Connection, content: int) -> CorruptIndex:
 
 
 def _low_bits(hashes: U64) -> U16:
-    return (hashes >> HASH_SHIFT).astype(np.uint16)
+    # The second of the four parts of a hash: a third of the time of a shift.
+    return hashes.astype("<u8", copy=False).view("<u2")[1::4]
