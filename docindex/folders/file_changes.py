@@ -28,18 +28,11 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     Its time is -1 if the file was changed shortly before `began_ns`, the time when reading began.
     """
     status = content.status
-    return Tracked(
-        key=key,
-        size=status.st_size,
-        mtime_ns=trusted_time(status.st_mtime_ns, began_ns),
-        device=status.st_dev,
-        inode=status.st_ino,
-        kind=content.kind,
-        reading=content.reading,
-        parts=len(content.parts),
-        problem=_storable(content.problem),
-        digest=content.digest,
-    )
+    time_ns = trusted_time(status.st_mtime_ns, began_ns)
+    problem = _storable(content.problem) if content.problem else ""
+    facts = content.kind, content.reading, len(content.parts), problem, content.digest
+    # By position: with the names of the fields it would take twice as long.
+    return Tracked(key, status.st_size, time_ns, status.st_dev, status.st_ino, *facts)
 
 
 def _storable(problem: str) -> str:

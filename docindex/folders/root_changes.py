@@ -58,7 +58,9 @@ class RootChanges:
     def find(self) -> FoundChanges:
         """Walk the root. Renames the documents of moved files."""
         new, gone = self._new_and_gone()
-        moved = self._renamed(new, gone)
+        moved = self._renamed(new, gone) if gone else {}
+        if not moved:  # in a first scan, for example
+            return FoundChanges(new, set(), gone)
         keyed = ((found, moved.get(key_of(found.path))) for found in new)
         to_read = [found for found, file in keyed if file is None or self._earlier.is_read_again(file)]
         return FoundChanges(to_read, set(moved), gone)

@@ -189,8 +189,10 @@ def extension_of(name: str) -> str:
     >>> extension_of("Letters/Ada.DOCX"), extension_of("README"), extension_of(".profile")
     ('.docx', '', '')
     """
-    stem, dot, extension = name.replace("\\", "/").rpartition("/")[2].rpartition(".")
-    return f".{extension.lower()}" if dot and stem else ""
+    stem, _, extension = name.rpartition(".")
+    if not stem or stem[-1] in "/\\" or "/" in extension or "\\" in extension:
+        return ""
+    return f".{extension.lower()}"
 
 
 def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: bool = False) -> bool:
@@ -206,7 +208,7 @@ def may_need_front_end(head: bytes, name: str, *, text: bool = True, archives: b
         return True
     if text and extension in usual.text_extensions:
         return True
-    if any(
+    if _registered and any(
         _may_be(each, mark) or (each.is_text and extension in each.extensions)
         for each in registered()
         if text or not each.is_text

@@ -86,4 +86,6 @@ def _tally(db: apsw.Connection, statement: str, binding: Any) -> Tally:
 
 def _row(file: Tracked) -> FileRow:
     device, inode = signed(file.device & _BITS), signed(file.inode & _BITS)
-    return FileRow(*file._replace(device=device, inode=inode))
+    facts = file.kind, file.reading, file.parts, file.problem, file.digest
+    # `_replace` takes three times as long.
+    return FileRow(file.key, file.size, file.mtime_ns, device, inode, *facts)

@@ -13,6 +13,7 @@ import pytest
 import docindex
 from docindex.folders import file_readers, root_scan
 from docindex.folders.exact_copies import find_copies, known_files
+from docindex.folders.file_content import read_file
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.likeness import LikenessLimits, find_likenesses
@@ -20,6 +21,7 @@ from docindex.folders.path_keys import key_of, path_of, root_of
 from docindex.folders.scanner import scan
 from docindex.folders.system import LastFolder
 from docindex.folders.walk import FailedFile, Skipped, WalkOptions
+from docindex.storage.contents import text_hash
 from tests.folders import hostile
 from tests.storage.texts import prose
 
@@ -183,6 +185,33 @@ def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
     assert len(index) == 2
     assert scan(index, [root_of(folder / "sub")]).removed == 0
     assert len(index) == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"some text",
+        "naïve café".encode(),
+        "naïve café".encode("utf-8-sig"),
+        "a mark \ufeff inside".encode(),
+        "naïve café".encode("latin-1"),
+        "naïve café".encode("utf-16"),
+        "日本語".encode("iso2022_jp"),
+        "é".encode() * 100 + b"\xff",
+    ],
+)
+@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1", "utf-8-sig"])
+def test_the_digest_of_a_file_is_called_the_hash_of_its_text_only_where_it_is(folder, data, encoding):
+    path = folder / "a.txt"
+    path.write_bytes(data)
+    try:
+        found = read_file(root_of(path), encoding=encoding)
+    except NotReadable:
+        return
+    if found.text is not None:
+        assert found.is_verbatim <= (found.digest == text_hash(found.text))
+        assert found.is_verbatim or encoding is not None or found.text.encode() != data
 
 
 def test_documents_of_the_host_are_left_alone(index, folder):

@@ -212,3 +212,23 @@ def test_of_very_many_places_only_some_are_kept(monkeypatch):
     assert 50 <= len(places.starts) == len(places.places) <= 100
     for number in range(20, 1001):
         assert 0 <= number - int(places.at(5 * number - 1).name.split()[1]) < 20
+
+
+@pytest.mark.parametrize(
+    ("name", "extension"),
+    [
+        ("a.TXT", ".txt"),
+        ("below.d/a", ""),
+        ("below.d\\a", ""),
+        ("below.d/.profile", ""),
+        ("below.d\\.profile", ""),
+        ("below/.a.txt", ".txt"),
+        (".profile", ""),
+        ("..txt", ".txt"),
+        ("a.", "."),
+        ("a", ""),
+        ("", ""),
+    ],
+)
+def test_the_extension_of_a_name_is_not_that_of_a_folder(name, extension):
+    assert recognition.extension_of(name) == extension
