@@ -21,11 +21,15 @@ from docindex.folders.root_changes import NOTED_AT_A_TIME, RootChanges
 from docindex.folders.scan_tally import ScanTally
 from docindex.folders.walk import FolderProgress, WalkedFile
 from docindex.frontends.extracted import PART_MARK, Extracted, text_in
+from docindex.index.items import ForeseenItems
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
 from docindex.storage.tracked_files import PLAIN_READINGS, TEXT, Tracked
 
 T = TypeVar("T")
+
+_LARGEST_LIKELY_TEXT = 1_000_000
+"""Bytes."""
 
 _COMMIT_AFTER_S = 10.0
 """Seconds after which the texts that were read are committed. An interruption costs at most this much work,
@@ -56,12 +60,15 @@ class RootScan:
         self._check_cancelled = index.files.cancel_check()
         self._due = self._done = 0
         """The number of files to read, and of those that were read."""
+        self._unread = 0
+        """The bytes of the files to read that may be texts."""
 
     def run(self) -> None:
         """Walk the root, read new and changed files, and forget files that are gone."""
         changes = RootChanges(self._index, self._root, self._earlier, self._tally, self._count_walked)
         new, self._moved, gone = changes.find()
         self._due = len(new)
+        self._unread = sum([_likely_text(found) for found in new])
         try:
             with contextlib.closing(self._texts(new)) as texts:
                 self._add(texts)
@@ -75,7 +82,7 @@ class RootScan:
         """Add texts to the index, with a commit every few seconds."""
         for first in texts:
             batch = itertools.chain([first], _for_a_while(texts))
-            self._index.add_many(batch, workers=self._reading.workers)
+            self._index.add_many(ForeseenItems(batch, self._unread), workers=self._reading.workers)
             self._note_stored()
 
     def _texts(self, new: list[WalkedFile]) -> Generator[tuple[str, str | Extracted], None, None]:
@@ -88,6 +95,7 @@ class RootScan:
             check=self._check_cancelled,
         ) as readers:
             for found, began, content in readers.read(self._announced(new)):
+                self._unread -= _likely_text(found)
                 if isinstance(content, NotReadable):
                     self._tally.skipped.fail(found.path, str(content))
                     self._count_done()
@@ -232,6 +240,11 @@ class RootScan:
         self._waiting.clear()
         self._new.clear()
         self._hashes.clear()
+
+
+def _likely_text(found: WalkedFile) -> int:
+    """The bytes of a file if it may be a text. A larger file is rarely one, but a photograph or a film."""
+    return found.status.st_size if found.status.st_size <= _LARGEST_LIKELY_TEXT else 0
 
 
 def _hash_of(content: FileContent, text: str) -> bytes:

@@ -23,7 +23,15 @@ from docindex.frontends.front_end import ExtractionOptions
 from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
-from docindex.index.items import Item, checked_key, from_line, incoming, item_of_row, to_line
+from docindex.index.items import (
+    ForeseenItems,
+    Item,
+    checked_key,
+    from_line,
+    incoming,
+    item_of_row,
+    to_line,
+)
 from docindex.index.keyed_documents import document_of
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
@@ -148,12 +156,18 @@ class DocumentAdder(FollowedTables):
         told = None if progress is None else lambda taken: progress(taken, total)
         self._store.refuse_readonly()
         with stopped_by(functools.partial(self._store.refuse_cancelled, self._store.cancels())):
-            return self._add_all(given, workers, told, most, store_text=store_text)
+            sketchers = SketchWorkers(
+                self.recipe,
+                default_workers() if workers is None else workers,
+                automatic=workers is None,
+                foreseen=items.characters if isinstance(items, ForeseenItems) else 0,
+            )
+            return self._add_all(given, sketchers, told, most, store_text=store_text)
 
     def _add_all(
         self,
         items: Iterator[Item],
-        workers: int | None,
+        sketchers: SketchWorkers,
         progress: Callable[[int], object] | None,
         most: int,
         *,
@@ -184,8 +198,7 @@ class DocumentAdder(FollowedTables):
                 del group[:most]
                 uncommitted = 0
 
-        most_workers = default_workers() if workers is None else workers
-        with SketchWorkers(self.recipe, most_workers, automatic=workers is None) as sketchers:
+        with sketchers:
             mostly_new = 0
             for number, documents in enumerate(_in_batches(items, self.recipe, most)):
                 known = self._known_where_it_pays(documents, number, mostly_new)

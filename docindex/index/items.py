@@ -6,6 +6,7 @@ Returns documents to store, or raises an error that names the mistake. Must neve
 import base64
 import json
 import math
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from docindex.argument_checks import kind_of_text, plain_text, shown
@@ -19,6 +20,18 @@ Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]
 """A key and a text, or a key, a text and meta. Without meta, a document that exists keeps its meta.
 
 In place of a text, `docindex.extract` gives one whose places in its source are known."""
+
+
+class ForeseenItems:
+    """Items whose caller knows how much text is coming, before the texts are read."""
+
+    def __init__(self, items: Iterable[Item], characters: int) -> None:
+        """`characters` is an estimate: it decides when worker processes start, and nothing else."""
+        self._items = items
+        self.characters = characters
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
 
 
 def incoming(item: Item) -> Incoming:

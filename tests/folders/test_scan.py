@@ -21,6 +21,7 @@ from docindex.folders.path_keys import key_of, path_of, root_of
 from docindex.folders.scanner import scan
 from docindex.folders.system import LastFolder
 from docindex.folders.walk import FailedFile, Skipped, WalkOptions
+from docindex.index import adding
 from docindex.storage.contents import text_hash
 from tests.folders import hostile
 from tests.storage.texts import prose
@@ -185,6 +186,25 @@ def test_a_root_may_be_a_file_and_roots_may_overlap(index, folder):
     assert len(index) == 2
     assert scan(index, [root_of(folder / "sub")]).removed == 0
     assert len(index) == 2
+
+
+def test_a_scan_says_how_much_text_is_coming(index, folder, monkeypatch):
+    foreseen, original = [], adding.SketchWorkers
+
+    def noted(*given, **options):
+        foreseen.append(options["foreseen"])
+        return original(*given, **options)
+
+    monkeypatch.setattr(adding, "SketchWorkers", noted)
+    for name, size in (("a.txt", 10), ("b.txt", 20), ("c.bin", 2_000_000), ("d.txt", 300)):
+        (folder / name).write_bytes(b"x" * size if name.endswith("txt") else bytes(size))
+    settled(folder)
+    scan(index, [root_of(folder)])
+    assert foreseen == [20 + 300]  # the first text is there already, and a large file is rarely a text
+    (folder / "e.txt").write_text("y" * 50)
+    (folder / "f.txt").write_text("y" * 60)
+    scan(index, [root_of(folder)])
+    assert foreseen == [320, 60]
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,15 @@ def test_a_guess_of_how_long_sketching_takes_is_replaced_by_what_was_measured(st
         assert len(started) == 1
 
 
+def test_helpers_start_at_once_if_much_text_is_foreseen(started):
+    for foreseen, helpers in ((workers._SURELY_WORTHWHILE - 1, 0), (workers._SURELY_WORTHWHILE, 1)):
+        with SketchWorkers(RECIPE, 2, foreseen=foreseen) as sketchers:
+            assert sketchers.alone is (helpers == 0)
+            assert len(started) == helpers
+    with SketchWorkers(RECIPE, 1, foreseen=foreseen) as sketchers:
+        assert sketchers.alone
+
+
 def test_helpers_start_after_long_work_although_no_text_waits(started, monkeypatch):
     monkeypatch.setattr(workers, "_WORTHWHILE_S", 3600)
     monkeypatch.setattr(workers, "_FORESIGHT_S", 0)
