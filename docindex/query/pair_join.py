@@ -6,9 +6,10 @@ By the method "shingles", a pair of kept texts is counted exactly, and no pair i
 the shingles of all texts, or from the slots of their sketches. Slots are cheaper unless texts are short and
 the threshold is low: only the texts of candidates are read. They serve if the threshold is a resemblance,
 nothing is ignored, and a pair at the threshold is missed by its slots with a probability below 2 * 10^-9
-(`SlotPairs.with_resemblance`). Between a small set and a large one, they also serve for a containment in
-texts that are about as long as those of the small set; the other texts of the large set are read. Pairs with
-a text that is not kept are estimated as `compare` estimates them, but without samples.
+(`SlotPairs.with_resemblance`). Between a small set and a large one, only the `likely_partners` of the small
+set take part. Slots also serve for a containment in texts that are about as long as those of the small set;
+the other texts of the large set are read. Pairs with a text that is not kept are estimated as `compare`
+estimates them, but without samples.
 """
 
 import contextlib
@@ -29,12 +30,12 @@ from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPai
 from docindex.query.likely_partners import likely_partners
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
-from docindex.query.pair_needs import needs_of_sets, rounded_up
+from docindex.query.pair_needs import SizesOfSets, needs_of_sets, rounded_up
 from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
 from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets
-from docindex.query.shingles_of_few import ShinglesOfFew
+from docindex.query.shingles_of_few import likely_pairs_with_few
 from docindex.query.slot_pairs import EqualSlots, SlotPairs, meets_few
 from docindex.query.sorted_runs import SortedRuns
 from docindex.query.spilled_numbers import SpilledNumbers
@@ -76,8 +77,9 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     for everything else. Many shingles go to a temporary file.
     """
     # Texts with the same words may have different lines.
-    among = likely_partners(scope, threshold)
-    nodes = nodes_of(scope, by_words=scope.recipe.token != "line", among=among)
+    by_words = scope.recipe.token != "line"
+    partners = likely_partners(scope, threshold)
+    nodes = nodes_of(scope, by_words=by_words, partners=partners)
     scope.check_cancelled()
     contents = len(nodes.sizes.contents)
     ignore_above, by_default = threshold.ignore_above, None
@@ -88,6 +90,8 @@ def join_pairs(scope: Scope, threshold: Threshold, *, connecting: bool = False) 
     try:
         return _joined(scope, nodes, threshold, connecting=connecting, is_limited=by_default is not None)
     except _TooManyPairs:
+        if partners is not None:  # all texts must be counted
+            nodes = nodes_of(scope, by_words=by_words)
         threshold = dataclasses.replace(threshold, ignore_above=by_default)
         return _joined(scope, nodes, threshold, connecting=connecting, is_limited=False)
 
@@ -139,7 +143,7 @@ class _Join:
         if self._slots_serve():
             self._count_likely(self._likely_slot_pairs)
         elif self._nodes.few is not None and self._threshold.ignore_above is None:
-            self._count_likely(self._likely_pairs_with_few)
+            self._count_likely(lambda: likely_pairs_with_few(self._scope, self._nodes, self._threshold))
         else:
             self._counts_found = True
             self._count_groups()
@@ -215,31 +219,6 @@ class _Join:
             which = kept[a] & kept[b] & (smaller >= rounded_up(least * larger))
             yield a[which], b[which]
 
-    def _likely_pairs_with_few(self) -> Iterator[tuple[I64, I64]]:
-        """The pairs of kept texts between a small set and a large one that may share enough shingles."""
-        assert self._nodes.few is not None
-        assert self._nodes.sides is not None
-        kept = self._nodes.kept
-        if self._threshold.measure == "containment" and not self._ignores:
-            near, pairs = SlotPairs(self._scope, self._nodes).containments_near_few(self._threshold.least)
-            for a, b, _ in pairs:
-                both = kept[a] & kept[b]
-                yield a[both], b[both]
-            kept = kept & ~near
-        nodes = np.flatnonzero(kept)
-        stored = self._nodes.shingles[nodes]
-        stored = np.where(stored > COUNTED, (stored * (1 - COUNT_ERROR)).astype(np.int64), stored)
-        at_least = np.maximum(stored - len(self._scope.ignored.shingles), 0)
-        contents, few = self._nodes.representatives[nodes], self._nodes.few[nodes]
-        with ShinglesOfFew(self._scope, contents, few) as shingles:
-            for a, b in candidates_between(
-                shingles,
-                self._nodes.sides[nodes],
-                lambda _: self._needs(at_least, shingles.slack),
-                self._scope.check_cancelled,
-            ):
-                yield nodes[a], nodes[b]
-
     def _count_groups(self) -> None:
         """Count the shingles of the pairs of kept texts that have enough shingles in common."""
         kept, living = self._nodes.kept, self._nodes.sizes
@@ -249,7 +228,7 @@ class _Join:
         with ShingleSets(self._scope, loaded, contents, ignore_above, grouped=True) as sets:
 
             def needs_of(counts: I64) -> Needs:
-                return self._needs(counts, sets.weights() - sets.postings)
+                return self._needs(counts, sets.weights() - sets.postings, counts)
 
             if self._crowds:
                 crowds_of = self._crowds.labels_of(sets, nodes)
@@ -271,7 +250,7 @@ class _Join:
         overlap = FingerprintOverlap(self._scope, sizes, firsts, ignore_above, few)
 
         def needs_of(counts: I64) -> Needs:
-            return self._needs(*overlap.sizes_and_slack(counts))
+            return self._needs(*overlap.bounds(counts))
 
         sides = self._nodes.sides
         return overlap, candidates_between(overlap, sides, needs_of, self._scope.check_cancelled)
@@ -355,8 +334,8 @@ class _Join:
             self._verified |= new
             documents.refuse_changed(self._scope.db, self._nodes.representatives[new])
 
-    def _needs(self, counts: I64, slack: I64) -> Needs:
-        return needs_of_sets(self._threshold.measure, counts, slack, self._threshold.least)
+    def _needs(self, *sizes: I64) -> Needs:
+        return needs_of_sets(self._threshold.measure, SizesOfSets(*sizes), self._threshold.least)
 
 
 def _different(pairs: Iterable[tuple[I64, I64]], count: int) -> Iterator[tuple[I64, I64]]:

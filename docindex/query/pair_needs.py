@@ -1,8 +1,10 @@
 """Say how many groups a pair must have in common to reach a resemblance or a containment.
 
-Takes the number of groups that each content is in; gives the `Needs` for `candidates`. The needs may be lower
-than necessary, but must never be too high: then pairs would be missed.
+Takes the number of groups that each content is in, or bounds of the size of its set; gives the `Needs` for
+`candidates`. The needs may be lower than necessary, but must never be too high: then pairs would be missed.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,22 +19,36 @@ from docindex.query.joined_pairs import Measure
 _ROUNDING = 1e-9
 
 
-def needs_of_sets(measure: Measure, counts: I64, slack: I64, least: float) -> Needs:
-    """The needs of pairs of sets. A set may have up to `slack` more members in common than groups."""
-    needs = _needs_of_resemblance if measure == "resemblance" else _needs_of_containment
-    return needs(counts, slack, least)
+class SizesOfSets(NamedTuple):
+    """What is known of the sizes of some sets."""
+
+    at_least: I64
+    slack: I64
+    """How many more members each set may have in common with another one than groups."""
+    at_most: I64
 
 
-def _needs_of_resemblance(counts: I64, slack: I64, least: float) -> Needs:
+def needs_of_sets(measure: Measure, sizes: SizesOfSets, least: float) -> Needs:
+    """The needs of pairs of sets."""
+    if measure == "resemblance":
+        return _needs_of_resemblance(sizes, least)
+    return _needs_of_containment(sizes.at_least, sizes.slack, least)
+
+
+def _needs_of_resemblance(sizes: SizesOfSets, least: float) -> Needs:
     """The needs of pairs that have at least `least` of their union in common.
 
     That is `least` / (1 + `least`) of the sum of both sizes, or more.
     """
-    ranks, counts, slack = _by_size(counts, slack)
+    ranks, counts, slack = _by_size(sizes.at_least, sizes.slack)
+    largest = np.empty_like(counts)
+    largest[ranks] = sizes.at_most
     half = least / (1 + least)
     early = np.maximum(1, rounded_up(2 * half * counts) - slack)  # the late member is not smaller
     late = np.maximum(1, rounded_up(least * counts) - slack)
-    too_small = np.searchsorted(counts, rounded_up(least * counts) - slack.max(initial=0))
+    # The early set has all that both have in common. Only its largest size tells that it is too small.
+    largest = np.maximum.accumulate(largest)
+    too_small = np.searchsorted(largest, rounded_up(least * counts) - slack.max(initial=0))
     return Needs(
         ranks,
         early,

@@ -4,7 +4,6 @@ Takes a scope; gives nodes and, in the end, `JoinedPairs`. Must never decide whi
 """
 
 import dataclasses
-from typing import Final
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from docindex.kernels.arrays import F64, I64, U8, U32, Bool, starts_of
 from docindex.kernels.joins import starts_of_runs
 from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
 from docindex.query.scope import Scope
+from docindex.query.two_sets import MUCH_SMALLER, LikelyPartners
 from docindex.storage import bulk
-
-MUCH_SMALLER: Final = 4
-"""A set is much smaller than another one if the other has this many times its shingles."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +32,8 @@ class Nodes:
     """If only pairs between two sets are wanted: 1 for a node with documents in the first set only, 2 for one
     with documents in the second set only, 0 for both. Two nodes make a pair unless both are 1, or both 2."""
     few: Bool | None
-    """The nodes of the smaller set, if it is much smaller than the other. Each pair has one of them."""
+    """The nodes of the smaller set, if it is much smaller than the other, or if only the likely partners of
+    its contents take part. Each pair has one of them."""
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -61,14 +59,15 @@ class Nodes:
         return self.sizes.contents[self.firsts]
 
 
-def nodes_of(scope: Scope, *, by_words: bool, among: I64 | None = None) -> Nodes:
+def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = None) -> Nodes:
     """The nodes of a scope; with ``by_words=False``, each content is a node of its own.
 
-    With `among`, only these contents take part, which must ascend; no others are read.
+    With `partners`, only their contents take part; no others are read.
     """
+    among = None if partners is None else partners.contents
     sizes = bulk.sizes(scope.db, among)
     places = np.arange(len(sizes.contents))
-    chosen = scope.chosen()
+    chosen = scope.chosen() if partners is None else None
     if chosen is not None:
         places = places[np.isin(sizes.contents, chosen)]
     groups = sizes.words if by_words else np.arange(len(sizes.contents))
@@ -84,7 +83,16 @@ def nodes_of(scope: Scope, *, by_words: bool, among: I64 | None = None) -> Nodes
     node_starts = starts_of(counts)
     members = np.repeat(starts[:-1][by_first] - node_starts[:-1], counts) + np.arange(len(order))
     contents = sizes.contents[order[members]]
-    sides = None if scope.between is None else _sides(scope, contents, node_starts)
+    sides = few = None
+    if scope.between is not None:
+        first, second = (
+            scope.sides if among is None else (scope.in_set(among, set_) for set_ in scope.between)
+        )
+        sides = _sides(first, second, contents, node_starts)
+        if partners is None:
+            few = _few(sides, sizes.shingles[firsts[by_first]])
+        else:
+            few = sides != (2 if partners.first_is_small else 1)
     return Nodes(
         sizes,
         firsts[by_first],
@@ -92,16 +100,16 @@ def nodes_of(scope: Scope, *, by_words: bool, among: I64 | None = None) -> Nodes
         contents,
         np.flatnonzero(several[by_first]),
         sides,
-        None if sides is None else _few(sides, sizes.shingles[firsts[by_first]]),
+        few,
     )
 
 
-def _sides(scope: Scope, contents: I64, starts: I64) -> I64:
-    """The value of `Nodes.sides`."""
-    first, second = (
-        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in scope.sides
+def _sides(first: I64, second: I64, contents: I64, starts: I64) -> I64:
+    """The value of `Nodes.sides`, given the contents of the two sets."""
+    in_first, in_second = (
+        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in (first, second)
     )
-    return np.where(first & second, 0, np.where(first, 1, 2))
+    return np.where(in_first & in_second, 0, np.where(in_first, 1, 2))
 
 
 def _few(sides: I64, shingles: I64) -> Bool | None:

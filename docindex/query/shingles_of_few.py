@@ -1,8 +1,8 @@
 """Find which kept texts share shingles with a few of them, for exact pairs between two sets.
 
 Takes contents whose texts are kept, and which of them are few. Gives groups for `candidates`, one for each
-shingle of the few. The texts of the few are read first; of the others, only shingles that may be among theirs
-are kept. Must never hold all shingles of the others.
+shingle of the few; or the nodes of a scope, and gives the likely pairs. The texts of the few are read first;
+of the others, only shingles that may be among theirs are kept. Must never hold all shingles of the others.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,46 @@ from docindex.kernels.arrays import I64, U64, Bool, union
 from docindex.kernels.hash_filter import filter_table
 from docindex.kernels.joins import starts_of_runs
 from docindex.query.candidates import Groups
+from docindex.query.candidates_between import candidates_between
+from docindex.query.joined_pairs import Threshold
+from docindex.query.pair_needs import SizesOfSets, needs_of_sets
+from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
 from docindex.query.shingle_sets import SortedPostings
+from docindex.query.slot_pairs import SlotPairs
+from docindex.sketching.incremental import COUNT_ERROR, COUNTED
 
 _NOTHING = np.empty(0, np.uint64)
+
+
+def likely_pairs_with_few(scope: Scope, nodes: Nodes, threshold: Threshold) -> Iterator[tuple[I64, I64]]:
+    """The pairs of kept texts between a small set and a large one that may share enough shingles."""
+    assert nodes.few is not None
+    assert nodes.sides is not None
+    kept = nodes.kept
+    if threshold.measure == "containment" and not scope.ignored:
+        near, pairs = SlotPairs(scope, nodes).containments_near_few(threshold.least)
+        for a, b, _ in pairs:
+            both = kept[a] & kept[b]
+            yield a[both], b[both]
+        kept = kept & ~near
+    places = np.flatnonzero(kept)
+    stored = nodes.shingles[places]
+    least, most = (
+        np.where(stored > COUNTED, (stored * factor).astype(np.int64), stored)
+        for factor in (1 - COUNT_ERROR, 1 + COUNT_ERROR)
+    )
+    least = np.maximum(least - len(scope.ignored.shingles), 0)
+    with ShinglesOfFew(scope, nodes.representatives[places], nodes.few[places]) as shingles:
+        for a, b in candidates_between(
+            shingles,
+            nodes.sides[places],
+            lambda _: needs_of_sets(
+                threshold.measure, SizesOfSets(least, shingles.slack, most), threshold.least
+            ),
+            scope.check_cancelled,
+        ):
+            yield places[a], places[b]
 
 
 class ShinglesOfFew:

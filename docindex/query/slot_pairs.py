@@ -29,10 +29,9 @@ from docindex.kernels.slot_bands import (
 )
 from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
 from docindex.query.candidates_between import candidates_between
-from docindex.query.pair_needs import rounded_up
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
-from docindex.sketching.incremental import COUNTED
+from docindex.query.slot_needs import MARGIN, SlotNeeds
 from docindex.storage import bulk
 
 # The number of pairs whose slots are compared at a time. A pair has two rows of 256 bytes each, and 2^14
@@ -48,17 +47,11 @@ Of 50,000 texts, 250 with the others took .28 s by look-ups and .18 to .32 s by 
 and .20 to .39 s. For a containment, look-ups always took less: .30 and 1.95 s, and 1.2 and 3.8 s.
 """
 
-# Two texts are of like sizes only if they are so by more than rounding may change.
-_MARGIN = 1e-9
-
 # At least this many columns of slots lie in one line of a cache: to read them together takes a quarter of the
 # time.
 _COLUMNS = 32
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
-
-# Resemblances are rounded down to one of so many shares before the equal slots that they need are looked up.
-_SHARES = 200
 
 EqualSlots = Iterator[tuple[I64, I64, I64]]
 """Batches of pairs of nodes, a and b, and the number of equal slots of each pair."""
@@ -132,24 +125,16 @@ class SlotPairs:
     def with_containment(self, least: float) -> EqualSlots:
         """The pairs whose estimated containment may reach a threshold, in the smaller text."""
         count = self._slots.shape[1]
-
-        def equal_in(smaller: I64, larger: I64) -> I64:
-            # Texts of resemblance r have r / (1 + r) of the sum of their sizes in common.
-            part = least * smaller / (smaller + larger)
-            return np.maximum(1, rounded_up(count * part / (1 - part)))
-
+        needs = SlotNeeds(count, "containment", least, estimated=True)
         if self._few is not None:
-            sizes = self._shingles
-            yield from self._with_few(
-                lambda a, b: equal_in(np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b]))
-            )
+            yield from self._with_few(lambda a, b: needs.of_pairs(self._shingles[a], self._shingles[b]))
             return
         order = np.argsort(self._shingles, kind="stable")
         ranks, sizes = np.empty_like(order), self._shingles[order]
         ranks[order] = np.arange(len(order))
 
         def of_pairs(early: I64, late: I64) -> I64:
-            return equal_in(sizes[early], sizes[late])
+            return needs.of_pairs(sizes[early], sizes[late])
 
         # A text inside a much larger one has few equal slots: only single slots find it. Two texts of like
         # sizes meet in bands.
@@ -171,21 +156,10 @@ class SlotPairs:
         """
         assert self._few is not None
         sizes, few = self._shingles, self._few
-        fewest = np.array([_fewest(self._slots.shape[1], share) for share in range(_SHARES + 1)], np.int64)
-
-        def needed(a: I64, b: I64) -> I64:
-            smaller, larger = np.minimum(sizes[a], sizes[b]), np.maximum(sizes[a], sizes[b])
-            common = least * smaller
-            resemblance = common / np.maximum(smaller + larger - common, 1)
-            found: I64 = fewest[(_SHARES * resemblance * (1 - _MARGIN)).astype(np.int64)]
-            return found
-
-        near = (sizes > 0) & (sizes <= COUNTED)
+        needs = SlotNeeds(self._slots.shape[1], "containment", least, estimated=False)
+        near = needs.of_texts(sizes, sizes[few]) > 0
         near[few] = False
-        every = np.arange(len(sizes))
-        for extreme in (few[sizes[few].argmin()], few[sizes[few].argmax()]):
-            near &= (COUNTED >= sizes[extreme] > 0) & (needed(every, np.full_like(every, extreme)) > 0)
-        pairs = self._with_few(needed)
+        pairs = self._with_few(lambda a, b: needs.of_pairs(sizes[a], sizes[b]))
         return near, ((a[near[b]], b[near[b]], equal[near[b]]) for a, b, equal in pairs)
 
     def _bands_of_containment(self, sizes: I64, least: float) -> tuple[Bands | None, I64]:
@@ -203,7 +177,7 @@ class SlotPairs:
             # a * (least * (count + equal) - equal) > b * equal.
             smaller = least * (count + equal) - equal
             if smaller > 0:
-                alike = np.floor(sizes * equal / smaller * (1 + _MARGIN)) + 1
+                alike = np.floor(sizes * equal / smaller * (1 + MARGIN)) + 1
                 border = np.minimum(np.searchsorted(sizes, alike), every)
                 if (own := reach * SORTED_FOR * texts + int(border.sum())) < cost:
                     best, cost = (Bands(count, 2, reach, SHARED), border), own
@@ -258,11 +232,6 @@ class SlotPairs:
                 self._check_cancelled()
                 some, others = a[begin : begin + _PAIRS], b[begin : begin + _PAIRS]
                 yield some, others, self.equal(some, others)
-
-
-def _fewest(slots: int, share: int) -> int:
-    """The result of `fewest_equal_slots` for a number of `_SHARES`."""
-    return fewest_equal_slots(slots, share / _SHARES) if share else 0
 
 
 class _BandTable:

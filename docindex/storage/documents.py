@@ -40,6 +40,11 @@ _OF = (
     "select document.id, document.key, document.content, document.sum from carray(?) as wanted "
     "cross join main.docindex_document as document on document.content = wanted.value"
 )
+_CONTENT = "select document.content from main.docindex_document as document"
+_CONTENT_AMONG = (
+    "select document.content from carray(?) as wanted "
+    "cross join main.docindex_document as document on document.content = wanted.value"
+)
 _OF_AND_ENDS = f"{_OF} union all {ENDS['content']}"
 _SIZES = (
     "select c.id, c.symbols, c.shingles, c.kept, c.hashes, c.sum from carray(?) as wanted "
@@ -98,21 +103,37 @@ def contents_of(db: apsw.Connection, where: Where) -> I64:
     return np.sort(np.array([content for (content,) in found], np.int64))
 
 
+def contents_of_some(db: apsw.Connection, where: Where, most: int) -> tuple[I64, int]:
+    """The contents of up to `most` documents that meet a condition, ascending; and how many documents."""
+    found = _fulfilling(db, _CONTENT, where, limit=most)
+    return np.unique(np.array([content for (content,) in found], np.int64)), len(found)
+
+
+def contents_among(db: apsw.Connection, contents: I64, where: Where) -> I64:
+    """Those of some contents that a document has which meets a condition, ascending."""
+    found = _fulfilling(db, _CONTENT_AMONG, where, (bound_array(db, contents),)) if len(contents) else []
+    return np.unique(np.array([content for (content,) in found], np.int64))
+
+
 def _fulfilling(
-    db: apsw.Connection, statement: str, where: Where, before: Bindings = ()
+    db: apsw.Connection, statement: str, where: Where, before: Bindings = (), limit: int = -1
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement on `document` that meet a condition; `ValueError` if the condition fails."""
+    """The rows of a statement on `document` that meet a condition; `ValueError` if the condition fails.
+
+    With `limit`, only so many of them.
+    """
     condition, bindings = user_sql.checked_condition(db, where)
     try:
         with user_sql.cursor_for_condition(db) as cursor:
-            return rows(db, f"{statement} where ({condition}\n)", (*before, *bindings), cursor)
+            statement = f"{statement} where ({condition}\n) limit ?"
+            return rows(db, statement, (*before, *bindings, limit), cursor)
     except user_sql.SLIPS as error:
         raise ValueError(f"the condition {condition!r} does not work: {error}") from error
 
 
 def with_words_hash(db: apsw.Connection, words_hash: bytes) -> list[int]:
     """The contents whose words have this hash."""
-    found = _content_rows(db, traits.having_words(db, words_hash))
+    found = _content_rows(db, traits.having_words(db, [words_hash]))
     return [row.id for row in found if row.words_hash == words_hash]
 
 

@@ -38,9 +38,14 @@ def having_text(db: apsw.Connection, text_hashes: Iterable[bytes]) -> I64:
     return _having(db, _marked(_TEXT, list(text_hashes)))
 
 
-def having_words(db: apsw.Connection, words_hash: bytes) -> I64:
-    """The contents that may have a hash of words, ascending."""
-    return _having(db, _marked(_WORDS, [words_hash]))
+def having_words(db: apsw.Connection, words_hashes: Iterable[bytes]) -> I64:
+    """The contents that may have one of some hashes of words, ascending."""
+    return _having(db, _marked(_WORDS, list(words_hashes)))
+
+
+def having_features(db: apsw.Connection, features: U64) -> I64:
+    """The contents that may have one of some features, ascending."""
+    return _having(db, _moved(features))
 
 
 def sharing(db: apsw.Connection, features: U64) -> dict[int, int]:

@@ -8,14 +8,16 @@ import pytest
 
 import docindex
 from docindex.kernels import equal_slots, joins
-from docindex.query import likely_partners, longest_passages, pair_join, slot_pairs
-from docindex.storage import bulk
+from docindex.query import likely_partners, longest_passages, shingles_of_few, slot_pairs
+from docindex.storage import bulk, postings
 from tests.query.corpus import RECIPE, corpus
 from tests.storage.texts import prose
 
-OPTIONS = [{"min_resemblance": least} for least in (0.1, 0.4, 0.8)] + [
+OPTIONS = [{"min_resemblance": least} for least in (0.1, 0.4, 0.75, 0.8, 0.9)] + [
     {"min_containment": least} for least in (0.3, 0.8)
 ]
+# Sizes of two sets: the smaller one is read first if it is much smaller. None: both sets are the same.
+SIZES = [(8, 25), (5, 39), (39, 6), (4, 30), (12, None), (0, 25), (25, 0), (3, 39)]
 
 
 def among(keys):
@@ -40,30 +42,35 @@ def filtered(pairs, first, second):
 
 
 @pytest.mark.parametrize("method", ["shingles", "fingerprints", "slots", "features"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(24))
 def test_pairs_between_two_sets_are_those_of_a_filter(method, seed, monkeypatch):
     rng = random.Random(seed)
     texts = corpus(seed, 25)
-    # The smaller set is read first if it is much smaller. If it is not very small, slots are joined in bands.
-    sizes = [(8, 25), (2, 25), (25, 2), (3, 18)][seed % 4]
-    few = rng.choice([0, 256])
+    # If a set is not very small, slots are joined in bands, and no hash is looked up.
+    few, looked_up = rng.choice([0, 256]), rng.choice([0, 1 << 40])
     for module in (slot_pairs, likely_partners):
         monkeypatch.setattr(module, "FEW", few)
-    first, second = (set(rng.sample(sorted(texts), size)) for size in sizes)
+    monkeypatch.setattr(postings, "POSTINGS_A_HASH", looked_up)
+    first, second = (set(rng.sample(sorted(texts), size or 0)) for size in SIZES[seed % 8])
+    if None in SIZES[seed % 8]:
+        second = first
+    kept = [1, 0.5, 0][seed % 3]
     with docindex.open(":memory:", recipe=RECIPE) as index:
-        if seed > 3:
+        if rng.random() < 0.4:
             index.boilerplate.add(texts[rng.choice(sorted(texts))])
         for key, text in texts.items():
-            index.add(key, text, store_text=seed % 2 == 0 or rng.random() < 0.5)
+            index.add(key, text, store_text=rng.random() < kept)
         for options in OPTIONS:
             ignore_above = rng.choice([None, 4]) if method in ("shingles", "fingerprints") else None
-            question = {"method": method, "ignore_above": ignore_above, **options}
+            min_shared = rng.choice([0, 3])
+            question = {"method": method, "ignore_above": ignore_above, "min_shared": min_shared, **options}
             # Whether a text is kept may depend on copies outside of the sets.
-            every = index.pairs(where=None if seed % 2 == 0 else among(first | second), **question)
+            every = index.pairs(where=None if kept == 1 else among(first | second), **question)
             found = index.pairs(between=(among(first), among(second)), **question)
             rows = [(pair.a, pair.b, *numbers(pair)) for pair in found]
             assert sorted(rows) == sorted(filtered(every, first, second))
             assert len(found) == len(rows)
+            assert (found.ignore_above, found.set_aside) == (every.ignore_above, every.set_aside)
             assert found[1:4] == list(found)[1:4]
             assert list(index.pairs(between=(among(first), among(second)), limit=3, **question)) == found[:3]
 
@@ -115,14 +122,18 @@ def test_no_pair_inside_a_set_is_met(monkeypatch):
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_few_texts_that_are_mostly_boilerplate_are_found_in_many(kept):
     rng = random.Random(9)
-    template, piece = prose(rng, 200), prose(rng, 60)
+    template, piece = prose(rng, 300), prose(rng, 20)
     with docindex.open(":memory:") as index:
         index.boilerplate.add(template)
         index.add_many((f"old/{number}", prose(rng, 80)) for number in range(30))
         index.add("old/whole", f"{prose(rng, 80)} {piece} {prose(rng, 80)}", store_text=kept)
         index.add("new/1", f"{piece} {template}", store_text=kept)
-        question = {"between": ("key glob 'new/*'", "key glob 'old/*'"), "min_containment": 0.6}
-        assert [(pair.a, pair.b) for pair in index.pairs(**question)] == [("new/1", "old/whole")]
+        index.add("old/piece", piece, store_text=kept)
+        sides = ("key glob 'new/*'", "key glob 'old/*'")
+        pairs = [(pair.a, pair.b) for pair in index.pairs(between=sides, min_containment=0.6)]
+        assert sorted(pairs) == [("new/1", "old/piece"), ("new/1", "old/whole")]
+        pairs = [(pair.a, pair.b) for pair in index.pairs(between=sides, min_resemblance=0.6)]
+        assert pairs == [("new/1", "old/piece")]
 
 
 def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
@@ -130,6 +141,7 @@ def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
     read = []
     whole = bulk.sizes
     monkeypatch.setattr(bulk, "sizes", lambda db, among: read.append(among) or whole(db, among))
+    monkeypatch.setattr(postings, "POSTINGS_A_HASH", 0)  # as in a large index
     with docindex.open(":memory:") as index:
         index.add_many((f"old/{number:03}", prose(rng, 80)) for number in range(60))
         index.add_many([("old/none", ""), ("new/none", "\n"), ("other", index.text("old/007"))])
@@ -142,9 +154,10 @@ def test_of_many_texts_only_the_likely_partners_of_a_few_are_read(monkeypatch):
             ]
             partners = {index[key].content for key in ("new/1", "new/2", "new/none", *PARTNERS)}
             assert set(read.pop().tolist()) == partners
-        index.add("old/sketch", prose(rng, 80), store_text=False)  # its pairs are estimated
-        assert len(index.pairs(**question)) == 3
-    assert read == [None]
+        index.add("old/sketch", index.text("new/1").upper(), store_text=False)  # its pairs are estimated
+        assert len(index.pairs(**question)) == 4
+        assert set(read.pop().tolist()) == partners | {index["old/sketch"].content}
+    assert read == []
 
 
 PARTNERS = ("old/007", "old/008", "old/none")
@@ -153,13 +166,13 @@ PARTNERS = ("old/007", "old/008", "old/none")
 def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(monkeypatch):
     rng = random.Random(8)
     read = []
-    whole = pair_join.ShinglesOfFew
+    whole = shingles_of_few.ShinglesOfFew
 
-    def shingles_of_few(scope, contents, few):
+    def noted(scope, contents, few):
         read.extend(contents.tolist())
         return whole(scope, contents, few)
 
-    monkeypatch.setattr(pair_join, "ShinglesOfFew", shingles_of_few)
+    monkeypatch.setattr(shingles_of_few, "ShinglesOfFew", noted)
     with docindex.open(":memory:") as index:
         texts = {f"old/{number:03}": prose(rng, rng.randint(80, 120)) for number in range(60)}
         texts |= {f"old/long{number}": f"{prose(rng, 900)} {texts['old/007']}" for number in range(2)}
@@ -177,12 +190,33 @@ def test_texts_of_about_the_length_of_a_few_are_read_only_if_they_are_likely(mon
         assert [row[:2] for row in rows] == [
             *(("new/1", "old/003"), ("new/2", "old/007"), ("new/2", "old/long0"), ("new/2", "old/long1")),
         ]
-        expected = ("new/1", "new/2", "old/long0", "old/long1", "old/none")
-        assert set(read) == {index[key].content for key in expected}
+        expected = {index[key].content for key in ("new/1", "new/2", "old/long0", "old/long1")}
+        assert set(read) == expected
         read.clear()
         found = index.pairs(min_containment=0.5, between=(among(new), among(old)))
         assert ("new/3", "old/none") in [(pair.a, pair.b) for pair in found]
-        assert len(read) > 60  # nothing is about as long as an empty text
+        assert set(read) == expected | {index["new/3"].content}
+
+
+@pytest.mark.parametrize("kept", [0, 0.5, 1])
+def test_a_few_texts_inside_very_long_ones_are_found_in_many(kept, monkeypatch):
+    monkeypatch.setattr(postings, "POSTINGS_A_HASH", 0)  # as in a large index
+    rng = random.Random(11)
+    pieces = [prose(rng, 40) for _ in range(4)]
+    with docindex.open(":memory:") as index:
+        for number in range(40):
+            inside = pieces[number] if number < 4 else ""
+            text = f"{prose(rng, 6000)} {inside} {prose(rng, 10)}"
+            index.add(f"old/{number:02}", text, store_text=rng.random() < kept)
+        for number, piece in enumerate(pieces):
+            index.add(f"new/{number}", piece, store_text=rng.random() < kept)
+        for method in ("shingles", "fingerprints"):
+            question = {"min_containment": 0.5, "method": method}
+            found = index.pairs(between=("key glob 'new/*'", "key glob 'old/*'"), **question)
+            rows = sorted((pair.a, pair.b, *numbers(pair)) for pair in found)
+            new, old = ({key for key in index if key.startswith(side)} for side in ("new", "old"))
+            assert rows == sorted(filtered(index.pairs(**question), new, old))
+            assert [row[:2] for row in rows] == [(f"new/{number}", f"old/{number:02}") for number in range(4)]
 
 
 def test_pairs_can_be_ordered_and_limited_by_how_much_they_share():

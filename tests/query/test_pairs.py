@@ -26,7 +26,7 @@ from docindex.query import (
 )
 from docindex.query.joined_pairs import METHODS, Threshold
 from docindex.query.measures import Measures
-from docindex.query.pair_needs import needs_of_sets
+from docindex.query.pair_needs import SizesOfSets, needs_of_sets
 from docindex.query.pairs import find_containments, find_pairs
 from docindex.query.scope import Scope, never_cancelled
 from docindex.sketching.single_text import shingle_set
@@ -373,6 +373,10 @@ def common_sets(rng):
     ]
 
 
+def exact_needs(measure, slack, least, counts):
+    return needs_of_sets(measure, SizesOfSets(counts, slack, counts), least)
+
+
 @pytest.mark.parametrize("kept", [0, 1 << 25])
 def test_candidates_miss_no_pair_even_if_hashes_begin_alike(kept, monkeypatch):
     monkeypatch.setattr(candidates, "_KEPT", kept)
@@ -390,7 +394,7 @@ def test_candidates_miss_no_pair_even_if_hashes_begin_alike(kept, monkeypatch):
                 tuple(sorted(pair))
                 for a, b in candidates.candidates(
                     source,
-                    functools.partial(needs_of_sets, measure, slack=source.slack, least=least),
+                    functools.partial(exact_needs, measure, source.slack, least),
                     lambda: None,
                 )
                 for pair in zip(a.tolist(), b.tolist(), strict=True)
