@@ -48,12 +48,14 @@ class _Holders:
         self._begins = starts_of(lengths)[:-1]
         lengths[EMPTY_SLOT] = 0
         self._lengths = lengths
+        self._is_held = lengths > 0
 
     def hits(self, column: U16) -> I64:
         """A number for each pair with this slot equal: the row of `column` times the few, plus the other."""
-        lengths = self._lengths.take(column)
-        rows = lengths.nonzero()[0]
-        lengths = lengths.take(rows)
-        own = self._rows.take(ranges(self._begins.take(column.take(rows)), lengths))
+        # Bytes that say whether there is a row take a third of the time of the numbers of rows.
+        rows = self._is_held.take(column).nonzero()[0]
+        values = column.take(rows)
+        lengths = self._lengths.take(values)
+        own = self._rows.take(ranges(self._begins.take(values), lengths))
         own += (rows * self._count).repeat(lengths)
         return own
