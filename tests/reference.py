@@ -1,29 +1,24 @@
-"""Make the README's table of commands and its list of exit codes from the commands' own help texts.
+"""Make the README's table of commands from the commands' own help texts.
 
-``python -m tests.reference`` writes them into the README; a test compares.
+``python -m tests.reference`` writes it into the README; a test compares.
 """
 
 import inspect
 import re
-import textwrap
 from pathlib import Path
 
 import click
 
 from docindex.cli.command_list import docindex
-from docindex.cli.exit_codes import MEANINGS
 
 README = Path(__file__).parent.parent / "README.md"
 BEGIN, END = "<!-- made by python -m tests.reference -->\n", "<!-- made until here -->\n"
 
 
 def reference():
-    """The section on commands, as Markdown: one line for each command, and the exit codes."""
+    """The table of commands, as Markdown: one line for each command."""
     rows = [f"| `{path}` | {summary(command)} |\n" for path, command in commands(docindex, "docindex")]
-    codes = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in MEANINGS.items())}."
-    return "".join(
-        ["| command | what it does |\n", "|---|---|\n", *rows, "\n", textwrap.fill(codes, 132), "\n"]
-    )
+    return "".join(["| command | what it does |\n", "|---|---|\n", *rows])
 
 
 def commands(group, path):
