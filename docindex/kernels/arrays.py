@@ -81,7 +81,7 @@ def starts_of(lengths: I64) -> I64:
     [0, 2, 2, 5]
     """
     starts = np.zeros(len(lengths) + 1, np.int64)
-    lengths.cumsum(out=starts[1:])
+    np.add.accumulate(lengths, out=starts[1:])  # of a short array, in two thirds of the time of `cumsum`
     return starts
 
 

@@ -43,6 +43,9 @@ class SymbolReader(Protocol):
     def read(self, texts: Sequence[str], *, lines: bool = False) -> Reading:
         """The symbols of texts, end to end; with `lines`, also where lines begin."""
 
+    def symbols(self, text: str) -> U8:
+        """The symbols of one text, which is short enough to be read at once."""
+
     def readings(self, text: str, *, lines: bool = False) -> Iterator[Reading]:
         """The readings of one text slice by slice, for texts too long to be read at once."""
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U32, U64, Bool, starts_of
+from docindex.kernels.arrays import I64, U8, U32, U64, Bool, starts_of
 from docindex.reading.code_languages import LANGUAGES
 from docindex.reading.code_points import is_sign
 from docindex.reading.code_slices import PART_CHARACTERS, CodeSlice, code_slices
@@ -61,6 +61,14 @@ class SourceCode:
         """
         parts = [self._read_part(part, lines) for part in _parts(texts)]
         return joined_readings(parts) if parts else self._read_part([], lines)
+
+    def symbols(self, text: str) -> U8:
+        """The symbols of one text, which is short enough to be read at once.
+
+        >>> SourceCode(names=False).symbols("(- + -)").tobytes()
+        b'(-+-)'
+        """
+        return self.read([text]).symbols
 
     def _read_part(self, texts: Sequence[str], lines: bool) -> Reading:
         """The reading of short texts, or of one long text."""

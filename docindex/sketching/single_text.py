@@ -59,7 +59,7 @@ def window_hashes(text: str, recipe: Recipe, windows: Sequence[int]) -> list[U64
     if len(text) > slicing.PIECE_CHARACTERS:
         return [text_fingerprints(text, dataclasses.replace(recipe, window=window))[0] for window in windows]
     # A short text is read only once and not winnowed in slices, which takes half the time.
-    symbols = symbol_reader(recipe.reading).read([text]).symbols
+    symbols = symbol_reader(recipe.reading).symbols(text)
     starts, robust = starts_of(np.array([len(symbols)])), recipe.selector == "robust"
     return [
         mix(select_fingerprints(symbols, starts, recipe.k, window, robust=robust)[1]) for window in windows

@@ -28,7 +28,7 @@ _PARTS = (
 _ROWS_AT_A_TIME = 8192  # at most 6 MB of hashes
 _HASH_BITS = np.uint64(64) - HASH_SHIFT
 _LAST = np.uint64((1 << 64) - 1)
-_NO_HASH = _LAST  # its low 16 bits are not 0
+_NO_HASHES = np.array([_LAST])  # its low 16 bits are not 0
 
 
 class ForwardHashes:
@@ -71,7 +71,7 @@ class HashSet:
     def __init__(self, hashes: U64) -> None:
         self.hashes = hashes
         # One place more than there are hashes: for low bits that several hashes have.
-        self._padded = np.append(hashes, _NO_HASH)
+        self._padded = np.concatenate((hashes, _NO_HASHES))
         self._places: NDArray[np.int16 | np.int32] = np.zeros(
             1 << 16, np.int16 if len(hashes) < 1 << 15 else np.int32
         )

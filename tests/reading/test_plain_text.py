@@ -46,6 +46,13 @@ def test_symbols_and_offsets_are_those_of_the_definition(text):
     assert read([text]).words.tolist() == plain.word_starts(text)
 
 
+@given(texts | ascii_texts)
+@example(odd)
+@example("".join(ALPHABETS.values()))
+def test_the_symbols_of_one_text_are_those_of_its_reading(text):
+    assert np.array_equal(READER.symbols(text), read([text]).symbols)
+
+
 @given(st.lists(texts | ascii_texts, max_size=6))
 def test_a_batch_reads_as_its_texts_do_alone(batch):
     together = read(batch, lines=True)
