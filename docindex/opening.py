@@ -107,9 +107,8 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
         raise UnreadableFile(f"{absolute} cannot be opened: {error.strerror}", str(absolute)) from error
     else:
         if not stat.S_ISREG(status.st_mode):
-            raise NotAnIndex(
-                f"{absolute} is not a regular file; name a docindex index or a new file", str(absolute)
-            )
+            found = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise NotAnIndex(f"{absolute} is {found}; name a docindex index or a new file", str(absolute))
     return str(absolute)
 
 

@@ -38,7 +38,13 @@ def config_command(edit: bool, form: str | None) -> int:
             pass
         except OSError as error:
             raise UnreadableFile(f"{path} cannot be written: {error.strerror}", str(path)) from error
-        click.edit(filename=str(path))
+        try:
+            click.edit(filename=str(path))
+        except click.ClickException as error:
+            raise UnreadableFile(
+                f"the editor failed ({error.format_message()}); open {path} in another one, or set EDITOR",
+                str(path),
+            ) from error
     settings = read_settings()
     record = settings._asdict()
 

@@ -119,7 +119,8 @@ def _read(name: str, encoding: str | None, *, verbose: bool, archives: bool = Fa
     """The content of a file that has a text, or documents inside it."""
     path = _path(name)
     if path.exists() and not path.is_file():
-        raise UnreadableFile(f"{name} is not a regular file; name a file", name)
+        found = "a folder" if path.is_dir() else "not a regular file"
+        raise UnreadableFile(f"{name} is {found}; name a file", name)
     try:
         content = read_file(
             os.fsencode(path),

@@ -110,9 +110,8 @@ def chosen_steps(
         groups = [steps for steps in groups if any(step.is_open for step in steps)][-1:]
     elif isinstance(act, int):
         if not 1 <= act <= len(groups):
-            raise ValueError(
-                f"{os.fspath(journal)} has no act {act}; the number of the last act is {len(groups)}"
-            )
+            last = f"the number of the last act is {len(groups)}" if groups else "no act is recorded there"
+            raise ValueError(f"{os.fspath(journal)} has no act {act}; {last}")
         groups = [groups[act - 1]]
     steps = [
         step for group in groups for step in group if step.is_open or (named and step.state == "given up")

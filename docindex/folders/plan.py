@@ -7,7 +7,7 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
@@ -89,9 +89,20 @@ class Plan:
             raise ValueError(f"{name} is not a plan that dups --json wrote: {_reason(error)}") from error
         for group in plan._all_groups():
             if not group.kept:
-                keys = [file.key for file in group.files]
-                raise ValueError(f"the plan keeps none of {keys}; keep at least one of them")
+                keys = listed_keys([file.key for file in group.files])
+                raise ValueError(f'a group keeps no file; set "keep" to true for at least one of {keys}')
         return plan
+
+
+def listed_keys(keys: Sequence[str]) -> str:
+    """The keys of a few files, for a message.
+
+    >>> listed_keys(["/a", "/b", "/c", "/d"])
+    '/a, /b and 2 more'
+    """
+    if len(keys) > 3:
+        return f"{', '.join(keys[:2])} and {len(keys) - 2} more"
+    return ", ".join(keys)
 
 
 def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
@@ -103,7 +114,7 @@ def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
-        return f"it is not JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+        return f"it is not JSON: see line {error.lineno}, column {error.colno}"
     if isinstance(error, (UnicodeDecodeError, RecursionError)):
         return "it is not JSON"
     return str(error)

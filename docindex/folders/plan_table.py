@@ -17,7 +17,7 @@ from docindex.folders.file_lists import FileList
 from docindex.folders.found_groups import LikeFile, LikenessGroup
 from docindex.folders.local_times import local_time
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.plan import Plan
+from docindex.folders.plan import Plan, listed_keys
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """How a cell begins that a spreadsheet may run; apostrophes before it were added."""
@@ -73,7 +73,8 @@ def plan_rows(
 def read_plan(text: bytes, *, name: str = "this") -> Plan:
     """Read a plan from JSON, or from a table, whose first line names its columns."""
     header = text.partition(b"\n")[0].replace(b"\0", b"").lower()  # a table may be in UTF-16
-    is_table = b"{" not in header and b"keep" in header and b"path" in header
+    # If one of these names was changed, the error can still name the column.
+    is_table = b"{" not in header and sum(name in header for name in (b"group", b"keep", b"path")) > 1
     return plan_of_table(text, name=name) if is_table else Plan.from_json(text, name=name)
 
 
@@ -205,7 +206,8 @@ def _plan(entries: Iterable[_Entry]) -> Plan:
     for (group, _), files in groups.items():
         if not any(file.keep for file in files.values()):
             raise ValueError(
-                f"group {group} keeps none of {sorted(files)}; keep at least one of them, or remove the group"
+                f'group {group} keeps no file; set "keep" to true for at least one of '
+                f"{listed_keys(sorted(files))}, or remove the group"
             )
     pairs = {group: pair for group, rows in of_folders.items() if (pair := _folder_pair(rows))}
     return _plan_of(groups, pairs)

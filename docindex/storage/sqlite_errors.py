@@ -83,7 +83,8 @@ def _not_opened(error: apsw.Error, path: str) -> FileError | None:
             )
         case apsw.CantOpenError():
             return UnreadableFile(
-                f"{path} cannot be opened: a permission is missing, or the process has too many open files",
+                f"{path} cannot be opened; check the permissions of the file and of its folder, and whether "
+                "this process has too many open files",
                 path,
             )
     return None

@@ -275,6 +275,8 @@ def _does_not_work(sql: str, error: BaseException) -> ValueError:
     return ValueError(f"{sql[:200]!r} does not work: {_reason(error)}")
 
 
+_DOC_FUNCTION = re.compile(r"no such function: (doc_\w+)$")
+
 # apsw's words for a wrong number of bindings. It gives the numbers in its message only.
 _BINDINGS = re.compile(r"current statement uses (\d+) and there are (\d+) supplied")
 
@@ -283,7 +285,8 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return f"there is no value for {error}"
     if not isinstance(error, apsw.BindingsError):
-        return str(error)
+        table = _DOC_FUNCTION.search(str(error))
+        return f"{error}; if it is a table, write: from {table[1]}(...)" if table else str(error)
     found = _BINDINGS.search(str(error))
     if found is None:
         return "its values do not fit its question marks; give one value for each"

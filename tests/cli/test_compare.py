@@ -273,7 +273,7 @@ def bad_files(folder):
     (folder / "folder").mkdir()
     yield folder / "binary", "is not text, and not in a format that docindex reads"
     yield folder / "pipe", "is not a regular file"
-    yield folder / "folder", "is not a regular file"
+    yield folder / "folder", "is a folder"
     yield folder / "missing", "cannot be read: No such file"
 
 

@@ -115,3 +115,13 @@ def test_edit_makes_the_file_with_comments_and_opens_it(capsys, monkeypatch, tmp
     code, _, err = run(capsys, "config", "--edit")
     assert (code, "line" in err) == (2, True)
     assert json.loads(run(capsys, "config", "--json")[1] or "{}") == {}
+
+
+def test_an_editor_that_fails_is_named(config, capsys, monkeypatch):
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "false")
+    code, _, err = run(capsys, "config", "--edit")
+    assert code == 3
+    assert err == (
+        f"docindex: the editor failed (false: Editing failed); open {config} in another one, or set EDITOR\n"
+    )

@@ -134,7 +134,11 @@ def test_isolate_ignores_copies_under_the_same_path(home, capsys):
     [
         (["plan.json"], 2, "choose what to do with the copies: --trash, --hardlink, --reflink, --delete"),
         (["nothing.json", "--trash"], 3, "docindex: nothing.json does not exist\n"),
-        (["text.txt", "--trash"], 2, "text.txt is not a plan that dups --json wrote: it is not JSON (line 1"),
+        (
+            ["text.txt", "--trash"],
+            2,
+            "text.txt is not a plan that dups --json wrote: it is not JSON: see line 1",
+        ),
     ],
 )
 def test_act_explains_wrong_arguments(home, capsys, arguments, code, message):

@@ -139,6 +139,7 @@ def test_each_error_is_one_sentence(tmp_path, path, capsys):
         (3, (str(tmp_path), "select 1"), "does not exist, or is not a file; name an SQLite file"),
         (4, (str(tmp_path / "text"), "select 1"), "is not an SQLite file"),
         (2, (path, "selec 1"), "does not work"),
+        (2, (path, "select doc_near('a')"), "if it is a table, write: from doc_near(...)"),
         (2, (path, "select ?"), "does not work: it has 1 question mark, but got 0 values; give one for each"),
         (2, (path, "select 1; select 2"), "there is more than one statement; give one statement at a time"),
         (2, (path, ""), "the statement is empty; give one SQL statement"),

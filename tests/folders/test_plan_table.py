@@ -154,8 +154,11 @@ def test_no_cell_is_a_formula_and_its_text_is_read_back(name):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda row: row.update(keep="false"), r"group 1 keeps none of .*; keep at least one"),
-        (lambda row: row["keep"] != "true", r"group 1 keeps none of .*; keep at least one"),
+        (
+            lambda row: row.update(keep="false"),
+            r"group 1 keeps no file; set .* to true for at least one of /",
+        ),
+        (lambda row: row["keep"] != "true", r"group 1 keeps no file; set .* to true for at least one of /"),
         (lambda row: row.update(keep="maybe"), "'keep' in row 2 must be true or false, not 'maybe'"),
         (lambda row: row.update(check=""), "row 2 has nothing in the column 'check'"),
         (lambda row: row.update(check="c:12:3:4"), "'kind' or 'check' in row 2 was changed"),
@@ -176,6 +179,8 @@ def test_a_table_in_another_encoding_or_without_its_columns_is_refused():
         plan_of_table(table.encode("latin-1"))
     with pytest.raises(ValueError, match="it has no column 'check'"):
         plan_of_table(table.replace("check", "chuck").encode())
+    with pytest.raises(ValueError, match="it has no column 'keep'"):
+        read_plan(table.replace("keep", "stay").encode())
 
 
 def test_similar_texts_are_listed_and_never_removed():
