@@ -6,7 +6,6 @@ is no text. Must never read the same file twice.
 
 import dataclasses
 import os
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 
 import xxhash
@@ -56,8 +55,6 @@ class FileContent:
     """The encoding of plain text."""
     guessed: bool = False
     """Whether the encoding is uncertain: nothing in the file confirms it, and the caller did not force it."""
-    is_verbatim: bool = False
-    """Whether `digest` is the hash of the text, too: the file has the text in UTF-8, and nothing else."""
 
 
 def read_file(
@@ -188,5 +185,4 @@ def _plain(whole: FileContent, data: bytes, encoding: str | None) -> FileContent
         reading=whole.reading,
         encoding=decoded.encoding,
         guessed=decoded.guessed,
-        is_verbatim=decoded.encoding == "utf-8" and not (decoded.guessed or data.startswith(BOM_UTF8)),
     )

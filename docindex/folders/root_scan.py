@@ -7,7 +7,7 @@ work when it is interrupted.
 import contextlib
 import itertools
 import time
-from collections.abc import Container, Generator, Iterator
+from collections.abc import Container, Generator, Iterable, Iterator
 from typing import TypeVar
 
 from docindex.cancel_tokens import not_cancelled
@@ -21,7 +21,7 @@ from docindex.folders.root_changes import NOTED_AT_A_TIME, RootChanges
 from docindex.folders.scan_tally import ScanTally
 from docindex.folders.walk import FolderProgress, WalkedFile
 from docindex.frontends.extracted import PART_MARK, Extracted, text_in
-from docindex.index.items import ForeseenItems
+from docindex.index.items import TextsOfFiles
 from docindex.index.writer import Index
 from docindex.storage.contents import text_hash
 from docindex.storage.tracked_files import PLAIN_READINGS, TEXT, Tracked
@@ -50,10 +50,8 @@ class RootScan:
         self._earlier = EarlierFiles(index.files.under(key_of(root)), reading)
         self._waiting: list[tuple[Tracked, dict[str, bytes]]] = []
         """The files whose texts are being added to the index, with the hashes of these texts by key."""
-        self._new: list[Tracked] = []
-        """Of these files, those that are new and have one text, whose hash is in `_hashes`. With a dict for
-        each of them, Python's garbage collector would take 12 us for each file instead of 8."""
-        self._hashes: dict[str, bytes] = {}
+        self._new: dict[str, Tracked] = {}
+        """The new files with one text that is being added, by key. They are noted with their texts."""
         self._noted: list[Tracked] = []
         self._moved: set[str] = set()
         """The new keys of moved files, which are counted already."""
@@ -82,7 +80,8 @@ class RootScan:
         """Add texts to the index, with a commit every few seconds."""
         for first in texts:
             batch = itertools.chain([first], _for_a_while(texts))
-            self._index.add_many(ForeseenItems(batch, self._unread), workers=self._reading.workers)
+            items = TextsOfFiles(batch, self._unread, self._taken)
+            self._index.add_many(items, workers=self._reading.workers)
             self._note_stored()
 
     def _texts(self, new: list[WalkedFile]) -> Generator[tuple[str, str | Extracted], None, None]:
@@ -94,7 +93,7 @@ class RootScan:
             formats=self._reading.options.formats,
             check=self._check_cancelled,
         ) as readers:
-            for found, began, content in readers.read(self._announced(new)):
+            for found, began, content in readers.read(_emptied(new)):
                 self._unread -= _likely_text(found)
                 if isinstance(content, NotReadable):
                     self._tally.skipped.fail(found.path, str(content))
@@ -102,12 +101,9 @@ class RootScan:
                 else:
                     yield from self._documents(key_of(found.path), began, content)
 
-    def _announced(self, new: list[WalkedFile]) -> Iterator[WalkedFile]:
-        """The files of a list, each of which is noted before it is read. Empties the list."""
-        while some := new[:NOTED_AT_A_TIME]:
-            del new[:NOTED_AT_A_TIME]  # their statuses are not needed any more when they are read
-            self._announce(some)
-            yield from some
+    def _taken(self, keys: Iterable[str]) -> list[Tracked]:
+        """The records of those new files that have these keys. Each is given once."""
+        return [self._new.pop(key) for key in keys if key in self._new]
 
     def _documents(self, key: str, began: int, content: FileContent) -> Iterator[tuple[str, str | Extracted]]:
         """The documents of a file that was read, and of the documents inside it."""
@@ -116,8 +112,7 @@ class RootScan:
             # Nearly all files of a first scan, for which the questions below take 2 us.
             self._count_read(file, content, is_stored=False)
             self._count_done()
-            self._new.append(file)
-            self._hashes[key] = _hash_of(content, content.text)
+            self._new[key] = file
             yield key, content.extracted or content.text
             return
         before = self._earlier.read_before(key)
@@ -142,7 +137,7 @@ class RootScan:
             self._note(file)
             self._count_done()
             return
-        self._announce_parts(file)
+        self._announce(file)
         self._count_done()
         hashes: dict[str, bytes] = {}
         for each, text in texts.items():
@@ -190,18 +185,15 @@ class RootScan:
         self._check_cancelled()
         self._progress(self._done, self._due)
 
-    def _announce(self, files: list[WalkedFile]) -> None:
-        """Note files before their documents are added, so that after a kill each document has a file."""
-        self._index.files.put(
-            Tracked(key, found.status.st_size, -1, 0, 0, TEXT, "", 0, "", None)
-            for found in files
-            if (key := key_of(found.path)) not in self._earlier.by_key
-        )
+    def _announce(self, file: Tracked) -> None:
+        """Note that a file will have documents inside it, if it had none, before they come.
 
-    def _announce_parts(self, file: Tracked) -> None:
-        """Note that a known file will have documents inside it, if it had none, before they come."""
+        After a kill, each document has a file.
+        """
         known = self._earlier.by_key.get(file.key)
-        if file.parts and known is not None and not known.parts and self._earlier.was_read(file.key):
+        if known is None:
+            self._index.files.put([Tracked(file.key, file.size, -1, 0, 0, TEXT, "", 0, "", None)])
+        elif file.parts and not known.parts and self._earlier.was_read(file.key):
             self._index.files.put([known._replace(mtime_ns=-1, parts=file.parts)])
 
     def _note(self, file: Tracked) -> None:
@@ -228,18 +220,15 @@ class RootScan:
 
     def _note_stored(self) -> None:
         """Note the files that add no text, and those text files whose texts are now in the index."""
-        if not (self._noted or self._waiting or self._new):
+        if not (self._noted or self._waiting):
             return
-        for _, texts in self._waiting:
-            self._hashes |= texts
-        stored = self._index.files.stored(self._hashes)
-        whole = [file for file in self._new if file.key in stored]
-        whole += [file for file, texts in self._waiting if texts.keys() <= stored]
+        stored = self._index.files.stored(
+            {key: text for _, texts in self._waiting for key, text in texts.items()}
+        )
+        whole = [file for file, texts in self._waiting if texts.keys() <= stored]
         self._index.files.put([*self._noted, *whole])
         self._noted.clear()
         self._waiting.clear()
-        self._new.clear()
-        self._hashes.clear()
 
 
 def _likely_text(found: WalkedFile) -> int:
@@ -247,9 +236,11 @@ def _likely_text(found: WalkedFile) -> int:
     return found.status.st_size if found.status.st_size <= _LARGEST_LIKELY_TEXT else 0
 
 
-def _hash_of(content: FileContent, text: str) -> bytes:
-    """The `text_hash` of the text of a file, which its digest may be, too."""
-    return content.digest if content.is_verbatim and content.digest else text_hash(text)
+def _emptied(new: list[WalkedFile]) -> Iterator[WalkedFile]:
+    """The files of a list, which is emptied: it has their statuses, which are not needed any more."""
+    while some := new[:NOTED_AT_A_TIME]:
+        del new[:NOTED_AT_A_TIME]
+        yield from some
 
 
 def _for_a_while(items: Iterator[T]) -> Iterator[T]:

@@ -24,8 +24,8 @@ from docindex.index.document_writer import write_documents
 from docindex.index.file_records import FileRecords
 from docindex.index.followed_tables import FollowedTables
 from docindex.index.items import (
-    ForeseenItems,
     Item,
+    TextsOfFiles,
     checked_key,
     from_line,
     incoming,
@@ -36,7 +36,7 @@ from docindex.index.keyed_documents import document_of
 from docindex.recipe import Recipe
 from docindex.sketching.sketcher import batched_by_weight
 from docindex.sketching.workers import MOST_WORKERS, SketchJob, SketchWorkers, default_workers
-from docindex.storage import contents, segment_writer
+from docindex.storage import contents, file_rows, segment_writer
 from docindex.storage.connection import Store
 from docindex.storage.incoming_documents import Incoming
 from docindex.storage.user_sql import UserBindings
@@ -156,13 +156,14 @@ class DocumentAdder(FollowedTables):
         told = None if progress is None else lambda taken: progress(taken, total)
         self._store.refuse_readonly()
         with stopped_by(functools.partial(self._store.refuse_cancelled, self._store.cancels())):
+            files = items if isinstance(items, TextsOfFiles) else None
             sketchers = SketchWorkers(
                 self.recipe,
                 default_workers() if workers is None else workers,
                 automatic=workers is None,
-                foreseen=items.characters if isinstance(items, ForeseenItems) else 0,
+                foreseen=0 if files is None else files.characters,
             )
-            return self._add_all(given, sketchers, told, most, store_text=store_text)
+            return self._add_all(given, sketchers, told, most, store_text=store_text, files=files)
 
     def _add_all(
         self,
@@ -172,6 +173,7 @@ class DocumentAdder(FollowedTables):
         most: int,
         *,
         store_text: bool,
+        files: TextsOfFiles | None,
     ) -> int:
         """Do the work of `add_many`; a commit has at most `most` documents."""
         is_often = most < _COMMITTED_DOCUMENTS
@@ -194,7 +196,7 @@ class DocumentAdder(FollowedTables):
                 progress(taken)
             while uncommitted >= _COMMIT or len(group) >= most:
                 newest = self._newest_content() if newest is None else newest
-                self._commit(group[:most], store_text)
+                self._commit(group[:most], store_text, files)
                 del group[:most]
                 uncommitted = 0
 
@@ -215,7 +217,7 @@ class DocumentAdder(FollowedTables):
                     arrive()
             while waiting:
                 arrive()
-        self._commit(group, store_text)
+        self._commit(group, store_text, files)
         if newest is not None and not is_often:
             self._merge_added(newest)
         return taken
@@ -288,12 +290,14 @@ class DocumentAdder(FollowedTables):
         """Whether this many documents and characters are too much for one commit."""
         return documents > _COMMITTED_DOCUMENTS or characters > _COMMIT
 
-    def _commit(self, group: list[Incoming], store_text: bool) -> None:
+    def _commit(self, group: list[Incoming], store_text: bool, files: TextsOfFiles | None = None) -> None:
         if not group:
             return
         log_bytes = _LOG_BYTES_A_CHARACTER * sum(document.characters for document in group)
         with self._store.writing(log_bytes=log_bytes) as db:
             unmerged = write_documents(db, group, self.recipe, store_text=store_text)
+            if files is not None:
+                file_rows.put_files(db, files.records(document.key for document in group))
         # The documents are stored. If somebody reads for too long now, a later commit merges instead.
         with contextlib.suppress(Busy):
             self._merge(unmerged)

@@ -6,7 +6,7 @@ Returns documents to store, or raises an error that names the mistake. Must neve
 import base64
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from docindex.argument_checks import kind_of_text, plain_text, shown
@@ -14,6 +14,7 @@ from docindex.frontends.extracted import Extracted
 from docindex.storage import contents
 from docindex.storage.document_lookup import Document
 from docindex.storage.incoming_documents import Incoming
+from docindex.storage.tracked_files import Tracked
 from docindex.storage.values import can_be_stored, encodes
 
 Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]
@@ -22,13 +23,20 @@ Item = tuple[str, str | Extracted] | tuple[str, str | Extracted, Any]
 In place of a text, `docindex.extract` gives one whose places in its source are known."""
 
 
-class ForeseenItems:
-    """Items whose caller knows how much text is coming, before the texts are read."""
+class TextsOfFiles:
+    """Items that a scan reads from files, with the records of these files."""
 
-    def __init__(self, items: Iterable[Item], characters: int) -> None:
-        """`characters` is an estimate: it decides when worker processes start, and nothing else."""
+    def __init__(
+        self, items: Iterable[Item], characters: int, records: Callable[[Iterable[str]], list[Tracked]]
+    ) -> None:
+        """`characters` is an estimate of the text that is coming: it decides when worker processes start.
+
+        `records` gives the records to store in the transaction that stores documents with some keys. It is
+        called once for each document.
+        """
         self._items = items
         self.characters = characters
+        self.records = records
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self._items)

@@ -286,11 +286,11 @@ def scan_and_stop(index, folder, monkeypatch, *, killed):
     commits = []
     commit = docindex.Index._commit
 
-    def stop(self, group, store_text):
+    def stop(self, group, *rest):
         if commits:
             raise Killed
         commits.append(group)
-        commit(self, group, store_text)
+        commit(self, group, *rest)
 
     with monkeypatch.context() as patch:
         patch.setattr(docindex.Index, "_commit", stop)

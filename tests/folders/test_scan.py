@@ -13,7 +13,6 @@ import pytest
 import docindex
 from docindex.folders import file_readers, root_scan
 from docindex.folders.exact_copies import find_copies, known_files
-from docindex.folders.file_content import read_file
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.likeness import LikenessLimits, find_likenesses
@@ -22,7 +21,7 @@ from docindex.folders.scanner import scan
 from docindex.folders.system import LastFolder
 from docindex.folders.walk import FailedFile, Skipped, WalkOptions
 from docindex.index import adding
-from docindex.storage.contents import text_hash
+from docindex.storage import file_rows
 from tests.folders import hostile
 from tests.storage.texts import prose
 
@@ -207,31 +206,30 @@ def test_a_scan_says_how_much_text_is_coming(index, folder, monkeypatch):
     assert foreseen == [320, 60]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"",
-        b"some text",
-        "naïve café".encode(),
-        "naïve café".encode("utf-8-sig"),
-        "a mark \ufeff inside".encode(),
-        "naïve café".encode("latin-1"),
-        "naïve café".encode("utf-16"),
-        "日本語".encode("iso2022_jp"),
-        "é".encode() * 100 + b"\xff",
-    ],
-)
-@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1", "utf-8-sig"])
-def test_the_digest_of_a_file_is_called_the_hash_of_its_text_only_where_it_is(folder, data, encoding):
-    path = folder / "a.txt"
-    path.write_bytes(data)
-    try:
-        found = read_file(root_of(path), encoding=encoding)
-    except NotReadable:
-        return
-    if found.text is not None:
-        assert found.is_verbatim <= (found.digest == text_hash(found.text))
-        assert found.is_verbatim or encoding is not None or found.text.encode() != data
+def test_a_new_text_and_the_record_of_its_file_are_stored_in_one_transaction(index, folder, monkeypatch):
+    monkeypatch.setattr(adding, "_COMMITTED_DOCUMENTS", 10)
+    for number in range(30):
+        (folder / f"{number:02}.txt").write_text(prose(random.Random(number), 50))
+    settled(folder)
+    put_files, commits = file_rows.put_files, []
+
+    def stopping(db, files):
+        put_files(db, files)
+        commits.append(len(files))
+        if len(commits) == 3:
+            raise OSError("the third transaction is not finished")
+
+    monkeypatch.setattr(file_rows, "put_files", stopping)
+    with pytest.raises(OSError, match="third"):
+        scan(index, [root_of(folder)], workers=1)
+    monkeypatch.undo()
+    noted = index.files.under(str(folder))
+    assert len(index) == 20
+    assert [file.key for file in noted] == list(index)
+    assert all(file.inode and file.digest for file in noted)
+    assert index.check() == []
+    report = scan(index, [root_of(folder)])
+    assert (report.unchanged, report.added) == (len(noted), 30 - len(noted))
 
 
 def test_documents_of_the_host_are_left_alone(index, folder):

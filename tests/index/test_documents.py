@@ -262,7 +262,7 @@ def test_commit_every_commits_after_so_many_documents(tmp_path, every, workers, 
     monkeypatch.setattr(
         docindex.Index,
         "_commit",
-        lambda index, group, keep: (sizes.append(len(group)), commit(index, group, keep))[1],
+        lambda index, group, *rest: (sizes.append(len(group)), commit(index, group, *rest))[1],
     )
     with docindex.open(tmp_path / "index") as index:
         items = ((str(n), program.text_of(n)) for n in range(60))
@@ -295,7 +295,7 @@ def test_commits_of_many_characters_do_not_make_commit_every_later(tmp_path, mon
     monkeypatch.setattr(
         docindex.Index,
         "_commit",
-        lambda index, group, keep: (sizes.append(len(group)), commit(index, group, keep))[1],
+        lambda index, group, *rest: (sizes.append(len(group)), commit(index, group, *rest))[1],
     )
     rng = random.Random(1)
     with docindex.open(tmp_path / "index") as index:
