@@ -108,21 +108,25 @@ class _Partners:
         needs = SlotNeeds(scope.recipe.slots, threshold.measure, threshold.least, estimated)
         if needs.of_all == 0 or len(self._few) > FEW:
             return None
-        found, all_kept = self._with_equal_slots(needs)
+        found, all_kept = self._with_equal_slots(needs, certainly=threshold.method == "slots")
         if threshold.method == "slots" or all_kept:
             return found
         # The better estimate may be the one by fingerprints.
         sharing = self._sharing_hashes()
         return None if sharing is None else np.union1d(found, sharing)
 
-    def _with_equal_slots(self, needs: SlotNeeds) -> tuple[I64, bool]:
-        """The contents that may have enough equal slots; and whether all texts are kept."""
+    def _with_equal_slots(self, needs: SlotNeeds, *, certainly: bool) -> tuple[I64, bool]:
+        """The contents that may have enough equal slots; and whether all texts are kept.
+
+        With `certainly`, no content is missed that has enough.
+        """
         scope, sizes = self._scope, documents.sizes_of(self._scope.db, self._few).shingles
         own, sizes = self._slots()[sizes > 0], sizes[sizes > 0]
         if not len(own):
             return _NOTHING, True
-        first, fewest = needs.first
-        among, found, all_kept = self._sharing_slots(own, needs), [_NOTHING], True
+        first, fewest = (needs.slots, 0) if certainly else needs.first
+        among, all_kept = (None, True) if certainly else self._sharing_slots(own, needs)
+        found = [_NOTHING]
         for some in bulk.slots_of_sizes(scope.db, 0, math.inf, scope.recipe.slots, among):
             scope.check_cancelled()
             enough = needs.of_texts(some.shingles, sizes)
@@ -139,17 +143,17 @@ class _Partners:
             all_kept &= bool(some.kept.all())
         return np.concatenate(found), all_kept
 
-    def _sharing_slots(self, own: U16, needs: SlotNeeds) -> I64 | None:
-        """The contents that share sorted slots, ascending; None if that does not tell, or none are."""
+    def _sharing_slots(self, own: U16, needs: SlotNeeds) -> tuple[I64 | None, bool]:
+        """The contents that share sorted slots, ascending; None if that does not tell, or none are sorted.
+
+        Also whether all texts are kept, as far as is known.
+        """
         recipe = self._scope.recipe
-        # By slots that estimate, no pair at all may be missed. Texts with the same words may have different
-        # shingles if these are made of lines: see `slot_index`.
-        if needs.estimated or needs.measure == "containment" or recipe.token == "line":
-            return None
         shared = fewest_shared(recipe.slots, needs.least)
-        if shared < _SHARED:
-            return None
+        # Texts with the same words may have different shingles if these are made of lines: see `slot_index`.
+        if needs.measure == "containment" or shared < _SHARED or recipe.token == "line":
+            return None, True
         known = self._scope.slot_index.current(self._scope.db, recipe.slots, self._scope.check_cancelled)
-        if known is None or not known.all_kept:
-            return None
-        return np.unique(np.concatenate([known.sharing(slots, shared) for slots in own]))
+        if known is None:
+            return None, True
+        return np.unique(np.concatenate([known.sharing(slots, shared) for slots in own])), known.all_kept

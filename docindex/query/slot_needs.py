@@ -47,10 +47,10 @@ class SlotNeeds:
     def first(self) -> tuple[int, int]:
         """How many slots to compare first, and how many of these are equal in a pair that is likely.
 
-        A pair that is counted is missed with the probability `minhash.MISSED` by these, too. Few pairs that
-        are not alike have so many by chance.
+        By these, too, a pair is missed with the probability `minhash.MISSED`, also if it has just as many
+        equal slots as it needs. Few pairs that are not alike have so many by chance.
         """
-        if self.measure == "containment" or self.estimated:
+        if self.measure == "containment":
             return self.slots, 0
         return _compared_first(self.slots, self.least)
 
