@@ -40,10 +40,8 @@ _OF = (
     "select document.id, document.key, document.content, document.sum from carray(?) as wanted "
     "cross join main.docindex_document as document on document.content = wanted.value"
 )
-_CONTENT = "select document.content from main.docindex_document as document"
-_CONTENT_AMONG = (
-    "select document.content from carray(?) as wanted "
-    "cross join main.docindex_document as document on document.content = wanted.value"
+_DOCUMENTS = (
+    "select document.id, document.key, document.content, document.sum from main.docindex_document as document"
 )
 _OF_AND_ENDS = f"{_OF} union all {ENDS['content']}"
 _SIZES = (
@@ -105,14 +103,13 @@ def contents_of(db: apsw.Connection, where: Where) -> I64:
 
 def contents_of_some(db: apsw.Connection, where: Where, most: int) -> tuple[I64, int]:
     """The contents of up to `most` documents that meet a condition, ascending; and how many documents."""
-    found = _fulfilling(db, _CONTENT, where, limit=most)
-    return np.unique(np.array([content for (content,) in found], np.int64)), len(found)
+    found = intact_documents(db, _fulfilling(db, _DOCUMENTS, where, limit=most))
+    return np.unique(np.array([row[2] for row in found], np.int64)), len(found)
 
 
 def contents_among(db: apsw.Connection, contents: I64, where: Where) -> I64:
     """Those of some contents that a document has which meets a condition, ascending."""
-    found = _fulfilling(db, _CONTENT_AMONG, where, (bound_array(db, contents),)) if len(contents) else []
-    return np.unique(np.array([content for (content,) in found], np.int64))
+    return np.unique(np.array([content for content, _, _ in documents_of(db, contents, where)], np.int64))
 
 
 def _fulfilling(
