@@ -46,8 +46,8 @@ def add_command(
     """Add files to the index as documents.
 
     Reads the formats that `docindex scan` reads. A document that already has the same key is replaced. A
-    document inside FILE, such as a message of a mailbox, gets the key of FILE, !/ and its name; it is removed
-    when it is not in FILE any more.
+    document inside FILE has a key such as 'mail.mbox!/message 2'. It is removed when it is not in FILE any
+    more.
 
     \b
     Examples:

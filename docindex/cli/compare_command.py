@@ -49,7 +49,7 @@ _SHOWN_DIFFERENCES = 30
     metavar="N",
     default=0,
     show_default=True,
-    help="Show passages that follow each other as one if at most N symbols are between them.",
+    help="Join passages that follow each other with at most N symbols between them.",
 )
 @click.option(
     "--index",
@@ -85,8 +85,8 @@ def compare_command(
     Prints the measures first. They count different shingles (runs of five words): resemblance is the shared
     shingles as a share of the shingles of both texts together; containment is the shared shingles as a share
     of those of one text. Then prints the passages that A and B have in common: in colour if the terminal
-    supports it, otherwise between [[ and ]]. Then prints the regions that seem to be reworded, because their
-    sentences share many of their rarer words: read them and judge for yourself.
+    supports it, otherwise between [[ and ]]. Then prints regions that seem to be reworded, because their
+    sentences share many of their rarer words. Read these and judge for yourself.
 
     With --diff, prints what differs instead: the words that are only in A in red or between [- and -], and
     those only in B in green or between {+ and +}. With --index, text that an index ignores (see

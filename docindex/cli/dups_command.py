@@ -52,9 +52,7 @@ _LARGEST = 20
     "and the largest files are shown only if they are named here.",
 )
 @share_option("--min-resemblance", SAME_WORK, "Minimum resemblance of near copies.")
-@share_option(
-    "--min-containment", SAME_WORK, "Minimum share of a contained text that the other text contains."
-)
+@share_option("--min-containment", SAME_WORK, "Minimum share of a text that another text contains.")
 @common_option
 @click.option(
     "--reference",
@@ -115,10 +113,10 @@ def dups_command(
     """Find copies and similar texts among files.
 
     Scans PATH first; without a PATH, the folders of your settings (`docindex config`), or the current folder.
-    Finds exact copies of any kind of file, and copied folders, in which a few files may differ. The files in
-    a copied folder are in no other group, unless --kind exact is given without --kind folder. Copied folders
-    come first, then the groups that free the most; the order is the same in a terminal and in a pipe. Program
-    folders such as node_modules are left out without --all.
+    Finds exact copies of any kind of file, and copied folders, in which a few files may differ. Copied
+    folders come first, then the groups that free the most. A file in a copied folder is in no other group,
+    unless --kind exact is given without --kind folder. Program folders such as node_modules are left out
+    without --all.
 
     Among texts, in all formats that `docindex scan` reads, it also finds the same words (for example in
     another format or encoding), near copies, and texts that are contained in others. The percentage before a
@@ -127,9 +125,11 @@ def dups_command(
     than --ignore-common texts.
 
     Changes no file. To remove exact copies, save a plan with --json and run `docindex act` on it. Or save the
-    plan with --csv, edit the column "keep" in a spreadsheet program, and run `docindex act` on that. With
-    --kind exact or folder alone and without --no-scan, no index is used, and docindex reads only files that
-    have the size of another file. Photos that look alike and songs with other tags are not found.
+    plan with --csv, edit the column "keep" in a spreadsheet program, and run `docindex act` on that. Photos
+    that look alike and songs with other tags are not found.
+
+    If only the kinds exact and folder are asked for, docindex uses no index, and reads only files that have
+    the size of another file. (With --no-scan, it uses the index.)
 
     \b
     Examples:

@@ -149,9 +149,9 @@ def encoding_option(command: F) -> F:
         "--encoding",
         metavar="NAME",
         callback=_known_encoding,
-        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Web pages, "
-        "mail, tables and other text formats too, unless a file declares its encoding or has a byte order "
-        "mark.",
+        help="Read plain text in this encoding, for example latin-1, instead of detecting it. Also used for "
+        "web pages, mail, tables and other text formats, unless a file declares its encoding or has a byte "
+        "order mark.",
     )
     return option(command)
 

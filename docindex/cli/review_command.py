@@ -26,9 +26,9 @@ from docindex.errors import UnreadableFile
 def review_command(paths: tuple[str, ...]) -> int:
     """Choose which copies to keep, group by group.
 
-    PLAN is a file that `docindex dups --json` wrote. For a FOLDER, or without an argument for the folders of
-    your settings or the current folder, it first finds the copied folders and the exact copies, and saves
-    them as a plan in the current folder.
+    PLAN is a file that `docindex dups --json` wrote. For a FOLDER, it first finds the copied folders and the
+    exact copies, and saves them as a plan in the current folder. Without an argument, it does this for the
+    folders of your settings, or for the current folder.
 
     Each group shows its files with their sizes and dates, which file stays, and why. Single keys choose
     another file, keep all, open a file or show a difference; ? lists the keys. The plan is saved after each

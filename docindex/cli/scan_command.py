@@ -30,8 +30,8 @@ from docindex.opening import open as open_index
 @click.option(
     "--retry",
     is_flag=True,
-    help="Read again the files that could not be read, or only in part. Without it, they are read again when "
-    "they change or docindex can read more: a file that takes too long may cost ten minutes each time.",
+    help="Read again the files that could not be read, or only in part. Without it, they are read again only "
+    "when they change, or when docindex can read more. A file that takes too long may cost ten minutes.",
 )
 @click.option("--watch", is_flag=True, help="Keep running, and scan again whenever something changes.")
 @verbose_option(
@@ -53,15 +53,17 @@ def scan_command(
 
     Adds the texts of files, records all other files, and removes the entries of files that no longer exist.
     Reads plain text, office files, PDFs, web pages, books, mail, notebooks and tables. A document inside a
-    file, such as a message of a mailbox, gets the key of the file, !/ and its name. A file that has not
-    changed since the last scan is read again only if docindex can now read its format, with --retry, or if it
-    is text with --encoding. Otherwise its documents stay, even with --plain or without --archives. Files on
-    unmounted disks stay indexed. Hidden files, files that a .gitignore excludes, and program folders such as
-    node_modules are left out unless an option includes them.
+    file has a key such as 'mail.mbox!/message 2'. Hidden files, files that a .gitignore excludes, and program
+    folders such as node_modules are left out unless an option includes them.
+
+    A file that has not changed is not read again, and its documents stay, even with --plain or without
+    --archives. Three kinds of these files are read again: those whose format docindex can now read, with
+    --retry those that could not be read, and with --encoding those that are text. Files on unmounted disks
+    stay indexed.
 
     A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:
     100 MB; Markdown and subtitles: 50 MB), if its text is longer than 100 million characters, or if reading
-    takes more than 60 seconds or 2 GB of memory. The documents inside a file may take ten minutes and have
+    takes more than 60 seconds or 2 GB of memory. The limit for the documents inside a file is ten minutes and
     256 million characters together. The report counts these files, and --verbose names them.
 
     \b

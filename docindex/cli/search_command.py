@@ -81,8 +81,8 @@ _MATCH_FIELDS = (
 )
 @encoding_option
 @verbose_option(
-    "Show the shared passages and the regions that seem to be reworded too. Say if the encoding was guessed, "
-    "or if a part of FILE could not be read."
+    "Also show the shared passages, and the regions that seem to be reworded. Say if the encoding was "
+    "guessed, or if a part of FILE could not be read."
 )
 @index_option
 @form_options
@@ -101,11 +101,12 @@ def search_command(
     """Find the documents that share text with FILE.
 
     FILE may be in any format that `docindex scan` reads. It may also be the key of a document in the index,
-    or a document inside a file, such as 'mail.mbox!/message 2' or 'a.zip!/b.txt'. If it is in the index, it
-    is one of the documents found. The shares are estimated from fingerprints (selected runs of symbols),
-    which is fast. With --exact they are counted in shingles (runs of five words), as in `docindex compare`;
-    but those of a document whose text is not kept stay estimates. If FILE is -, plain text is read from
-    standard input.
+    or a document inside a file, such as 'mail.mbox!/message 2' or 'a.zip!/b.txt'. If FILE is in the index, it
+    is one of the documents found. If FILE is -, plain text is read from standard input.
+
+    The shares are estimated from fingerprints (selected runs of symbols), which is fast. With --exact they
+    are counted in shingles (runs of five words), as in `docindex compare`; for a document whose text is not
+    kept, they stay estimates.
 
     \b
     Examples:
@@ -160,10 +161,9 @@ def similar_command(
 ) -> int:
     """Find the documents that resemble FILE as a whole.
 
-    Resemblance is the number of different shared shingles (runs of five words) as a share of the different
-    shingles of the two texts together. A plain number is exact. "about 91%" is an estimate: the text of that
-    document is not kept. FILE is named as for `docindex search`. If it is -, the text is read from standard
-    input.
+    Resemblance counts different shingles (runs of five words): those that both texts share, as a share of
+    those of the two texts together. "91%" is exact. "about 91%" is an estimate: the text of that document is
+    not kept. FILE is named as for `docindex search`.
 
     \b
     Example:

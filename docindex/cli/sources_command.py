@@ -37,7 +37,7 @@ _EXCERPT = 60
 @share_option("--min-share", LEAST_ADDED, "Minimum share of FILE that a document adds.")
 @encoding_option
 @verbose_option(
-    "Show the stretches too. Say if the encoding was guessed, or if a part of FILE could not be read."
+    "Also show the stretches. Say if the encoding was guessed, or if a part of FILE could not be read."
 )
 @index_option
 @form_options
@@ -52,10 +52,10 @@ def sources_command(
 ) -> int:
     """List the few documents that together cover FILE.
 
-    The first document shares the most text with FILE. Each later document adds the most text of FILE that the
-    documents before it do not share. Shares count letters and digits in shared passages; boilerplate does not
-    count. "about 20%" is an estimate: the text of that document is not kept. FILE may be in the index; it is
-    not listed as a source of itself. If FILE is -, plain text is read from standard input.
+    The first document shares the most text with FILE. The next one shares the most of the text that is left,
+    and so on. Shares count letters and digits in shared passages; boilerplate does not count. "about 20%" is
+    an estimate: the text of that document is not kept. FILE may be in the index, but it is not a source of
+    itself. If FILE is -, plain text is read from standard input.
 
     \b
     Examples:

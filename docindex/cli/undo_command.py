@@ -30,10 +30,10 @@ def undo_command(
 ) -> int:
     """Restore the files that act removed or linked.
 
-    Undoes the last act that is not undone yet; ACT is the number of another act, as --list shows it. FILE
-    restores one file, or all files below a folder. A file is taken back from the trash, or copied from the
-    kept file if that still has the same bytes. If another file now has its path, that other file is left as
-    it is. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
+    Undoes the last act that is not undone yet. ACT chooses another one, by the number that --list shows. With
+    FILE, only this file is restored, or all files below this folder. A file is taken back from the trash, or
+    copied from the kept file if that still has the same bytes. If another file is at its path now, that file
+    stays. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
 
     \b
     Examples:
