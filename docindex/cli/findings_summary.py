@@ -51,14 +51,17 @@ def _by_kind(found: Findings) -> Iterable[str]:
 def _by_folder(found: Findings, roots: Sequence[str]) -> Iterable[str]:
     """The folders in which the exact copies lie that are not kept."""
     files, freed = Counter[str](), Counter[str]()
+    folders: dict[str, str] = {}
     for group in (*(each for folder in found.folders for each in folder.copies), *found.copies):
         going = group.others
         for number, file in enumerate(going):
-            folder = _folder_below(file.key, roots)
+            above = file.key.rpartition("/")[0] if file.key not in roots else file.key
+            if (folder := folders.get(above)) is None:
+                folder = folders[above] = _folder_below(file.key, roots)
             files[folder] += 1
             # The groups know the sum only: hard links and holes free nothing.
-            freed[folder] += group.reclaimable * (number + 1) // len(going)
-            freed[folder] -= group.reclaimable * number // len(going)
+            before = group.reclaimable * number // len(going)
+            freed[folder] += group.reclaimable * (number + 1) // len(going) - before
     if len(files) < 2:
         return
     yield "   frees  copies  by folder (exact copies)"

@@ -44,7 +44,8 @@ class KeepChoice:
         other file is there.
         """
         files = found.files
-        if not (kept := self.references([file.key for file in files])):
+        kept = self.references([file.key for file in files]) if self.policy.reference else set()
+        if not kept:
             staying = [file for file in files if file.key not in leaving] or files
             best, reason = self.policy.best([Candidate(file.key, time_of(file)) for file in staying])
             kept = {best.key}

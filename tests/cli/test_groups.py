@@ -11,6 +11,8 @@ import sys
 import pytest
 
 from docindex.cli import main, output
+from docindex.cli.findings_summary import summary_lines
+from docindex.folders import CopyGroup, Findings, PlannedFile
 from tests.trial_home import made_home
 
 
@@ -163,3 +165,20 @@ def test_sentences_are_wrapped_at_words_on_a_terminal_and_names_are_not(monkeypa
     assert (first, second) == ("a sentence that is longer than a", "    terminal of 40 columns")
     assert name == "  keep  " + "long name " * 9
     assert output.fitted(text, sys.__stdout__ if not sys.__stdout__.isatty() else None) == text
+
+
+def test_copies_are_counted_in_the_folder_below_their_root_or_in_the_root_itself():
+    going = [f"/r/a/{number}" for number in range(7)]
+    going += ["/r/a/deeper/x", "/r/b/x", "/r/x", "/r/file", "/r/a/last"]
+    groups = tuple(
+        CopyGroup((PlannedFile("/r/kept", True, 1000, 0), PlannedFile(key, False, 1000, 0)), "", 1000)
+        for key in going
+    )
+    lines = list(summary_lines(Findings(groups, (), ()), ["/r", "/r/file"], len(groups)))
+    table = lines[lines.index("   frees  copies  by folder (exact copies)") + 1 : -2]
+    assert {line.split()[-1]: line.split()[-2] for line in table} == {
+        "/r/a": "9",
+        "/r/b": "1",
+        "/r": "1",
+        "/r/file": "1",
+    }
