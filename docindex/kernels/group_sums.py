@@ -6,7 +6,7 @@ the numbers mean.
 
 import numpy as np
 
-from docindex.kernels.arrays import F64, I64
+from docindex.kernels.arrays import F64, I64, are_first
 
 # A table with a place for every number from the least to the greatest is faster than sorting as long as it
 # has at most this many places for each number given: 300,000 numbers below 100,000 take 0.6 ms instead of 4.
@@ -27,13 +27,19 @@ def tally(numbers: I64, counts: I64 | None, weights: I64 | F64) -> tuple[I64, I6
     first, last = int(numbers.min()), int(numbers.max())
     if last - first < _PLACES * len(numbers):
         places = numbers - first
-        distinct = None
-    else:
-        distinct, places = np.unique(numbers, return_inverse=True)
-    count_sums = np.bincount(places, counts)
-    weight_sums = np.bincount(places, weights)
-    if distinct is None:
+        count_sums, weight_sums = np.bincount(places, counts), np.bincount(places, weights)
         present = (count_sums > 0).nonzero()[0]
-        count_sums, weight_sums = count_sums.take(present), weight_sums.take(present)
         distinct = present + first
+        count_sums, weight_sums = count_sums.take(present), weight_sums.take(present)
+    else:
+        order = numbers.argsort(kind="stable")
+        ordered = numbers.take(order)
+        begins = are_first(ordered).nonzero()[0]
+        distinct = ordered.take(begins)
+        count_sums = (
+            np.diff(begins, append=len(order))
+            if counts is None
+            else np.add.reduceat(counts.take(order), begins)
+        )
+        weight_sums = np.add.reduceat(weights.take(order), begins)
     return distinct, count_sums.astype(np.int64), weight_sums.astype(np.int64)

@@ -29,6 +29,7 @@ from docindex.storage import documents
 # The highest possible scores are computed for this many contents at a time. Each may cost a row.
 _BOUNDS_AT_ONCE = 256
 # The lowest score among the answers is guessed from this many contents, or as many as there may be answers.
+# So many contents are scored at once.
 _GUESSED_FROM = 32
 # The first batch has at most this many contents, or as many as there may be answers; each later one may have
 # twice as many as the one before.
@@ -85,6 +86,10 @@ class Scorer:
         # files needs 1.4 batches instead of 2.2, for as many contents.
         limit = self._options.limit
         enough = (candidates.counts >= self._asked.least(self._options)).nonzero()[0]
+        if len(enough) <= _GUESSED_FROM:
+            if len(enough):
+                yield candidates.contents[enough]
+            return
         # No score is higher than without the content's other hashes, and this needs no row.
         highest = scores_of(candidates.sums, self._whole, np.zeros(1))
         some, left = _largest(highest, enough, max(limit or 0, _GUESSED_FROM))

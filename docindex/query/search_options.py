@@ -55,6 +55,8 @@ class SearchOptions:
 
         `TypeError` or `ValueError` if an option has a wrong type or is out of range.
         """
+        if all(getattr(self, name) is default for name, default in _DEFAULTS):
+            return self
         numbers = {
             name: argument_checks.whole_number(name, getattr(self, name), most=most)
             for name, most in _COUNTS.items()
@@ -96,3 +98,7 @@ class SearchOptions:
             and measures.reverse_containment >= self.min_reverse_containment
             and measures.resemblance >= self.min_resemblance
         )
+
+
+# Identity, not equality: True equals 1, but is no number of answers.
+_DEFAULTS = [(field.name, field.default) for field in dataclasses.fields(SearchOptions)]

@@ -27,6 +27,7 @@ _PARTS = (
 )
 _ROWS_AT_A_TIME = 8192  # at most 6 MB of hashes
 _HASH_BITS = np.uint64(64) - HASH_SHIFT
+_FEW = 1024  # to make a table takes as long as so many binary searches
 _LAST = np.uint64((1 << 64) - 1)
 _NO_HASHES = np.array([_LAST])  # its low 16 bits are not 0
 
@@ -72,18 +73,17 @@ class HashSet:
         self.hashes = hashes
         # One place more than there are hashes: for low bits that several hashes have.
         self._padded = np.concatenate((hashes, _NO_HASHES))
-        self._places: NDArray[np.int16 | np.int32] = np.zeros(
-            1 << 16, np.int16 if len(hashes) < 1 << 15 else np.int32
-        )
-        places, low = np.arange(len(hashes)), _low_bits(hashes)
-        self._places[low] = places
-        twins = low[self._places.take(low) != places]
-        self._places[twins] = len(hashes)
-        self._has_twins = len(twins) > 0
+        self._places: NDArray[np.int16 | np.int32] | None = None
+        """For each value of the low bits, the place of its hash; made when many hashes are sought."""
+        self._has_twins = False
 
     def find(self, hashes: U64) -> tuple[I64, I64]:
         """The places of the hashes that are in the set, ascending, and the place of each in the set."""
-        at = self._places.take(_low_bits(hashes))
+        if len(hashes) < _FEW and self._places is None:
+            found = self.hashes.searchsorted(hashes)
+            places = (self._padded.take(found) == hashes).nonzero()[0]
+            return places, found.take(places)
+        at = self._table().take(_low_bits(hashes))
         equal = self._padded.take(at) == hashes
         if self._has_twins:
             twins = (at == len(self.hashes)).nonzero()[0]
@@ -92,6 +92,17 @@ class HashSet:
             equal[twins] = self._padded.take(found) == sought
         places = equal.nonzero()[0]
         return places, at.take(places).astype(np.int64)
+
+    def _table(self) -> NDArray[np.int16 | np.int32]:
+        if self._places is None:
+            size, low = len(self.hashes), _low_bits(self.hashes)
+            self._places = np.zeros(1 << 16, np.int16 if size < 1 << 15 else np.int32)
+            places = np.arange(size)
+            self._places[low] = places
+            twins = low[self._places.take(low) != places]
+            self._places[twins] = size
+            self._has_twins = len(twins) > 0
+        return self._places
 
 
 def shared_with(wanted: HashSet, of: ForwardHashes) -> tuple[I64, I64]:
