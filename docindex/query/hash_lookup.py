@@ -85,7 +85,10 @@ def read_frequencies(scope: Scope, hashes: U64) -> I64:
     """The same as `frequencies` for ascending hashes that are not known; they are known then."""
     if scope.frequencies is not None:
         return scope.frequencies(hashes)
-    counts = own_frequencies(scope, hashes, _NO_CONTENTS)
+    counts = scope.remembered.smallest_frequencies(scope.db, hashes)
+    others = (counts == 0).nonzero()[0]
+    if len(others):
+        counts[others] = own_frequencies(scope, hashes.take(others), _NO_CONTENTS)
     scope.remembered.note_frequencies(hashes, counts)
     return counts
 

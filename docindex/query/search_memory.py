@@ -2,7 +2,8 @@
 
 Takes a connection inside a read transaction. One search reads much that the next one reads again: among 7,261
 files, after 80 searches, two thirds of the contents that are scored and four fifths of the hashes that are
-weighed were read before. The memory is bounded: 1 MB of numbers, and up to 8 MB of hashes.
+weighed were read before. The memory is bounded: 1 MB of numbers, up to 8 MB of hashes of contents, and up to
+4 MB of frequencies.
 
 Must never give anything of another state of the index. The same words have the same hashes, so the tally of
 the hashes of the words tells whether contents were added or removed, even if a host has rolled back a
@@ -17,7 +18,8 @@ import numpy as np
 from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.query.number_table import NumberTable
 from docindex.sketching.sketches import HASH_SHIFT
-from docindex.storage import documents, forward_index, tallies
+from docindex.storage import documents, forward_index, postings, tallies
+from docindex.storage.postings import HashFrequencies
 from docindex.storage.tallies import Tally
 
 MOST_HASHES: Final = 1 << 20
@@ -26,6 +28,10 @@ MOST_HASHES: Final = 1 << 20
 # The entry of a content takes as much memory as this many hashes.
 _ENTRY = 32
 
+
+# After so many frequencies were read one by one, all of the smallest hashes are read, which have up to 2^18
+# postings. That takes 3 to 6 ms, and searches have spent as much by then.
+_FREQUENCIES_READ, _POSTINGS = 2000, 1 << 18
 
 # The first search of a state remembers only what it reads itself.
 _FEW_BITS, _PLACE_BITS = 12, 16
@@ -40,6 +46,8 @@ class Remembered:
         self._frequencies = NumberTable(place_bits)
         self._hashes: dict[int, U64] = {}
         self._held = 0
+        self._smallest: HashFrequencies | None = None
+        self._frequencies_read = 0
 
     def sizes(self, db: apsw.Connection, contents: I64) -> I64:
         """The number of different hashes of each content."""
@@ -86,6 +94,19 @@ class Remembered:
     def note_frequencies(self, hashes: U64, counts: I64) -> None:
         """Remember how many contents have each of some hashes."""
         self._frequencies.put(hashes >> HASH_SHIFT, counts)
+
+    def smallest_frequencies(self, db: apsw.Connection, hashes: U64) -> I64:
+        """How many contents have each hash, if it is one of the smallest in the index; 0 for others.
+
+        Searches weigh the smallest hashes of documents. Of long documents, these are also among the smallest
+        of all. The first calls give 0: it takes many to be worth reading all of them.
+        """
+        if self._smallest is None:
+            self._frequencies_read += len(hashes)
+            if self._frequencies_read < _FREQUENCIES_READ:
+                return np.zeros(len(hashes), np.int64)
+            self._smallest = postings.smallest_frequencies(db, _POSTINGS)
+        return self._smallest.of(hashes)
 
 
 class SearchMemory:
