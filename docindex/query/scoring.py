@@ -24,7 +24,6 @@ from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
-from docindex.storage import documents
 
 # The highest possible scores are computed for this many contents at a time. Each may cost a row.
 _BOUNDS_AT_ONCE = 256
@@ -168,11 +167,9 @@ class Scorer:
     def measures(self, scored: Scored) -> dict[int, Measures]:
         """The measures of contents by fingerprints."""
         scope, contents = self._scope, scored.contents
-        order = np.argsort(contents)
-        _, symbols, shingles = documents.sizes_of(scope.db, contents[order])
-        errors = np.empty(len(contents))
-        ignoring = scope.ignoring(self._options.ignore_above)
-        errors[order] = unit_errors(symbols, shingles, scope.recipe, ignoring)
+        # Of shingles that are made of lines, a remembered number may be false, but makes no difference here.
+        symbols, shingles = scope.remembered.units(scope.db, contents)
+        errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring(self._options.ignore_above))
         asked = np.full(len(contents), len(self._asked.counting))
         shares = shares_of_sets(scored.shared, asked, scored.sizes, errors)
         found = measures_of(shares, scored.shared, itertools.repeat("fingerprints", len(contents)))

@@ -2,14 +2,15 @@
 
 Takes a connection inside a read transaction. One search reads much that the next one reads again: among 7,261
 files, after 80 searches, two thirds of the contents that are scored and four fifths of the hashes that are
-weighed were read before. The memory is bounded: 1 MB of numbers, up to 8 MB of hashes of contents, and up to
-4 MB of frequencies.
+weighed were read before. The memory is bounded: 4 MB of sizes and other numbers, up to 8 MB of hashes of
+contents, and up to 4 MB of frequencies.
 
-Must never give anything of another state of the index. The same words have the same hashes, so the tally of
-the hashes of the words tells whether contents were added or removed, even if a host has rolled back a
-transaction in which they were read.
+Must never give anything of another state of the index. The same words have the same hashes and the same
+shingles, unless these are made of lines. So the tally of the hashes of the words tells whether contents were
+added or removed, even if a host has rolled back a transaction in which they were read.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 import apsw
@@ -19,6 +20,7 @@ from docindex.kernels.arrays import I64, U64, starts_of
 from docindex.query.number_table import NumberTable
 from docindex.sketching.sketches import HASH_SHIFT
 from docindex.storage import documents, forward_index, postings, tallies
+from docindex.storage.documents import ContentSizes
 from docindex.storage.postings import HashFrequencies
 from docindex.storage.tallies import Tally
 
@@ -28,6 +30,9 @@ MOST_HASHES: Final = 1 << 20
 # The entry of a content takes as much memory as this many hashes.
 _ENTRY = 32
 
+
+# The symbols and shingles of so many contents take 3 MB.
+_MOST_UNITS = 1 << 14
 
 # After so many frequencies were read one by one, all of the smallest hashes are read, which have up to 2^18
 # postings. That takes 3 to 6 ms, and searches have spent as much by then.
@@ -46,6 +51,8 @@ class Remembered:
         self._frequencies = NumberTable(place_bits)
         self._hashes: dict[int, U64] = {}
         self._held = 0
+        self._units: dict[int, tuple[int, int]] = {}
+        """How many symbols and how many shingles some contents have."""
         self._smallest: HashFrequencies | None = None
         self._frequencies_read = 0
 
@@ -56,10 +63,31 @@ class Remembered:
         if not sizes.all():
             new = (sizes == 0).nonzero()[0]
             unknown = np.sort(contents[new])
-            found = documents.sizes_of(db, unknown).hashes
-            self._sizes.put(unknown.view(np.uint64), found)
+            found = self._read_sizes(db, unknown).hashes
             sizes[new] = found[unknown.searchsorted(contents[new])]
         return sizes
+
+    def units(self, db: apsw.Connection, contents: I64) -> tuple[I64, I64]:
+        """The number of symbols of each content, and of its shingles.
+
+        Shingles that are made of lines may be those of a content that was rolled back.
+        """
+        wanted = contents.tolist()
+        units = list(map(self._units.get, wanted))
+        if None in units:
+            found = self._read_sizes(db, np.sort(contents))
+            read = dict(zip(sorted(wanted), _pairs(found), strict=True))
+            units = [read[content] for content in wanted]
+        symbols, shingles = np.array(units, np.int64).reshape(-1, 2).T
+        return symbols, shingles
+
+    def _read_sizes(self, db: apsw.Connection, contents: I64) -> ContentSizes:
+        found = documents.sizes_of(db, contents)
+        self._sizes.put(contents.view(np.uint64), found.hashes)
+        if len(self._units) > _MOST_UNITS:
+            self._units = {}
+        self._units.update(zip(contents.tolist(), _pairs(found), strict=True))
+        return found
 
     def hashes(self, db: apsw.Connection, contents: I64, window: int, most: int) -> tuple[U64, I64] | None:
         """The different hashes of ascending contents end to end, and where those of each content begin.
@@ -107,6 +135,10 @@ class Remembered:
                 return np.zeros(len(hashes), np.int64)
             self._smallest = postings.smallest_frequencies(db, _POSTINGS)
         return self._smallest.of(hashes)
+
+
+def _pairs(sizes: ContentSizes) -> Iterator[tuple[int, int]]:
+    return zip(sizes.symbols.tolist(), sizes.shingles.tolist(), strict=True)
 
 
 class SearchMemory:

@@ -55,6 +55,7 @@ def max_batch(texts):
 def test_forgotten_hashes_are_read_again(monkeypatch, most):
     rng, texts = random.Random(most), corpus(410)
     monkeypatch.setattr(search_memory, "MOST_HASHES", most)
+    monkeypatch.setattr(search_memory, "_MOST_UNITS", most // 10)
     real = NumberTable.get
 
     def forgetful(table, keys):
