@@ -60,6 +60,8 @@ class Scope:
     """How many contents of several files have each of some ascending hashes; None to count in this file."""
     search_memory: SearchMemory = dataclasses.field(default_factory=SearchMemory)
     """What earlier searches read of the index."""
+    for_many: bool = False
+    """Whether there are many searches in this scope."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
@@ -69,7 +71,7 @@ class Scope:
     @functools.cached_property
     def remembered(self) -> Remembered:
         """What earlier searches read of this state of the index."""
-        return self.search_memory.current(self.db)
+        return self.search_memory.current(self.db, many=self.for_many)
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
         """The content, key and id of each document with one of these contents that fulfils the condition."""

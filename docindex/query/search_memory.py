@@ -10,6 +10,7 @@ shingles, unless these are made of lines. So the tally of the hashes of the word
 added or removed, even if a host has rolled back a transaction in which they were read.
 """
 
+import itertools
 from collections.abc import Iterator
 from typing import Final
 
@@ -38,17 +39,19 @@ _MOST_UNITS = 1 << 14
 # postings. That takes 3 to 6 ms, and searches have spent as much by then.
 _FREQUENCIES_READ, _POSTINGS = 2000, 1 << 18
 
-# The first search of a state remembers only what it reads itself.
+# The first search of a state needs small tables only: large ones take longer to make.
 _FEW_BITS, _PLACE_BITS = 12, 16
 
 
 class Remembered:
     """What was read of one state of an index. Threads may share it."""
 
-    def __init__(self, place_bits: int) -> None:
-        """2^place_bits sizes of contents are remembered, and as many frequencies of hashes."""
+    def __init__(self, *, keeps_hashes: bool) -> None:
+        """Without `keeps_hashes`, it is for one search, which reads the hashes of a content only once."""
+        place_bits = _PLACE_BITS if keeps_hashes else _FEW_BITS
         self._sizes = NumberTable(place_bits)
         self._frequencies = NumberTable(place_bits)
+        self._keeps_hashes = keeps_hashes
         self._hashes: dict[int, U64] = {}
         self._held = 0
         self._units: dict[int, tuple[int, int]] = {}
@@ -101,10 +104,15 @@ class Remembered:
             unknown = contents[new]
             if int(self.sizes(db, unknown).sum()) > most:
                 return None
-            read = forward_index.distinct_hashes_of(db, unknown, window)
-            for place, own in zip(new, read, strict=True):
-                found[place] = own
-            self._keep([wanted[place] for place in new], read)
+            hashes, starts = forward_index.distinct_hashes_of(db, unknown, window)
+            if self._keeps_hashes:
+                pairs = itertools.pairwise(starts.tolist())
+                read = [hashes[begin:end] for begin, end in pairs]
+                for place, own in zip(new, read, strict=True):
+                    found[place] = own
+                self._keep([wanted[place] for place in new], read)
+            if len(new) == len(wanted):
+                return hashes, starts
         pieces = [own for own in found if own is not None]
         return np.concatenate(pieces), starts_of(np.fromiter(map(len, pieces), np.int64, len(pieces)))
 
@@ -152,13 +160,16 @@ class SearchMemory:
         self._known: tuple[Tally, Remembered] | None = None
         self._seen: Tally | None = None
 
-    def current(self, db: apsw.Connection) -> Remembered:
-        """What is remembered of the state that the transaction sees; nothing if the file has changed."""
+    def current(self, db: apsw.Connection, *, many: bool = False) -> Remembered:
+        """What is remembered of the state that the transaction sees; nothing if the file has changed.
+
+        With `many`, there will be many searches.
+        """
         stored = tallies.stored(db, "words")
         known = self._known
         if known is None or known[0] != stored:
-            if self._seen != stored:
+            if self._seen != stored and not many:
                 self._known, self._seen = None, stored
-                return Remembered(_FEW_BITS)
-            known = self._known = stored, Remembered(_PLACE_BITS)
+                return Remembered(keeps_hashes=False)
+            known = self._known = stored, Remembered(keeps_hashes=True)
         return known[1]

@@ -4,7 +4,6 @@ Takes contents and hashes; returns pairs of a content and a hash as arrays. Only
 the file stores are compared. Must never write.
 """
 
-import itertools
 from collections.abc import Iterator
 
 import apsw
@@ -197,18 +196,18 @@ def hashes_of(db: apsw.Connection, of: I64, window: int) -> Iterator[tuple[I64, 
 _NONE = np.empty(0, np.int64)
 
 
-def distinct_hashes_of(db: apsw.Connection, of: I64, window: int) -> list[U64]:
-    """The different hashes of each of the contents `of`, ascending. All of them are in memory.
+def distinct_hashes_of(db: apsw.Connection, of: I64, window: int) -> tuple[U64, I64]:
+    """The different hashes of the contents `of`, ascending for each, end to end; where those of each begin.
 
-    `of` must be ascending, and at most 2^16 contents.
+    `of` must be ascending, and at most 2^16 contents. All hashes are in memory.
     """
     found = [np.empty(0, np.uint64)]
     for owner, hashes in hashes_of(db, of, window):
         found.append(owner.view(np.uint64) << _HASH_BITS | hashes >> HASH_SHIFT)
     keys = union(*found)
-    starts = (keys >> _HASH_BITS).searchsorted(np.arange(len(of) + 1, dtype=np.uint64)).tolist()
-    hashes = keys << HASH_SHIFT
-    return [hashes[begin:end] for begin, end in itertools.pairwise(starts)]
+    starts = (keys >> _HASH_BITS).searchsorted(np.arange(len(of) + 1, dtype=np.uint64))
+    keys <<= HASH_SHIFT
+    return keys, starts
 
 
 def _damaged(db: apsw.Connection, content: int) -> CorruptIndex:

@@ -73,6 +73,19 @@ def test_forgotten_hashes_are_read_again(monkeypatch, most):
         )
 
 
+def test_searches_together_remember_from_the_first_one_on():
+    texts = corpus(430)
+    queries = [docindex.Text(text) for text in texts.values()]
+    with docindex.open(":memory:", recipe=RECIPE) as index:
+        index.add_many(texts.items(), workers=1)
+        together = index.search_many(queries)
+        assert index._search_memory._known[1]._hashes
+        index._search_memory = search_memory.SearchMemory()
+        assert index.search(queries[-1]) == together[-1]
+        assert index._search_memory._known is None  # one search has nothing to remember for
+        assert [index.search(query) for query in queries] == together
+
+
 def test_the_hashes_of_long_contents_are_counted_in_pieces(monkeypatch):
     texts = corpus(420)
     queries = [text for text in texts.values() if hashes_of(text)][:12]
