@@ -47,8 +47,8 @@ def likely_partners(scope: Scope, threshold: Threshold) -> LikelyPartners | None
     found = few if not len(few) else _Partners(scope, few).found(threshold)
     if found is None:
         return None
-    others = scope.in_set(np.setdiff1d(found, few), scope.between[small.is_first])
-    return LikelyPartners(small.is_first, np.union1d(few, others))
+    likely = np.union1d(found, few)
+    return LikelyPartners(small, documents.contents_among(scope.db, likely, scope.between[small.is_first]))
 
 
 class _Partners:

@@ -85,14 +85,11 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
     contents = sizes.contents[order[members]]
     sides = few = None
     if scope.between is not None:
-        first, second = (
-            scope.sides if among is None else (scope.in_set(among, set_) for set_ in scope.between)
-        )
-        sides = _sides(first, second, contents, node_starts)
+        sides = _sides(scope.sides if partners is None else partners.sides, contents, node_starts)
         if partners is None:
             few = _few(sides, sizes.shingles[firsts[by_first]])
         else:
-            few = sides != (2 if partners.first_is_small else 1)
+            few = sides != (2 if partners.small.is_first else 1)
     return Nodes(
         sizes,
         firsts[by_first],
@@ -104,10 +101,10 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
     )
 
 
-def _sides(first: I64, second: I64, contents: I64, starts: I64) -> I64:
+def _sides(sides: tuple[I64, I64], contents: I64, starts: I64) -> I64:
     """The value of `Nodes.sides`, given the contents of the two sets."""
     in_first, in_second = (
-        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in (first, second)
+        np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in sides
     )
     return np.where(in_first & in_second, 0, np.where(in_first, 1, 2))
 

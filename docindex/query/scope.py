@@ -90,10 +90,6 @@ class Scope:
         first, second = self.between
         return documents.contents_of(self.db, first), documents.contents_of(self.db, second)
 
-    def in_set(self, contents: I64, condition: Where) -> I64:
-        """Those of some contents that a document has which fulfils a condition of `between`, ascending."""
-        return documents.contents_among(self.db, contents, condition)
-
     def ignoring(self, ignore_above: int | None = None) -> Ignoring:
         """The kind of text that a question in this scope ignores."""
         if ignore_above is not None:

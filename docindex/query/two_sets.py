@@ -8,6 +8,8 @@ documents, and for more of them until one set has no more. Must never decide whi
 import dataclasses
 from typing import Final
 
+import numpy as np
+
 from docindex.kernels.arrays import I64
 from docindex.query.scope import Scope
 from docindex.storage import documents
@@ -33,11 +35,22 @@ class SmallSet:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class LikelyPartners:
-    """The contents of the smaller one of two sets, and those of the other set that may be in a pair."""
+    """The smaller one of two sets, and those contents of the other set that may be in a pair."""
 
-    first_is_small: bool
-    contents: I64
-    """Both together, ascending."""
+    small: SmallSet
+    others: I64
+    """Those contents of the other set, ascending. Some may be in the small set, too."""
+
+    @property
+    def contents(self) -> I64:
+        """The contents of both, ascending."""
+        return np.union1d(self.small.contents, self.others)
+
+    @property
+    def sides(self) -> tuple[I64, I64]:
+        """The contents of the first set, and those of the second set."""
+        sides = self.small.contents, self.others
+        return sides if self.small.is_first else sides[::-1]
 
 
 def small_set(scope: Scope) -> SmallSet | None:
