@@ -16,8 +16,10 @@ import numpy as np
 from docindex.kernels.arrays import I64, U16, union
 from docindex.kernels.equal_slots import equal_slot_pairs
 from docindex.kernels.feature_hashes import features
+from docindex.kernels.group_sums import tally
 from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.query.joined_pairs import Threshold
+from docindex.query.pair_needs import rounded_up
 from docindex.query.scope import Scope
 from docindex.query.slot_index import fewest_shared
 from docindex.query.slot_needs import SlotNeeds
@@ -61,7 +63,7 @@ class _Partners:
     def found(self, threshold: Threshold) -> I64 | None:
         """The contents that may be in a pair with one of the few, in any set; None if that is not known."""
         if threshold.method == "fingerprints":
-            found = self._sharing_hashes()
+            found = self._sharing_hashes(threshold)
         elif threshold.method == "features":
             found = self._sharing_features()
         else:
@@ -72,17 +74,24 @@ class _Partners:
         """The contents that may have the same words: a text without words has no hashes and no slots."""
         return traits.having_words(self._scope.db, bulk.words_hashes_of(self._scope.db, self._few))
 
-    def _sharing_hashes(self) -> I64 | None:
-        """The contents that share a hash that counts; None if the few have too many hashes."""
-        db = self._scope.db
-        if not postings.looks_up(db, int(documents.sizes_of(db, self._few).hashes.sum())):
+    def _sharing_hashes(self, threshold: Threshold) -> I64 | None:
+        """The contents that share enough hashes that count; None if the few have too many hashes."""
+        db, ignored = self._scope.db, self._scope.ignored
+        sizes = documents.sizes_of(db, self._few).hashes
+        if not postings.looks_up(db, int(sizes.sum())):
             return None
         own = union(*(some for _, some in forward_index.hashes_of(db, self._few, self._scope.recipe.window)))
-        found = _NOTHING
-        for _, contents in self._scope.existing.look_up(self._scope.ignored.without(own)):
+        found, counts = _NOTHING, _NOTHING
+        for _, contents in self._scope.existing.look_up(ignored.without(own)):
             self._scope.check_cancelled()
-            found = np.union1d(found, contents)
-        return found
+            more = np.append(counts, np.ones_like(contents))
+            found, counts, _ = tally(np.append(found, contents), more, more)
+        if threshold.measure == "containment" or not len(found):
+            return found
+        # A pair shares this part of all hashes of each of its two texts, and so of the smallest of the few.
+        smallest = max(1, int(sizes[sizes > 0].min()) - len(ignored.hashes))
+        likely: I64 = found[counts >= rounded_up(threshold.least * smallest)]
+        return likely
 
     def _sharing_features(self) -> I64 | None:
         """The contents that share a feature; None if the few are too many."""
@@ -101,7 +110,7 @@ class _Partners:
         scope, estimated = self._scope, threshold.method == "slots"
         if not estimated and not bulk.keeps_texts(scope.db):
             if scope.ignored:
-                return self._sharing_hashes()
+                return self._sharing_hashes(threshold)
             estimated = True
         elif not estimated and scope.ignored:
             return None
@@ -112,7 +121,7 @@ class _Partners:
         if threshold.method == "slots" or all_kept:
             return found
         # The better estimate may be the one by fingerprints.
-        sharing = self._sharing_hashes()
+        sharing = self._sharing_hashes(threshold)
         return None if sharing is None else np.union1d(found, sharing)
 
     def _with_equal_slots(self, needs: SlotNeeds, *, certainly: bool) -> tuple[I64, bool]:
