@@ -52,7 +52,7 @@ class PairsReader(ScopedReader):
         both sets may be on either side; if both documents are, `a` is the one with the first key. `where`
         cannot be given too: write it into both conditions. No pairs inside a set are formed, and of many old
         documents only those are read that may be in a pair with one of a few new ones. Fingerprints and
-        features are looked up. To find the others takes a pass over the slots, one to three microseconds for
+        features are looked up. To find the others takes a pass over the slots, one to four microseconds for
         each old text; for a resemblance of .73 or more, the second question sorts the slots, and later ones
         look them up. With `ignore_above`, and by shingles if there is boilerplate, all texts are read.
 

@@ -1,8 +1,8 @@
 """Find the contents that may be in a pair with one of a few contents, so that pairs read nothing else.
 
 Takes a scope with two sets of documents, and a threshold. Gives the contents of the small set and their
-likely partners in the large one. Must never miss a partner, except with the probability that
-`fewest_equal_slots` allows.
+likely partners in the large one. Must never miss a partner, except with two times the probability
+`minhash.MISSED`: by the slots that are compared first or looked up, and by all slots.
 
 Hashes of fingerprints, features and hashes of words are looked up in the inverted index: that takes the same
 time in an index of any size. Slots are in no inverted index. Those of a resemblance of .73 or more are looked
@@ -133,8 +133,8 @@ class _Partners:
         own, sizes = self._slots()[sizes > 0], sizes[sizes > 0]
         if not len(own):
             return _NOTHING, True
-        first, fewest = (needs.slots, 0) if certainly else needs.first
         among, all_kept = (None, True) if certainly else self._sharing_slots(own, needs)
+        first, fewest = (needs.slots, 0) if certainly or among is not None else needs.first
         found = [_NOTHING]
         for some in bulk.slots_of_sizes(scope.db, 0, math.inf, scope.recipe.slots, among):
             scope.check_cancelled()
