@@ -29,7 +29,11 @@ from docindex.storage.values import quoted
 
 APPLICATION_ID = 0x64_6F_63_69  # "doci"
 
-_TABLES = f"select name, sql from main.sqlite_schema where type = 'table' and name glob '{PREFIX}*'"
+# With the table of SQLite's own that has the counters of ours.
+_TABLES = (
+    "select name, sql from main.sqlite_schema where type = 'table' and "
+    f"(name glob '{PREFIX}*' or name = 'sqlite_sequence')"
+)
 _HAS_POSTINGS = f"select 1 from main.sqlite_schema where type = 'table' and name = '{PREFIX}posting'"
 _SCHEMA = "select schema from {}.docindex_recipe"
 

@@ -419,15 +419,15 @@ def _try(path, readonly, expected, problems, outcomes):
 _opened = []
 
 # If a template is deleted, or a document whose text another document has, the index is as if the host had
-# deleted it.
+# deleted it. So the changes ask whether the document is there.
 HOSTS_OWN_CHANGE = re.compile(r"(document \[\d+\]|boilerplate \[\d+\]|file \[.*\]) deleted")
 
 CHANGES = {
     "add": lambda index: index.add("new", prose(random.Random(1), 300)),
     "add a known text": lambda index: index.add("new too", index.text("big") or ""),
     "replace": lambda index: index.add("excerpt", "another text now"),
-    "rename": lambda index: index.rename("copy", "renamed"),
-    "remove": lambda index: index.remove("last"),
+    "rename": lambda index: "copy" in index and index.rename("copy", "renamed"),
+    "remove": lambda index: "last" in index and index.remove("last"),
     "optimize": lambda index: index.optimize(),
     "check after changes": lambda index: index.check(),
 }

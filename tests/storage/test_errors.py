@@ -104,6 +104,17 @@ def test_a_missing_or_altered_table_is_damage(change, path):
         docindex.open(path)
 
 
+def test_altered_counters_of_sqlite_are_damage(path):
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("pragma writable_schema = on")
+        db.execute(
+            "update sqlite_master set sql = replace(sql, 'seq)', 'sep)') where name = 'sqlite_sequence'"
+        )
+        db.commit()
+    with pytest.raises(docindex.CorruptIndex, match=r"table sqlite_sequence is missing, or differs"):
+        docindex.open(path)
+
+
 def test_a_change_does_not_hide_damage_under_a_new_checksum(path):
     with docindex.open(path) as index:
         index.add("bare", "a text of which only the sketch is stored", store_text=False)
