@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -314,8 +315,9 @@ def test_what_is_no_arrow_data_is_refused(given):
         index.load_sketches(given)
 
 
-def test_a_path_in_place_of_batches_is_told_how_to_read_the_file(table, tmp_path):
-    path = tmp_path / "sketches.parquet"
+def test_a_path_in_place_of_batches_is_told_how_to_read_the_file(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the message shows the beginning of a long path
+    path = Path("sketches.parquet")
     pq.write_table(table, path)
     with docindex.open(":memory:") as index:
         for given in (path, str(path)):
