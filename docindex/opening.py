@@ -13,6 +13,7 @@ from docindex import argument_checks
 from docindex.default_path import default_path
 from docindex.errors import NotAnIndex, UnreadableFile
 from docindex.index.writer import Index
+from docindex.private_files import own_folder
 from docindex.recipe import Recipe
 from docindex.sql.register import register_on
 from docindex.storage import untrusted
@@ -32,7 +33,7 @@ def open(  # noqa: A001 - as in gzip.open: people write docindex.open
     trusted: bool = True,
     create: bool = False,
 ) -> "Index":
-    """Open the index in a file. Makes the file if it does not exist.
+    """Open the index in a file. Makes the file if it does not exist; only its owner can read a new file.
 
     Without a path, opens your default index, which is in your data folder. The path ``":memory:"`` makes a
     new index in memory.
@@ -113,11 +114,10 @@ def _checked_path(path: str | os.PathLike[str] | None, *, readonly: bool) -> str
 
 
 def _own_path(*, make: bool) -> Path:
-    """The path of the default index; with `make`, its folder is made."""
+    """The path of the default index, which other users cannot read; with `make`, its folder is made."""
     path = default_path()
     try:
-        if make:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        own_folder(path.parent, make=make)
     except OSError as error:
         raise UnreadableFile(
             f"the folder {path.parent} for your default index cannot be made: {error.strerror}; "

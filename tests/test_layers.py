@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "docindex"
 ORDER = [
     {"patterns", "spelling"},
     {"argument_checks", "cancel_tokens", "embedding", "errors", "version"} | {"worker_command"},
-    {"checkpoints", "default_path"},
+    {"checkpoints", "default_path", "private_files"},
     {"kernels"},
     {"recipe"},
     {"frontends"},

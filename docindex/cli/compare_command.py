@@ -185,7 +185,7 @@ def _show_differences(texts: tuple[str, str], found: list[Difference], *, verbos
 
     emit(difference_summary(found))
     if found:
-        emit(f"\n{difference_text(*texts, found, None if verbose else _SHOWN_DIFFERENCES)}")
+        emit(f"\n{difference_text(*texts, found, None if verbose else _SHOWN_DIFFERENCES)}", is_safe=True)
 
 
 def _show_longest(
@@ -197,6 +197,6 @@ def _show_longest(
     from docindex.cli.side_by_side import side_by_side  # imports rich, which --json does not need
 
     longest = sorted(found, key=lambda each: each.query_start - each.query_end)[:count]
-    emit(f"\n{side_by_side(*texts, sorted(longest, key=lambda each: each.query_start))}")
+    emit(f"\n{side_by_side(*texts, sorted(longest, key=lambda each: each.query_start))}", is_safe=True)
     if len(longest) < len(found):
         emit(f"\n{several(len(found) - len(longest), f'shorter {name}')}; --verbose shows all")

@@ -11,6 +11,7 @@ from docindex.cli.settings import TEMPLATE, read_settings
 from docindex.cli.wording import one_line
 from docindex.default_path import settings_name
 from docindex.errors import UnreadableFile
+from docindex.private_files import own_folder, private_opener
 
 
 @click.command("config", cls=Command)
@@ -31,8 +32,8 @@ def config_command(edit: bool, form: str | None) -> int:
     if edit:
         path = Path(settings_name())
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8") as file:
+            own_folder(path.parent)
+            with open(path, "x", encoding="utf-8", opener=private_opener) as file:
                 file.write(TEMPLATE)
         except FileExistsError:
             pass

@@ -9,7 +9,7 @@ from docindex.cli.exit_codes import DAMAGED, DONE
 from docindex.cli.options import Command, form_options, index_option
 from docindex.cli.output import progress, show
 from docindex.cli.settings import read_settings
-from docindex.cli.wording import several, size
+from docindex.cli.wording import one_line, several, size
 
 
 @click.command("info", cls=Command)
@@ -35,7 +35,7 @@ def info_command(index_path: str | None, form: str | None) -> int:
         tables = sorted(stats.bytes.items(), key=lambda item: -item[1])
         return "\n".join(
             [
-                f"file          {path}",
+                f"file          {one_line(path)}",
                 f"documents     {stats.documents:,} ({stats.contents:,} different texts)",
                 f"characters    {stats.characters:,} ({stats.symbols:,} symbols)",
                 f"fingerprints  {stats.fingerprints:,} in {several(stats.segments, 'segment')}",

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Iterator
 
 from docindex.cli.output import remark
+from docindex.cli.wording import one_line
 
 
 class _Remarks(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        remark(f"docindex: {record.getMessage()}")
+        remark(f"docindex: {one_line(record.getMessage())}")
 
 
 @contextlib.contextmanager

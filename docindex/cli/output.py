@@ -1,19 +1,20 @@
 """Print the output of a command: results in every form on stdout, remarks and progress on stderr.
 
-Must never print text that moves the cursor, nor progress to anything but a terminal.
+Must never print text to a terminal that moves the cursor or changes the direction of a line, nor progress to
+anything but a terminal.
 """
 
 import codecs
 import contextlib
-import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from docindex.cli.exit_codes import DONE, NOTHING_FOUND
 from docindex.cli.options import is_quiet
-from docindex.cli.wording import CONTROLS, several
+from docindex.cli.wording import CONTROLS, one_line, several
 
 
 def show(records: Sequence[Any], form: str | None, text: Callable[[], str], whole: Any = None) -> int:
@@ -23,14 +24,10 @@ def show(records: Sequence[Any], form: str | None, text: Callable[[], str], whol
     records. `whole` is the JSON value that --json prints, if that is not the list of records.
     """
     if form == "json":
-        import json  # not needed to show a report to a person
-
-        emit(json.dumps(list(records) if whole is None else whole, indent=1))
+        emit(_json(list(records) if whole is None else whole, indent=1))
     elif form == "jsonl":
-        import json
-
         for record in records:
-            emit(json.dumps(record))
+            emit(_json(record))
     elif form == "csv":
         emit(_csv(records))
     else:
@@ -38,9 +35,14 @@ def show(records: Sequence[Any], form: str | None, text: Callable[[], str], whol
     return DONE if records else NOTHING_FOUND
 
 
-def emit(report: str) -> None:
-    """Print to stdout. Characters that its encoding lacks are escaped as bytes, as in keys."""
+def emit(report: str, *, is_safe: bool = False) -> None:
+    """Print to stdout. Characters that its encoding lacks are escaped as bytes, as in keys.
+
+    So are those that a terminal obeys, unless the report `is_safe`: it has colours, and nothing else.
+    """
     if report:
+        if not is_safe and sys.stdout.isatty():
+            report = report.translate(CONTROLS)
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         try:
             print(report.encode(encoding, _AS_BYTES).decode(encoding), flush=True)
@@ -126,21 +128,45 @@ _AS_BYTES = "docindex.bytes"
 codecs.register_error(_AS_BYTES, _bytes_of)
 
 
+def _json(value: Any, indent: int | None = None) -> str:
+    """A value as ASCII. JSON itself escapes every control character but this one."""
+    import json  # not needed to show a report to a person
+
+    return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
+
+
 def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """A table: with escaped names for a terminal, with exact names for a pipe, and for a file as below.
+
+    In a file, no cell is a formula, and the table begins with the mark of UTF-8.
+    """
     if not records:
         return ""
     import csv  # takes longer than the rest of this module
-    import json
+    import types
 
-    lines = io.StringIO()
+    from docindex.folders.plan_table import guarded
+
+    size = _size_of_file(sys.stdout)
+    shown = one_line if sys.stdout.isatty() else str if size is None else guarded
+    lines: list[str] = []
     columns = dict.fromkeys(name for record in records for name in record)
-    writer = csv.DictWriter(lines, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {
-            name: json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
-            for name, value in record.items()
-        }
-        for record in records
-    )
-    return lines.getvalue().removesuffix("\n")
+    # It quotes a cell with a carriage return only if that is a part of its line ends.
+    writer = csv.writer(types.SimpleNamespace(write=lambda line: lines.append(line.removesuffix("\r\n"))))
+    writer.writerow(map(shown, columns))
+    for record in records:
+        cells = (record.get(name, "") for name in columns)
+        cells = (_json(cell) if isinstance(cell, (list, tuple, dict)) else cell for cell in cells)
+        writer.writerow(shown(cell) if isinstance(cell, str) else cell for cell in cells)
+    is_utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
+    mark = "\ufeff" if size == 0 and is_utf8 else ""
+    return mark + "\n".join(lines)
+
+
+def _size_of_file(stream: TextIO) -> int | None:
+    """The size of the file that a stream writes to; None for a pipe or a terminal."""
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:  # a stream in memory
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None

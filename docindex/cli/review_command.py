@@ -19,6 +19,7 @@ from docindex.cli.typed_paths import typed_path
 from docindex.cli.wording import one_line
 from docindex.default_path import default_name
 from docindex.errors import UnreadableFile
+from docindex.private_files import private_opener
 
 
 @click.command("review", cls=Command)
@@ -94,7 +95,7 @@ def _new_plan(paths: Iterable[str]) -> tuple[str | None, int]:
     for number in range(1, 10_000):
         name = f"docindex-plan{'' if number == 1 else f'-{number}'}.json"
         try:
-            with open(name, "x", encoding="utf-8") as file:  # noqa: PTH123
+            with open(name, "x", encoding="utf-8", opener=private_opener) as file:
                 file.write(text)
         except FileExistsError:
             continue

@@ -12,6 +12,7 @@ import click
 
 from docindex.cli.exit_codes import DONE, INTERNAL, INTERRUPTED, USAGE, exit_code_of
 from docindex.cli.output import say
+from docindex.cli.wording import one_line
 from docindex.errors import UnknownKey, UnreadableFile, is_no_room
 
 
@@ -33,7 +34,7 @@ def run(command: click.Command, arguments: Sequence[str] | None) -> int:
         if debug and not isinstance(error, click.UsageError):
             import traceback
 
-            traceback.print_exc()
+            say(traceback.format_exc().rstrip())
         return _report(error)
 
 
@@ -42,13 +43,13 @@ def _report(error: Exception) -> int:
     if isinstance(error, click.UsageError):
         if error.ctx is not None:
             say(error.ctx.get_usage())
-        say(f"docindex: {error.format_message()}")
+        say(f"docindex: {one_line(error.format_message())}")
         return USAGE
     code = exit_code_of(error)
     if code == INTERNAL:
         say(f"docindex: internal error ({error!r}); run it again with --debug to see where")
     else:
-        say(f"docindex: {_sentence(error)}")
+        say(f"docindex: {one_line(_sentence(error))}")
     return code
 
 

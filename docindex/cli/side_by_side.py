@@ -25,9 +25,8 @@ _CONTEXT = 60
 _LONGEST = 1200
 """Characters of a passage that are shown. The middle of a longer passage is left out."""
 
-# Characters that change the direction of a line. Characters that join letters are kept.
-_DIRECTIONAL = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-_HARMFUL = dict.fromkeys([*CONTROLS, *_DIRECTIONAL, *range(0xD800, 0xE000)], " ")
+_HARMFUL = dict.fromkeys([*CONTROLS, *range(0xD800, 0xE000)], " ")
+"""Characters that join letters are kept."""
 
 _WIDTH = 100
 """Columns, if the width of the terminal is not known."""

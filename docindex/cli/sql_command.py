@@ -2,15 +2,16 @@
 
 import itertools
 import math
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from docindex.cli.existing_index import index_queue
 from docindex.cli.options import Command, form_options
 from docindex.cli.output import emit, show
-from docindex.cli.wording import one_line, several
+from docindex.cli.wording import CONTROLS, one_line, several
 from docindex.errors import OutOfDate
 from docindex.sql.file_session import ask, opened
 from docindex.sql.register import register_on
@@ -69,12 +70,37 @@ def shell_command(file: str) -> None:
     import apsw.shell  # slow to import, and `docindex sql` does not need it
 
     apsw.connection_hooks.append(register_on)  # for every connection that the shell opens
-    apsw.shell.Shell(args=[file]).cmdloop()  # type: ignore[no-untyped-call]
+    streams: dict[str, Any] = {
+        name: _Escaped(stream)
+        for name in ("stdout", "stderr")
+        if (stream := getattr(sys, name)) is not None and stream.isatty()
+    }
+    # The codes of the shell's own colours would be escaped, too.
+    arguments = ["-nocolour", file] if streams else [file]
+    apsw.shell.Shell(args=arguments, **streams).cmdloop()  # type: ignore[no-untyped-call]
+
+
+class _Escaped:
+    """A terminal to which text is written with escaped control characters."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        return self._stream.write(text.translate(CONTROLS))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _table(found: Rows) -> str:
     """Rows for a person: columns are aligned, and long values are cut."""
-    lines = [found.columns, *([_cell(value) for value in row] for row in found)] if found else []
+    lines = (
+        [[*map(one_line, found.columns)], *([_cell(value) for value in row] for row in found)]
+        if found
+        else []
+    )
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(value.ljust(width) for value, width in zip(line, widths, strict=True)).rstrip()

@@ -1,12 +1,14 @@
 """Write a file whole or not at all.
 
-An existing file stays until the new one is complete. A link stays a link, and the permissions stay.
+An existing file stays until the new one is complete. A link stays a link, and the permissions stay; only its
+owner can read a new file.
 """
 
 import secrets
 from pathlib import Path
 
 from docindex.errors import DiskFull, UnreadableFile, is_no_room
+from docindex.private_files import private_opener
 
 
 def write_whole(name: str, text: str) -> None:
@@ -31,9 +33,9 @@ def write_whole(name: str, text: str) -> None:
             f"{name} cannot be written: the folder {target.parent} does not exist; create it first", name
         )
     try:
-        with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
+        with open(part, "x", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
             if target.exists():
-                part.chmod(target.stat().st_mode)  # before the text: nobody else may read it
+                part.chmod(target.stat().st_mode)
             file.write(text)
         part.replace(target)
     except OSError as error:

@@ -53,9 +53,12 @@ def _as_bytes(code: int) -> str:
     return "".join(f"\\x{byte:02x}" for byte in chr(code).encode())
 
 
-CONTROLS = {code: _as_bytes(code) for code in (*range(10), *range(11, 32), *range(127, 160))}
-"""For `str.translate`: escapes the control characters that a terminal obeys, except the line feed."""
+# Characters that change the direction of a line, or end it.
+_REORDERING = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_OBEYED = (*range(10), *range(11, 32), *range(127, 160), *_REORDERING)
+CONTROLS = {code: _as_bytes(code) for code in _OBEYED}
+"""For `str.translate`: escapes the characters that a terminal obeys, except the line feed."""
 
-# Characters that make one name look like several, or like another name.
-_HIDDEN = (0xAD, 0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
-_UNSEEN = CONTROLS | {code: _as_bytes(code) for code in (10, *_HIDDEN)}
+# Characters that make one name look like another name.
+_HIDDEN = (0xAD, 0x180E, *range(0x200B, 0x200E), *range(0x2060, 0x2070), 0xFEFF, *range(0xFFF9, 0xFFFC))
+_UNSEEN = CONTROLS | {code: _as_bytes(code) for code in (10, *_HIDDEN, *range(0xE0000, 0xE0080))}

@@ -18,6 +18,7 @@ import platformdirs
 from docindex.errors import Busy, DiskFull, UnreadableFile, is_no_room
 from docindex.folders.journal_steps import JournalStep, begun_entry, done_entry, follow_entry, settled_entry
 from docindex.folders.system import BINARY_FLAG, exclusive_lock
+from docindex.private_files import FILE_MODE, own_folder
 
 
 class Journal:
@@ -66,7 +67,7 @@ class Journal:
         if self.path is None:
             return
         if self._descriptor is None:
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY_FLAG, 0o600)
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | BINARY_FLAG, FILE_MODE)
         line = json.dumps({"at": time.time(), **entry}).encode() + b"\n"
         end = os.lseek(self._descriptor, 0, os.SEEK_END)
         if end and not self._ends_in_newline(end):
@@ -132,7 +133,7 @@ def _lines(path: str | os.PathLike[str]) -> list[str]:
 
 
 def _state_folder(purpose: str) -> Path:
-    """The folder for `purpose`, which is made if it does not exist."""
+    """The folder for `purpose`, which is made if it does not exist. Other users cannot read it."""
     try:
         folder = platformdirs.user_state_path("docindex")
     except RuntimeError as error:
@@ -142,7 +143,7 @@ def _state_folder(purpose: str) -> Path:
             "",
         ) from error
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        own_folder(folder)
     except OSError as error:
         raise UnreadableFile(
             f"the folder {folder} for {purpose} cannot be made: {error.strerror}; "

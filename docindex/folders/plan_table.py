@@ -2,8 +2,8 @@
 
 The table is CSV, for a spreadsheet program. Only `keep` is meant to be edited, and rows may be removed or
 sorted: `size`, `date` and `why` are for the person, because programs rewrite numbers and dates. `check` holds
-what `act` needs to know. A cell that a spreadsheet would take for a formula begins with an apostrophe. Must
-never return a plan that removes the last file of a group.
+what `act` needs to know. In a file, a cell that a spreadsheet would take for a formula begins with an
+apostrophe. Must never return a plan that removes the last file of a group.
 """
 
 import csv
@@ -19,7 +19,7 @@ from docindex.folders.local_times import local_time
 from docindex.folders.path_keys import is_under, key_of, path_of
 from docindex.folders.plan import Plan, listed_keys
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 """How a cell begins that a spreadsheet may run; apostrophes before it were added."""
 
 _UNSEEN = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
@@ -135,11 +135,21 @@ def _written(keep: bool) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell that is no formula, on one line."""
-    return f"'{text}" if _FORMULA.match(text) else text.translate(_UNSEEN)
+    """A text on one line."""
+    return text.translate(_UNSEEN)
+
+
+def guarded(text: str) -> str:
+    """A text as a cell that no spreadsheet program takes for a formula.
+
+    >>> guarded("=1+1"), guarded("a=b")
+    ("'=1+1", 'a=b')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _text_of(cell: str) -> str:
+    """The text of a cell that `guarded` returned."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from docindex.errors import UnsupportedPlatform
+from docindex.private_files import private_opener
 from docindex.storage.descriptors import HELD
 from docindex.storage.safe_closing import close_descriptor, parked_descriptor
 
@@ -280,7 +281,7 @@ def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     """Lock a file and hold the lock; `BlockingIOError` if another process holds it."""
     import fcntl  # Unix only
 
-    with open(path, "a", encoding="utf-8") as lock:
+    with open(path, "a", encoding="utf-8", opener=private_opener) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 

@@ -44,6 +44,10 @@ _MOST_COMPARED = 10_000_000
 _MOST_REWORDED = 10_000_000
 """Characters of the pairs in which reworded regions are looked for. Of a long text, all of it counts."""
 
+_SEEN = {code: chr(0x2400 + code) for code in (*range(9), 11, 12, *range(14, 32))}
+_SEEN |= dict.fromkeys((*range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
+"""For `str.translate`: a visible sign for each control character, and for each that reorders a line."""
+
 _ShownRegion = tuple[int, int, int, int, float, int]
 """Where a region begins and ends in both texts, its score, and how many words its stretches share."""
 
@@ -156,6 +160,7 @@ def _template(wording: ReportWording) -> jinja2.Template:
     )
     environment.filters["percent"] = wording.share
     environment.filters["size"] = wording.size
+    environment.filters["name"] = wording.key
     environment.filters["date"] = lambda mtime_ns: local_time(mtime_ns)[:10]
     return environment.get_template("report.html")
 
@@ -193,7 +198,7 @@ def _shown_pairs(index: Index, pairs: Iterable[Pair]) -> tuple[list[dict[str, An
                 return None
             lengths[key] = len(text)
             # A browser does not show a single carriage return as the end of a line.
-            shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN])
+            shown = re.sub("\r(?!\n)", "\n", text[:LONGEST_TEXT_SHOWN]).translate(_SEEN)
             numbers[key] = by_text.setdefault(shown, len(by_text))
             if len(texts) < len(by_text):
                 texts.append(shown)

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from docindex.argument_checks import shown
 from docindex.errors import RecipeMismatch, UnreadableFile
 from docindex.opening import open as open_index
+from docindex.private_files import private_opener
 from docindex.recipe import Recipe
 from docindex.sketching.sketch_tables import SCHEMA
 from docindex.spark.sketching import sketch
@@ -147,7 +148,7 @@ def _from(first: pa.RecordBatch, others: Iterator[pa.RecordBatch]) -> Iterator[p
 
 def _copy(source: Path, target: Path) -> None:
     """Copy a file, and wait until the disk has it."""
-    with source.open("rb") as read, target.open("xb") as write:
+    with source.open("rb") as read, open(target, "xb", opener=private_opener) as write:
         shutil.copyfileobj(read, write, 1 << 20)
         write.flush()
         os.fsync(write.fileno())

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 import apsw
 
 from docindex.errors import Busy
+from docindex.private_files import FILE_MODE
 from docindex.storage import log_guard
 from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_descriptors
 from docindex.storage.forks import keep_alive, refuse_inherited
@@ -28,7 +29,6 @@ Way = tuple[str, int, bool]
 _WAIT_S = 0.01
 _SQLITE = b"SQLite format 3\0"
 _WRITE_AHEAD = b"\2\2"  # bytes 18 and 19 of a database in write-ahead mode
-_MODE = 0o644  # as SQLite makes a file
 _NEVER_AGAIN: Way = ("", 0, False)
 
 
@@ -130,7 +130,7 @@ def _first_held(path: str, flags: int) -> HeldFile:
     """What is open of a file to which there is no connection yet: a descriptor."""
     try:
         make = os.O_CREAT if flags & apsw.SQLITE_OPEN_CREATE else 0
-        descriptor = os.open(path, OPEN_FLAGS | make, _MODE)
+        descriptor = os.open(path, OPEN_FLAGS | make, FILE_MODE)
     except OSError as error:
         raise apsw.CantOpenError(str(error)) from error
     held = FILES.of_descriptor(descriptor)

@@ -8,6 +8,7 @@ import pytest
 
 import docindex
 from docindex.cli import main
+from docindex.cli.wording import one_line
 from docindex.query.resolve import Key
 from docindex.report import page
 from docindex.report.page import ReportContents, ReportWording, count_documents, html
@@ -135,8 +136,8 @@ def test_the_page_says_what_is_kept_and_why_and_what_that_frees(index):
     group = ReportGroup("exact copies", [kept, copy], 3000, "Two files.", "not in backup")
     text = html(index, report_of(index, groups=[group], pairs=[]))
     assert "<strong>3000</strong> freed if 1 copy goes" in text
-    assert '<span class="state stay">keep</span> <span class="name">x.jpg</span>' in text
-    assert '<span class="state go">could go</span> <span class="name">backup/x.jpg</span>' in text
+    assert '<span class="state stay">keep</span> <bdi class="name">x.jpg</bdi>' in text
+    assert '<span class="state go">could go</span> <bdi class="name">backup/x.jpg</bdi>' in text
     assert "3000 &middot; 2017-07-14" in text
     assert "Why that one is kept: not in backup" in text
     assert "By the time since the last change" in text
@@ -144,7 +145,7 @@ def test_the_page_says_what_is_kept_and_why_and_what_that_frees(index):
 
 
 def test_pairs_that_repeat_another_come_after_it_and_copies_come_last(index):
-    shown = re.findall(r'<span class="name">(.*?)</span>', html(index, report_of(index)))
+    shown = re.findall(r'<bdi class="name">(.*?)</bdi>', html(index, report_of(index)))
     pairs = [frozenset(shown[at : at + 2]) for at in range(0, len(shown), 2)]
     texts = [frozenset(name.replace("copy", "first") for name in pair) for pair in pairs]
     assert pairs[-1] == {"copy", "first"}
@@ -176,7 +177,7 @@ def test_the_caller_decides_how_values_are_written(index):
     wording = ReportWording(key="name of {}".format, size="{} octets".format, share="share {:.1f}".format)
     text = html(index, report_of(index, groups=[group]), wording)
     assert "<h3>Near copies (1)</h3>" in text
-    assert '<span class="name">name of k1 <span class="aside">note</span></span>' in text
+    assert '<bdi class="name">name of k1 <span class="aside">note</span></bdi>' in text
     assert "2 files; removing all but the largest frees 7 octets." in text
     assert "share 1.0 alike" in text
 
@@ -211,4 +212,21 @@ def test_a_report_keeps_the_files_that_the_settings_prefer(tmp_path, monkeypatch
     assert main(["scan", "-q", str(tmp_path / "home")]) == 0
     assert main(["report", "-o", "-"]) == 0
     text = capsys.readouterr().out
-    assert '<span class="state stay">keep</span> <span class="name">two/x.bin</span>' in text
+    assert '<span class="state stay">keep</span> <bdi class="name">two/x.bin</bdi>' in text
+
+
+def test_no_text_or_name_on_a_page_reorders_its_lines_or_hides():
+    codes = "\x1b]0;t\x07 \x9b31m \u202egpj \u2066 \x7f"
+    text = f"A letter with enough words to be found again {codes}, and some more to be sure.\n\tEnd\r\n"
+    with docindex.open(":memory:") as index:
+        index.add("/one", text)
+        index.add("/two", text)
+        group = ReportGroup("exact copies", [ReportFile("/one", 3), ReportFile("/two", 3)], 3, "Two.", codes)
+        page = html(index, report_of(index, groups=[group]), ReportWording(key=one_line))
+    assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
+    (data,) = re.findall(r'id="data">(.*?)</script>', page)
+    (shown,) = json.loads(data)["texts"]
+    assert shown == text.translate(
+        {0x1B: "␛", 7: "␇", 0x9B: "\ufffd", 0x202E: "\ufffd", 0x2066: "\ufffd", 0x7F: "\ufffd"}
+    )
+    assert page.count("<bdi") >= 5
