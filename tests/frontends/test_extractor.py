@@ -18,6 +18,7 @@ from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
+from docindex.frontends.work_budget import WorkBudget
 from docindex.worker_command import worker_command
 from tests.frontends.office import docx_of
 
@@ -52,9 +53,11 @@ def test_a_message_keeps_every_field(tmp_path):
         "x-1",
     )
     with (tmp_path / "message").open("w+b") as stream:
-        send_extracted(stream, extracted)
+        send_extracted(stream, extracted, 0.25)
         stream.seek(0)
-        assert receive_extracted(stream) == extracted
+        budget = WorkBudget.of_size(1)
+        assert receive_extracted(stream, budget) == extracted
+        assert budget.seconds == 0.25
 
 
 def test_plain_text_and_binary_data_have_no_front_end(extractor):
