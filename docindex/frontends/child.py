@@ -66,7 +66,7 @@ def serve_extraction() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the host process handles Ctrl-C
     _limit_memory()
     front_ends()  # loads them before the first source has to pay for it
-    slowness = max(1.0, time.process_time() / _USUAL_START_S)
+    slowness = _slowness()
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a parser prints must not get among the answers
     with contextlib.suppress(OSError, EOFError):  # the host has closed the pipes or has ended
@@ -84,6 +84,11 @@ def serve_extraction() -> None:
     os._exit(0)  # Python's own end takes 20 ms
 
 
+def _slowness() -> float:
+    """How many times as long as usual this machine takes, by the start of this process; at least 1."""
+    return max(1.0, time.process_time() / _USUAL_START_S)
+
+
 def _end_after(seconds: int) -> None:
     """End this process in some seconds, whatever it does then; 0 to let it live. Not on Windows."""
     if hasattr(signal, "alarm"):
@@ -93,7 +98,7 @@ def _end_after(seconds: int) -> None:
 def _limit_work(seconds: float) -> float | None:
     """End this process after some seconds of processor time, also in the middle of a call of a C library.
 
-    0 takes the limit away. Returns what is left of the limit before; None on Windows, which has no such timer.
+    0 takes the limit away. Returns what is left of the limit before; None on Windows, which has no timer.
     """
     if not hasattr(signal, "setitimer"):
         return None

@@ -1,9 +1,9 @@
 """Read XML that may be hostile: call functions for its elements and texts.
 
 In: the bytes of a document. Out: calls. Declarations inside the document (a DTD) are refused, and external
-ones are never loaded: an entity, or an attribute with a default, can make a kilobyte into gigabytes. The depth
-of elements and the length of namespaces are bounded. Names are given without their namespace. Must never
-build a tree.
+ones are never loaded: an entity, or an attribute with a default, can make a kilobyte into gigabytes. The
+depth of elements and the length of namespaces are bounded. Names are given without their namespace. Must
+never build a tree.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,11 +76,15 @@ def read_xml(
 
     def began_doctype(_name: str, _system: object, _public: object, has_declarations: int) -> None:
         if has_declarations:
-            raise NotExtracted("damaged", "its XML has declarations (a DTD) inside, which docindex does not read")
+            raise NotExtracted(
+                "damaged", "its XML has declarations (a DTD) inside, which docindex does not read"
+            )
 
     def declared_namespace(_: object, name: str | None) -> None:
         if name and len(name) > LONGEST_NAMESPACE:
-            raise NotExtracted("damaged", f"its XML has a namespace of more than {LONGEST_NAMESPACE:,} characters")
+            raise NotExtracted(
+                "damaged", f"its XML has a namespace of more than {LONGEST_NAMESPACE:,} characters"
+            )
 
     parser.StartElementHandler = started
     parser.EndElementHandler = ended

@@ -1,8 +1,8 @@
 """Read the members of a zip file that may be hostile: `ZipSource`.
 
-In: the bytes of a zip file. Out: names, and the bytes of members. Bounded: the number of members, the bytes
-of all members that are read. A file whose members overlap is refused. Must never write a file, and never trust
-a size that the zip file states.
+In: the bytes of a zip file. Out: names, and the bytes of members. Bounded: the number of members, and the
+bytes of all members that are read. A file whose members overlap is refused. Must never write a file, and
+never trust a size that the zip file states.
 """
 
 import io

@@ -1,9 +1,9 @@
 """Show small images of picture files on a page, as data URLs.
 
-Takes paths, and returns URLs. With Pillow, a picture is made small, in the process that extracts texts; without
-it, only a small file is shown as it is. Only JPEG, PNG, GIF and WebP are shown, which can hold no scripts. Must
-never read or embed more bytes than the limits below, decode a picture in this process, or fail for a damaged
-one.
+Takes paths, and returns URLs. With Pillow, a picture is made small, in the process that extracts texts;
+without it, only a small file is shown as it is. Only JPEG, PNG, GIF and WebP are shown, which can hold no
+scripts. Must never read or embed more bytes than the limits below, decode a picture in this process, or fail
+for a damaged one.
 """
 
 import base64

@@ -24,6 +24,7 @@ from docindex.frontends import (
     recognition,
     register_front_end,
     source_documents,
+    work_budget,
 )
 from docindex.index import adding
 from tests.frontends.office import docx_of

@@ -141,6 +141,15 @@ def test_without_processes_a_source_is_refused(extractor, monkeypatch):
     assert raised.value.reason == "not installed"
 
 
+def test_one_thread_watches_all_sources_of_a_process(extractor, monkeypatch):
+    started = []
+    original = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread), original(thread)))
+    for _ in range(20):
+        extractor.extract(Source(b"<p>Dear Ada", "x.html"))
+    assert len(started) == 1
+
+
 def test_a_closed_extractor_starts_no_process():
     extractor = Extractor()
     extractor.close()
