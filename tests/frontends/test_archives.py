@@ -201,7 +201,7 @@ def test_mutated_archives_have_parts_or_a_reason(format_):
 
 
 def test_a_member_that_claims_more_than_there_is_ends_the_archive_at_once():
-    begin = tar_of({"a.txt": b"Dear Ada"})[: 6 * 512]
+    begin = tar_of({"a.txt": b"Dear Ada"})[: 5 * 512]
     claims = tarfile.TarInfo("b.txt")
     for claims.size in (513, 100_000_000, 1 << 40):
         for pack in PACKERS.values():
