@@ -185,7 +185,7 @@ create table main.docindex_boilerplate (
 ) strict;
 
 -- The files that scans of folders have seen. The kind 'container' says that a file has no text of its own, but
--- documents inside it.
+-- documents inside it; 'too much work' that it has no document, because it takes too much work for its size.
 create table main.docindex_file (
     key text primary key not null,  -- the absolute path, and the key of the file's document; a byte that is not UTF-8
                                     -- is written as \xNN

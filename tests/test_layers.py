@@ -51,7 +51,7 @@ INSIDE = {
     ],
     "frontends": [
         {"failures", "json_marks", "letter_pairs", "markup_tokens"},
-        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip"},
+        {"detection", "extracted", "nested_paragraphs", "safe_xml", "safe_zip", "work_budget"},
         {"numbered_places", "written_text"},
         {"cells", "chapter_text", "drawing_ml", "front_end", "line_places", "lzfu", "mime", "ooxml"}
         | {
@@ -63,7 +63,7 @@ INSIDE = {
             "text",
         },
         {"value_places"},
-        {"decoded_source", "docx", "epub", "mbox", "odp", "ods", "odt", "pdf", "pptx"}
+        {"decoded_source", "docx", "epub", "mbox", "odp", "ods", "odt", "pdf", "picture", "pptx"}
         | {"tar_archive", "tex_words", "xlsx", "zip_archive"},
         {"markdown_lines", "page_reader", "rtf_reader", "tex_reader"},
         {"delimited", "json_values", "markdown", "notebook", "rtf", "subtitles", "tex", "web_page"},

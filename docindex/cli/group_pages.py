@@ -7,6 +7,7 @@ from docindex.cli.wording import percent, several, size
 from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup, PlannedFile
 from docindex.folders.local_times import changed_at
 from docindex.folders.path_keys import path_of
+from docindex.frontends.extractor import Extractor
 from docindex.report.report_groups import ReportFile, ReportGroup
 from docindex.report.thumbnails import thumbnail
 
@@ -21,12 +22,13 @@ def report_groups(found: Findings) -> list[ReportGroup]:
     """The groups for a page: copied folders, exact copies with small images, and similar texts."""
     groups = [_of_folder(group) for group in found.folders]
     pictures = 0
-    for number, copies in enumerate(found.copies):
-        picture = ""
-        if pictures < _PICTURES and number < _TRIED:
-            picture = thumbnail(path_of(copies.kept[0].key))
-            pictures += bool(picture)
-        groups.append(_of_copies(copies, picture))
+    with Extractor() as extractor:  # its process starts when the first picture is met
+        for number, copies in enumerate(found.copies):
+            picture = ""
+            if pictures < _PICTURES and number < _TRIED:
+                picture = thumbnail(path_of(copies.kept[0].key), extractor)
+                pictures += bool(picture)
+            groups.append(_of_copies(copies, picture))
     return [*groups, *map(_of_likeness, found.likenesses)]
 
 

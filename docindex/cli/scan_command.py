@@ -63,8 +63,9 @@ def scan_command(
 
     A file is not read if it is larger than 256 MB (web pages, XML, JSON, TeX, RTF, tables and notebooks:
     100 MB; Markdown and subtitles: 50 MB), if its text is longer than 100 million characters, or if reading
-    takes more than 60 seconds or 2 GB of memory. The limit for the documents inside a file is ten minutes and
-    256 million characters together. The report counts these files, and --verbose names them.
+    takes more than 60 seconds, 2 GB of memory, or far more work than other files of its size. The limit for
+    the documents inside a file is ten minutes and 256 million characters together. The report counts these
+    files, and --verbose names them.
 
     \b
     Examples:

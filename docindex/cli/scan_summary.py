@@ -149,6 +149,7 @@ _UNREAD = {
     "encrypted": "encrypted",
     "no text": "no text, perhaps scanned pages",
     "too slow": "takes too long; docindex scan --retry tries again",
+    "too much work": "too much work for its size",
     "not installed": "needs: pip install 'docindex[formats]'",
 }
 

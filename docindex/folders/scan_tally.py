@@ -18,7 +18,7 @@ class UnreadFormat(NamedTuple):
     format: str
     """The name of the front end, such as "pdf"; "" if no front end could be asked."""
     reason: str
-    """"encrypted", "damaged", "no text", "too large", "too slow" or "not installed"."""
+    """"encrypted", "damaged", "no text", "too large", "too slow", "too much work" or "not installed"."""
 
 
 @dataclasses.dataclass(slots=True)

@@ -12,8 +12,9 @@ docindex reads these formats:
 A file larger than 256 MB is not read. The limit is 100 MB for web pages, XML, JSON, TeX, RTF, tables and
 notebooks, and 50 MB for Markdown and subtitles. The process that extracts texts has 60 seconds for a file and
 2 GB of memory, on systems that can limit it. The documents inside a file may take 600 seconds together, and
-have 256 million characters. A single text has at most 100 million characters. A file that exceeds a limit is
-counted and named with the reason: "too large" or "too slow".
+have 256 million characters. A single text has at most 100 million characters. A small file gets less: half a
+second of processor time and 10 seconds for each megabyte, a million characters and 200 for each byte. A file
+that exceeds a limit is counted and named with the reason: "too large", "too slow" or "too much work".
 
 To read another format, write a `FrontEnd`. `register_front_end` makes it known in this process. A package
 makes its `FrontEnd` known in every process by an entry point in the group ``docindex.frontends``.

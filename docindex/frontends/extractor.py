@@ -1,13 +1,16 @@
 """Extract the texts of sources in a process of its own: `Extractor`. It is started again if a source ends it.
 
-In: sources. Out: their texts, or `NotExtracted` with the reason. Bounded in time and memory, whatever the
-source. Must never let a source end the process of the host.
+In: sources. Out: their texts, or `NotExtracted` with the reason. Bounded in time, memory and work, whatever
+the source. Must never let a source end the process of the host.
 """
 
 import contextlib
+import math
 import os
+import signal
 import subprocess
 import threading
+import time
 from types import TracebackType
 from typing import IO, Self
 
@@ -17,6 +20,7 @@ from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.messages import Source, receive_extracted, send_source
 from docindex.frontends.recognition import named, recognise, registered
+from docindex.frontends.work_budget import WorkBudget
 from docindex.worker_command import worker_command
 
 LIMIT_S = 60.0
@@ -31,6 +35,9 @@ _SERVICE = "docindex.frontends.child:serve_extraction"
 _ENDED = "its reader ended: it needs too much memory, or is damaged"
 _KILLED = -9
 """How a process ends that a person or the system has killed."""
+
+_SPENT = -getattr(signal, "SIGPROF", math.inf)
+"""How a process ends that has spent the budget of its source. Windows has no such signal."""
 
 
 class _ProcessKilled(Exception):
@@ -53,6 +60,7 @@ class Extractor:
         """What callers want to be extracted."""
         self._limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog: _Watchdog | None = None
         self._lock = threading.Lock()
         """Held while the process is started or taken away: `close` may come from another thread."""
         self._is_closed = False
@@ -75,6 +83,8 @@ class Extractor:
         """End the process; the next source starts another one."""
         with self._lock:
             process, self._process = self._process, None
+        if self._watchdog is not None:
+            self._watchdog.stop()
         if process is not None and self._owner == os.getpid():  # a forked child must leave it to its parent
             process.kill()
             for pipe in _pipes(process):
@@ -82,35 +92,39 @@ class Extractor:
                     pipe.close()
             process.wait()
 
-    def extract(self, source: Source) -> Extracted:
-        """The text of a source; `NotExtracted` if it has no text that can be read."""
+    def extract(self, source: Source, budget: WorkBudget | None = None) -> Extracted:
+        """The text of a source; `NotExtracted` if it has no text that can be read.
+
+        `budget` is what the source may cost. Its processor time is reduced by what was needed. None is the
+        budget of the source's size.
+        """
         if _is_of_host(source):
             return extracted_from(source)
         if _is_unknown_text(source):
             raise NotExtracted("unknown format", UNKNOWN_FORMAT)
+        budget = budget or WorkBudget.of_size(len(source.data))
+        budget.refuse_if_spent()
         try:
-            return self._answer_to(source)
+            return self._answer_to(source, budget)
         except _ProcessKilled:  # probably not because of the source
             with contextlib.suppress(_ProcessKilled):
-                return self._answer_to(source)
+                return self._answer_to(source, budget)
             raise NotExtracted("damaged", _ENDED) from None
 
-    def _answer_to(self, source: Source) -> Extracted:
-        process = self._running()
+    def _answer_to(self, source: Source, budget: WorkBudget) -> Extracted:
+        process, watchdog = self._running()
         requests, replies = _pipes(process)
-        timer = threading.Timer(self._limit_s, process.kill)
-        timer.daemon = True
-        timer.start()
+        watchdog.begin(self._limit_s)
         try:
-            send_source(requests, source)
-            return receive_extracted(replies)
+            send_source(requests, source, budget)
+            return receive_extracted(replies, budget)
         except NotExtracted:
             raise
         except (OSError, EOFError, ValueError) as error:
-            is_late = not timer.is_alive()
+            is_late = watchdog.is_late
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(1)
-            is_killed = process.returncode == _KILLED
+            ended = process.returncode
             self._end()
             if self._is_closed:
                 raise ClosedExtractor from error
@@ -118,19 +132,23 @@ class Extractor:
                 raise NotExtracted(
                     "too slow", f"it takes more than {self._limit_s:g} seconds to read"
                 ) from error
-            if is_killed:
+            if ended == _KILLED:
                 raise _ProcessKilled from error
+            if ended == _SPENT:
+                budget.seconds = 0
+                budget.refuse_if_spent()
             raise NotExtracted("damaged", _ENDED) from error
         except BaseException:  # an interrupt: the answer must not be taken for that of the next source
             self._end()
             raise
         finally:
-            timer.cancel()
+            watchdog.rest()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> tuple[subprocess.Popen[bytes], "_Watchdog"]:
         if self._owner != os.getpid():
             self._process, self._owner, self._lock = None, os.getpid(), threading.Lock()
-        if self._process is None or self._process.poll() is not None:
+            self._watchdog = None
+        if self._process is None or self._watchdog is None or self._process.poll() is not None:
             self._end()
             command = worker_command(_SERVICE)
             if not command.arguments:
@@ -139,8 +157,51 @@ class Extractor:
                 if self._is_closed:
                     raise ClosedExtractor
                 self._process = _started(command.arguments)
-                return self._process
-        return self._process
+                self._watchdog = _Watchdog(self._process)
+        return self._process, self._watchdog
+
+
+class _Watchdog:
+    """Kills a process that takes too long with one source.
+
+    One thread watches all sources of a process. To start a timer for each took half the time of a mailbox.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._deadline = self._wakes_at = math.inf
+        self._changed = threading.Event()
+        self.is_late = False
+        """Whether it has killed the process."""
+        threading.Thread(target=self._watch, name="docindex watchdog", daemon=True).start()
+
+    def begin(self, limit_s: float) -> None:
+        """A source has this many seconds from now."""
+        self._deadline = time.monotonic() + limit_s
+        if self._wakes_at > self._deadline:
+            self._changed.set()
+
+    def rest(self) -> None:
+        """The source is done."""
+        self._deadline = math.inf
+
+    def stop(self) -> None:
+        """End the thread: the process has ended."""
+        self._deadline = -math.inf
+        self._changed.set()
+
+    def _watch(self) -> None:
+        while True:
+            self._changed.clear()
+            self._wakes_at = math.inf  # before the deadline is read: `begin` reads and writes them in turn
+            self._wakes_at = deadline = self._deadline
+            wait_s = deadline - time.monotonic()
+            if wait_s <= 0:
+                break
+            self._changed.wait(None if deadline == math.inf else wait_s)
+        if deadline != -math.inf:
+            self.is_late = True
+            self._process.kill()
 
 
 def _started(arguments: list[str]) -> subprocess.Popen[bytes]:

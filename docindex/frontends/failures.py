@@ -3,7 +3,14 @@
 from typing import Literal
 
 Reason = Literal[
-    "encrypted", "damaged", "no text", "too large", "too slow", "not installed", "unknown format"
+    "encrypted",
+    "damaged",
+    "no text",
+    "too large",
+    "too slow",
+    "too much work",
+    "not installed",
+    "unknown format",
 ]
 """Why a source has no text:
 
@@ -11,6 +18,7 @@ Reason = Literal[
 - "damaged": it does not follow the rules of its format
 - "no text": it has pictures only, such as a scanned PDF
 - "too large", "too slow": it exceeds the limits of memory or time
+- "too much work": it takes far more work than other sources of its size
 - "not installed": a package that its format needs is missing, or no process can be started to read it
 - "unknown format": no front end accepts it
 """

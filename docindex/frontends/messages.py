@@ -12,6 +12,7 @@ from docindex.frontends.extracted import Extracted, SourcePart
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, ExtractionOptions
 from docindex.frontends.packed_places import packed_places, unpacked_places
+from docindex.frontends.work_budget import WorkBudget
 
 _LONGEST_LINE = 1 << 28
 
@@ -28,31 +29,32 @@ class Source:
     options: ExtractionOptions = DEFAULT_OPTIONS
 
 
-def send_source(stream: IO[bytes], source: Source) -> None:
-    """Write a request."""
+def send_source(stream: IO[bytes], source: Source, budget: WorkBudget) -> None:
+    """Write a request, with what it may cost."""
     head = {
         "name": source.name,
         "media_type": source.media_type,
         "format": source.format,
         "options": dataclasses.asdict(source.options),
+        "seconds": budget.seconds,
     }
     _send(stream, head, [source.data])
 
 
-def receive_source(stream: IO[bytes]) -> Source:
-    """Read the request that `send_source` wrote."""
+def receive_source(stream: IO[bytes]) -> tuple[Source, float]:
+    """Read the request that `send_source` wrote: a source, and the processor time that it may take."""
     head, (data,) = _receive(stream)
     options = ExtractionOptions(**head["options"])
-    return Source(data, head["name"], head["media_type"], head["format"], options)
+    return Source(data, head["name"], head["media_type"], head["format"], options), head["seconds"]
 
 
-def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted) -> None:
-    """Write the answer to a request."""
+def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted, seconds: float) -> None:
+    """Write the answer to a request, and the processor time that is left of its budget."""
+    head: dict[str, Any] = {"seconds": seconds, "reading": answer.reading}
     if isinstance(answer, NotExtracted):
-        _send(stream, {"reason": answer.reason, "message": str(answer), "reading": answer.reading}, [])
+        _send(stream, head | {"reason": answer.reason, "message": str(answer)}, [])
         return
-    head = {
-        "reading": answer.reading,
+    head |= {
         "title": answer.title,
         "warnings": answer.warnings,
         "places": packed_places(answer.places),
@@ -61,9 +63,13 @@ def send_extracted(stream: IO[bytes], answer: Extracted | NotExtracted) -> None:
     _send(stream, head, [answer.text.encode("utf-8", "surrogatepass"), *(part.data for part in answer.parts)])
 
 
-def receive_extracted(stream: IO[bytes]) -> Extracted:
-    """Read the answer that `send_extracted` wrote; raises `NotExtracted` if it is one."""
+def receive_extracted(stream: IO[bytes], budget: WorkBudget) -> Extracted:
+    """Read the answer that `send_extracted` wrote; raises `NotExtracted` if it is one.
+
+    Sets the processor time of the budget to what is left.
+    """
     head, blobs = _receive(stream)
+    budget.seconds = head["seconds"]
     if "reason" in head:
         raise NotExtracted(head["reason"], head["message"], head["reading"])
     parts = zip(head["parts"], blobs[1:], strict=True)

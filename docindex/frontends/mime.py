@@ -23,6 +23,7 @@ MOST_LEAVES = 10_000
 
 _MOST_HEADER_BYTES = 1 << 18
 _LONGEST_VALUE = 10_000
+_MOST_PARAMETERS = 100
 _LINE_FEED = 10
 _EMPTY_LINE = re.compile(rb"\r?\n(?:[ \t]*\r?\n)")
 _HEADER_LINE = re.compile(rb"[!-9;-~]+[ \t]*:")
@@ -88,7 +89,9 @@ def split_message(data: bytes) -> tuple[email.message.Message, bytes]:
     head, body = (data, b"") if end is None else (data[: end.start()], data[end.end() :])
     headers = _PARSER.parsebytes(head[:_MOST_HEADER_BYTES] + b"\n\n")
     for name in ("content-type", "content-disposition"):
-        if len(str(headers.get(name, ""))) > _LONGEST_VALUE:  # Python splits parameters in quadratic time
+        value = str(headers.get(name, ""))
+        # Python splits parameters in quadratic time, and again for each question.
+        if len(value) > _LONGEST_VALUE or value.count(";") > _MOST_PARAMETERS:
             del headers[name]
     return headers, body
 

@@ -40,7 +40,10 @@ if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
 
 MOST_PAGES = 100_000
-"""A PDF with more pages is refused: a file of one kilobyte can claim to have a million."""
+"""A PDF with more pages is refused."""
+_START_PAGES = 100
+_BYTES_PER_PAGE = 50
+"""A page with a text takes more. A file of one kilobyte can name one page a million times."""
 
 _NEEDS_PASSWORD = 4
 _UNSUPPORTED_SECURITY = 5
@@ -100,11 +103,12 @@ def _opened(data: bytes) -> "PdfDocument":
             raise NotExtracted("encrypted", "it needs a password") from error
         raise NotExtracted("damaged", "it is damaged or incomplete") from error
     count = len(document)
-    if not 0 < count <= MOST_PAGES:
+    most = min(MOST_PAGES, _START_PAGES + len(data) // _BYTES_PER_PAGE)
+    if not 0 < count <= most:
         document.close()
         if not count:
             raise NotExtracted("damaged", "it has no pages")
-        raise NotExtracted("too large", f"it has {count:,} pages; at most {MOST_PAGES:,} are read")
+        raise NotExtracted("too large", f"it has {count:,} pages; at most {most:,} are read of its size")
     return document
 
 

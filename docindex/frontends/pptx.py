@@ -44,7 +44,7 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
             warn_of_damage(builder, f"Slide {number}", error)
             continue
         for kind, place in _BESIDE:
-            for part in targets(beside, kind):
+            for part in source.unread(targets(beside, kind)):
                 try:
                     _write(builder, source.read(part), place.format(number))
                 except NotExtracted as error:

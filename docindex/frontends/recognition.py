@@ -43,6 +43,9 @@ BUILT_IN = (
 ARCHIVES = ("zip_archive", "tar_archive")
 """The modules of the front ends of archives. They are asked last, and only if archives are to be read."""
 
+UNRECOGNISED = ("picture",)
+"""The modules of the front ends that no source is recognised for: callers name them."""
+
 ENTRY_POINT = "docindex.frontends"
 
 _log = logging.getLogger("docindex")
@@ -118,8 +121,8 @@ def is_archive(front_end: FrontEnd) -> bool:
 
 
 def named(name: str) -> FrontEnd | None:
-    """The front end with a name, or None; also one for archives."""
-    known = [*front_ends(), *_of_modules(ARCHIVES)]
+    """The front end with a name, or None; also one for archives or pictures."""
+    known = [*front_ends(), *_of_modules((*ARCHIVES, *UNRECOGNISED))]
     return next((front_end for front_end in known if front_end.name == name), None)
 
 

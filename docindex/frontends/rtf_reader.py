@@ -86,6 +86,7 @@ _MOST_GROUPS = 1_000_000
 
 _BINARY = re.compile(r"(?<!\\)\\bin([0-9]{1,10}) ?")
 _LABEL = re.compile(r"\s{0,9}[0-9A-Za-z]{1,4}[.)]")
+_LONGEST_LABEL = 14
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -207,7 +208,9 @@ class RtfReader:
     def _leave_out_label(self) -> None:
         """Leave out the number of a list. pandoc writes it as text, and sets the tabulator after it."""
         self._decode()
-        if self._text and _LABEL.fullmatch("".join(self._text)):
+        if sum(map(len, self._text[: _LONGEST_LABEL + 1])) <= _LONGEST_LABEL and _LABEL.fullmatch(
+            "".join(self._text)
+        ):
             self._text.clear()
 
     def _begin_aside(self, kind: str) -> None:

@@ -1,8 +1,9 @@
 """Read XML that may be hostile: call functions for its elements and texts.
 
-In: the bytes of a document. Out: calls. Entities that the document declares are refused, and external ones
-are never loaded; the depth of elements is bounded. Names are given without their namespace. Must never build
-a tree.
+In: the bytes of a document. Out: calls. Declarations inside the document (a DTD) are refused, and external
+ones are never loaded: an entity, or an attribute with a default, can make a kilobyte into gigabytes. The
+depth of elements and the length of namespaces are bounded. Names are given without their namespace. Must
+never build a tree.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,9 @@ from docindex.frontends.failures import NotExtracted
 
 DEEPEST = 1000
 """How deep elements may be nested. Real documents stay below 100."""
+
+LONGEST_NAMESPACE = 1000
+"""Characters. expat copies the namespace for each element; real ones stay below 200."""
 
 T = TypeVar("T")
 
@@ -70,13 +74,23 @@ def read_xml(
         if handler := of_end[name]:
             handler()
 
-    def declared(name: str, *_: object) -> None:
-        raise NotExtracted("damaged", f"its XML declares the entity {name!r}, which docindex does not allow")
+    def began_doctype(_name: str, _system: object, _public: object, has_declarations: int) -> None:
+        if has_declarations:
+            raise NotExtracted(
+                "damaged", "its XML has declarations (a DTD) inside, which docindex does not read"
+            )
+
+    def declared_namespace(_: object, name: str | None) -> None:
+        if name and len(name) > LONGEST_NAMESPACE:
+            raise NotExtracted(
+                "damaged", f"its XML has a namespace of more than {LONGEST_NAMESPACE:,} characters"
+            )
 
     parser.StartElementHandler = started
     parser.EndElementHandler = ended
     parser.CharacterDataHandler = text
-    parser.EntityDeclHandler = declared
+    parser.StartDoctypeDeclHandler = began_doctype
+    parser.StartNamespaceDeclHandler = declared_namespace
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:

@@ -1,13 +1,14 @@
 """Read the members of a zip file that may be hostile: `ZipSource`.
 
-In: the bytes of a zip file. Out: names, and the bytes of members. Bounded: the number of members, the bytes
-of all members that are read, and the work for overlapping members. Must never write a file, and never trust
-a size that the zip file states.
+In: the bytes of a zip file. Out: names, and the bytes of members. Bounded: the number of members, and the
+bytes of all members that are read. A file whose members overlap is refused. Must never write a file, and
+never trust a size that the zip file states.
 """
 
 import io
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 
 from docindex.frontends.failures import NotExtracted
 
@@ -18,17 +19,25 @@ MOST_BYTES = 256_000_000
 _PIECE = 1 << 16
 
 
+def opened_zip(data: bytes) -> zipfile.ZipFile:
+    """A zip file; `NotExtracted` if the bytes are none, or if its members overlap."""
+    try:
+        opened = zipfile.ZipFile(io.BytesIO(data))
+    # zipfile raises NotImplementedError for versions of the format that it does not know.
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
+        raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
+    if sum(info.compress_size for info in opened.infolist()) > len(data):
+        raise NotExtracted("damaged", "it is damaged: its members overlap")
+    return opened
+
+
 class ZipSource:
     """The members of a zip file."""
 
     def __init__(self, data: bytes) -> None:
         """`NotExtracted` if the bytes are no zip file, or have too many members."""
         self._left = MOST_BYTES
-        try:
-            self._zip = zipfile.ZipFile(io.BytesIO(data))
-        # zipfile raises NotImplementedError for versions of the format that it does not know.
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError, EOFError) as error:
-            raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
+        self._zip = opened_zip(data)
         infos = self._zip.infolist()
         if len(infos) > MOST_MEMBERS:
             raise NotExtracted(
@@ -37,9 +46,11 @@ class ZipSource:
         self._infos = {info.filename: info for info in infos if info.filename and not info.is_dir()}
         self.names = list(self._infos)
         """The names of the members that are files, in their order."""
+        self._read: set[str] = set()
 
     def read(self, name: str) -> bytes:
         """The bytes of a member; `NotExtracted` if there is no such member, or it cannot be read."""
+        self._read.add(name)
         info = self._infos.get(name)
         if info is None:
             raise NotExtracted("damaged", f"its member {name!r} is missing")
@@ -68,6 +79,10 @@ class ZipSource:
         ) as error:
             raise NotExtracted("damaged", f"its member {name!r} cannot be read: {error}") from error
         return b"".join(pieces)
+
+    def unread(self, names: Iterable[str]) -> Iterator[str]:
+        """Those of some members that were not read yet, each once: thousands of sheets may name one part."""
+        return (name for name in names if name not in self._read)
 
     def read_if_there(self, name: str) -> bytes | None:
         """The bytes of a member, or None if there is no such member."""

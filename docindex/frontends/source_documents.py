@@ -15,19 +15,13 @@ from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
 from docindex.frontends.recognition import may_need_front_end
 from docindex.frontends.text import decode, looks_binary
+from docindex.frontends.work_budget import WorkBudget
 
 _DEEPEST = 4
 """How deep documents may lie inside each other: an attachment of a message of a mailbox in an archive."""
 
 _HEAD = 1 << 14
 """Bytes that show whether a part is binary."""
-
-MOST_PARTS = 100_000
-"""The documents inside one source that are read."""
-
-MOST_CHARACTERS = 256_000_000
-"""The characters of the texts inside one source, which memory holds until they are stored. An archive of a
-megabyte can have gigabytes inside the archives inside it."""
 
 LIMIT_S = 600.0
 """Seconds that the documents inside one source may take together. A mailbox with ten thousand takes ten."""
@@ -49,8 +43,12 @@ class SourceDocuments:
 
 def read_source(source: Source, extractor: Extractor) -> SourceDocuments:
     """All documents of a source; `NotExtracted` if the source itself cannot be read."""
-    found = extractor.extract(source)
-    parts = _Parts(extractor, source.options)
+    budget = WorkBudget.of_size(len(source.data))
+    found = extractor.extract(source, budget)
+    budget.characters -= len(found.text)
+    if budget.characters <= 0:
+        budget.refuse_if_spent()
+    parts = _Parts(extractor, source.options, budget)
     parts.read(found.parts, "", 1)
     has_text = found.text.strip() or not parts.found
     main = dataclasses.replace(found, parts=()) if has_text else None
@@ -60,13 +58,13 @@ def read_source(source: Source, extractor: Extractor) -> SourceDocuments:
 class _Parts:
     """Reads the documents inside a source, and the documents inside these."""
 
-    def __init__(self, extractor: Extractor, options: ExtractionOptions) -> None:
+    def __init__(self, extractor: Extractor, options: ExtractionOptions, budget: WorkBudget) -> None:
         self._extractor = extractor
         self._options = options
+        self._budget = budget
         self.found: dict[str, Extracted | str] = {}
         self._used: dict[str, int] = {}
         self._unread = 0
-        self._characters = 0
         self._end = time.monotonic() + LIMIT_S
 
     def read(self, parts: tuple[SourcePart, ...], prefix: str, depth: int) -> None:
@@ -83,22 +81,19 @@ class _Parts:
                 if not text.text.strip():
                     continue
             if text is not None:
-                self._characters += len(text_in(text))
+                self._budget.characters -= len(text_in(text))
+                self._budget.documents -= 1
                 self.found[name] = text
 
     def _is_full(self) -> bool:
-        return (
-            len(self.found) >= MOST_PARTS
-            or self._characters >= MOST_CHARACTERS
-            or time.monotonic() > self._end
-        )
+        return self._budget.is_spent or time.monotonic() > self._end
 
     def _text_of(self, part: SourcePart) -> Extracted | str | None:
         archives = self._options.archives
         if part.format is not None or may_need_front_end(part.data, part.name, archives=archives):
             try:
                 source = Source(part.data, part.name, format=part.format, options=self._options)
-                return self._extractor.extract(source)
+                return self._extractor.extract(source, self._budget)
             except NotExtracted as error:
                 if error.reason != "unknown format":
                     self._unread += 1

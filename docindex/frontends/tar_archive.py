@@ -60,7 +60,8 @@ def _refusal(stream: "_BoundedStream", error: Exception) -> NotExtracted:
 def _add_member(parts: PartList, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
     if not member.isreg():
         return
-    if member.size > parts.left:  # a sparse file may be larger than the archive
+    # A sparse file is mostly NULs, so it is no text. It may be larger than the archive, and have a long map.
+    if member.size > parts.left or member.issparse():
         parts.leave_out()
         return
     file = archive.extractfile(member)
@@ -69,11 +70,14 @@ def _add_member(parts: PartList, archive: tarfile.TarFile, member: tarfile.TarIn
 
 
 class _BoundedStream(io.BufferedIOBase):
-    """A stream that ends after some bytes."""
+    """A stream that ends after some bytes. To read behind its end is an error: a header of 512 bytes can make
+    tarfile skip a terabyte, in pieces of ten kilobytes that are empty.
+    """
 
     def __init__(self, stream: io.BufferedIOBase, most: int) -> None:
         self._stream = stream
         self._left = most
+        self._has_ended = False
 
     @property
     def is_full(self) -> bool:
@@ -83,7 +87,10 @@ class _BoundedStream(io.BufferedIOBase):
     def read(self, size: int | None = -1, /) -> bytes:
         """The next bytes."""
         wanted = self._left if size is None or size < 0 else min(size, self._left)
+        if self._has_ended:
+            raise EOFError("unexpected end of data")
         found = self._stream.read(wanted)
+        self._has_ended = not found
         self._left -= len(found)
         return found
 

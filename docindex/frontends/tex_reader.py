@@ -171,7 +171,7 @@ class TexReader:
             self._notes.append(_in_lines("".join(self._text)))
             self._text = self._around.pop()
             return
-        if kind == _TITLE:
+        if kind == _TITLE and not self._around:  # the text of a note goes on
             self.title = _in_lines("".join(self._text))
         self._end_paragraph()
         self._in_title -= 1

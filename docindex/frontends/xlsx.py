@@ -57,6 +57,8 @@ def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     builder = TextBuilder()
     rows = RowWriter(builder)
     for name, part in book.sheets:
+        if not any(source.unread([part])):
+            continue
         try:
             _Sheet(book, name, rows).read(source.read(part))
         except NotExtracted as error:
@@ -71,9 +73,9 @@ def _beside(source: ZipSource, name: str, part: str, builder: TextBuilder) -> li
     """The texts of the shapes and the comments of a sheet."""
     found = []
     try:
-        for drawing in related(source, part, "/drawing"):
+        for drawing in source.unread(related(source, part, "/drawing")):
             found += [Paragraph(f"shapes on {name}", text) for text in shape_texts(source.read(drawing))]
-        for comments in related(source, part, "/comments"):
+        for comments in source.unread(related(source, part, "/comments")):
             found += _comments(source.read(comments), name)
     except NotExtracted as error:
         warn_of_damage(builder, f"A shape or comment of the sheet {name!r}", error)
@@ -92,6 +94,8 @@ class _Workbook:
         targets = {relation.identity: relation for relation in relations(source, main)}
         self._read_list(source.read(main), {key: each.target for key, each in targets.items()})
         for relation in targets.values():
+            if not any(source.unread([relation.target])):
+                continue
             if relation.kind.endswith("/sharedStrings"):
                 self.texts = _texts(source.read(relation.target))
             elif relation.kind.endswith("/styles") and relation.target in source.names:

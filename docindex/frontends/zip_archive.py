@@ -4,7 +4,6 @@ A part has the path of its member as its name. Members that are encrypted, damag
 with a warning. A name is only a name: nothing is ever written.
 """
 
-import io
 import zipfile
 import zlib
 from lzma import LZMAError
@@ -13,6 +12,7 @@ from docindex.frontends.extracted import Extracted, TextBuilder
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions, FrontEnd
 from docindex.frontends.part_list import MOST_PART_BYTES, PartList
+from docindex.frontends.safe_zip import opened_zip
 
 _SIGNATURES = (b"pk\x03\x04", b"pk\x05\x06")
 _MOST_WORK = 2 * MOST_PART_BYTES
@@ -24,11 +24,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, OSError, Runtime
 
 def extract(data: bytes, _: ExtractionOptions) -> Extracted:
     """The members of a zip archive."""
-    try:
-        archive = zipfile.ZipFile(io.BytesIO(data))
-    # zipfile raises NotImplementedError for versions of the format that it does not know.
-    except (*_DAMAGE, NotImplementedError) as error:
-        raise NotExtracted("damaged", f"it is damaged or incomplete: {error}") from error
+    archive = opened_zip(data)
     parts, encrypted, work = PartList(), 0, 0
     for info in archive.infolist():
         if info.is_dir() or _is_link(info):

@@ -1,23 +1,21 @@
 """Show small images of picture files on a page, as data URLs.
 
-Takes paths, and returns URLs. With Pillow, a picture is made small; without it, only a small file is shown as
-it is. Only JPEG, PNG, GIF and WebP are shown, which can hold no scripts. Must never read or embed more bytes,
-nor decode more pixels, than the limits below, and never fail for a damaged picture.
+Takes paths, and returns URLs. With Pillow, a picture is made small, in the process that extracts texts;
+without it, only a small file is shown as it is. Only JPEG, PNG, GIF and WebP are shown, which can hold no
+scripts. Must never read or embed more bytes than the limits below, decode a picture in this process, or fail
+for a damaged one.
 """
 
 import base64
 import contextlib
-import io
 import os
 import struct
-import warnings
 
 from docindex.folders.file_reader import NotReadable, read_bytes
-
-_LARGEST_FILE = 20_000_000
-"""Bytes of a file that Pillow reads."""
-
-_MOST_PIXELS = 50_000_000
+from docindex.frontends.extractor import Extractor
+from docindex.frontends.failures import NotExtracted
+from docindex.frontends.messages import Source
+from docindex.frontends.picture import FRONT_END
 
 _MOST_UNSCALED = 4_000_000
 """Pixels of a picture that a browser makes small."""
@@ -25,19 +23,16 @@ _MOST_UNSCALED = 4_000_000
 _EMBEDDED = 24_000
 """Bytes of an image on the page."""
 
-_SIDE = 144
-"""Pixels of the longer side; a page shows half of them, so that it is sharp on a phone."""
-
 _FORMATS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG\r\n\x1a\n": "png", b"GIF8": "gif"}
 
 
-def thumbnail(path: bytes) -> str:
+def thumbnail(path: bytes, extractor: Extractor) -> str:
     """The data URL of a small image; "" if the file is no such picture, or too large, or cannot be read."""
     data = _picture(path)
     if data is None:
         return ""
     kind = _kind_of(data)
-    if (small := _scaled(data, kind)) is not None:
+    if (small := _scaled(data, extractor)) is not None:
         return small
     width, height = _dimensions(data, kind)
     return _url(data, kind) if len(data) <= _EMBEDDED and 0 < width * height <= _MOST_UNSCALED else ""
@@ -46,7 +41,7 @@ def thumbnail(path: bytes) -> str:
 def _picture(path: bytes) -> bytes | None:
     """The bytes of a picture file."""
     try:
-        if os.stat(path).st_size > _LARGEST_FILE:
+        if os.stat(path).st_size > FRONT_END.most_bytes:
             return None
         return read_bytes(path, lambda head: _kind_of(head) != "")[1]
     except (NotReadable, OSError, ValueError):
@@ -60,26 +55,13 @@ def _kind_of(head: bytes) -> str:
     return next((name for start, name in _FORMATS.items() if head.startswith(start)), "")
 
 
-def _scaled(data: bytes, kind: str) -> str | None:
+def _scaled(data: bytes, extractor: Extractor) -> str | None:
     """The data URL that Pillow makes; "" for a picture that it cannot read, None without Pillow."""
     try:
-        from PIL import Image
-    except ImportError:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=[kind]) as image:
-                if image.width * image.height > _MOST_PIXELS:
-                    return ""
-                image.draft("RGB", (_SIDE, _SIDE))
-                image.thumbnail((_SIDE, _SIDE))
-                small = io.BytesIO()
-                image.convert("RGB").save(small, "jpeg", quality=70)
-    # A damaged picture may raise nearly any error in Pillow.
-    except Exception:
-        return ""
-    return _url(small.getvalue(), "jpeg") if small.tell() <= _EMBEDDED else ""
+        (small,) = extractor.extract(Source(data, format=FRONT_END.name)).parts
+    except NotExtracted as error:
+        return None if error.reason == "not installed" else ""
+    return _url(small.data, "jpeg") if len(small.data) <= _EMBEDDED else ""
 
 
 def _dimensions(data: bytes, kind: str) -> tuple[int, int]:

@@ -24,6 +24,7 @@ from docindex.frontends import (
     recognition,
     register_front_end,
     source_documents,
+    work_budget,
 )
 from docindex.index import adding
 from tests.frontends.office import docx_of
@@ -468,9 +469,16 @@ def test_a_mailbox_named_on_the_command_line_is_refused_for_what_it_is(tmp_path)
 
 
 @pytest.mark.usefixtures("own")
-@pytest.mark.parametrize(("limit", "value"), [("MOST_CHARACTERS", 40), ("LIMIT_S", -1.0), ("MOST_PARTS", 2)])
-def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monkeypatch, limit, value):
-    monkeypatch.setattr(source_documents, limit, value)
+@pytest.mark.parametrize(
+    ("module", "limit", "value"),
+    [
+        (work_budget, "MOST_CHARACTERS", 40),
+        (work_budget, "MOST_DOCUMENTS", 2),
+        (source_documents, "LIMIT_S", -1.0),
+    ],
+)
+def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monkeypatch, module, limit, value):
+    monkeypatch.setattr(module, limit, value)
     (tmp_path / "mail.box").write_bytes(box_of(9))
     seen = folders.scan(index, [tmp_path])
     assert len(index) < 4

@@ -47,6 +47,34 @@ def tar_of(members, format_=tarfile.PAX_FORMAT):
     return written.getvalue()
 
 
+def overlapping(count):
+    """An archive that lists one member of a megabyte many times."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", b"x" * 1_000_000)
+        archive.filelist += archive.filelist * (count - 1)
+    return written.getvalue()
+
+
+def header(size, pax=None):
+    info = tarfile.TarInfo("a")
+    info.size, info.pax_headers = size, pax or {}
+    return info.tobuf(tarfile.PAX_FORMAT if pax else tarfile.GNU_FORMAT)
+
+
+def blocks(data, fill=b"\0"):
+    return data.ljust(-(-len(data) // 512) * 512, fill)
+
+
+def sparse(pieces, size):
+    """A sparse member of one byte in each of some pieces."""
+    step = size // pieces
+    places = blocks(b"%d\n" % pieces + b"".join(b"%d\n1\n" % (n * step) for n in range(pieces)))
+    kind = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": str(size)}
+    head = header(len(places) + pieces, kind | {"GNU.sparse.name": "b"})
+    return head + places + blocks(b"x" * pieces) + bytes(1024)
+
+
 def read(data, name="x"):
     return extracted_from(Source(data, name, options=ExtractionOptions(archives=True)))
 
@@ -170,3 +198,24 @@ def test_mutated_archives_have_parts_or_a_reason(format_):
     found = outcomes_of_mutations(sources, format_)
     assert set(found) <= {"text", "damaged", "encrypted", "too large"}
     assert found["text"] > 50
+
+
+def test_a_member_that_claims_more_than_there_is_ends_the_archive_at_once():
+    begin = tar_of({"a.txt": b"Dear Ada"})[: 5 * 512]
+    claims = tarfile.TarInfo("b.txt")
+    for claims.size in (513, 100_000_000, 1 << 40):
+        for pack in PACKERS.values():
+            found = read(pack(begin + claims.tobuf(tarfile.GNU_FORMAT) + bytes(512)))
+            assert parts_of(found)["a.txt"] == b"Dear Ada"
+            assert "The archive is damaged after the file number 1." in found.warnings
+
+
+def test_a_sparse_member_is_left_out():
+    found = read(sparse(1, 250_000_000)[:-1024] + tar_of({"a.txt": b"Dear Ada"}))
+    assert parts_of(found) == {"a.txt": b"Dear Ada"}
+    assert found.warnings[0].startswith("1 of 2 parts were left out")
+
+
+def test_a_zip_file_whose_members_overlap_is_refused():
+    assert refusal(overlapping(100)) == "damaged"
+    assert len(read(overlapping(1)).parts) == 1

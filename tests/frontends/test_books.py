@@ -9,7 +9,7 @@ from docindex.frontends.child import extracted_from
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import ExtractionOptions
 from docindex.frontends.messages import Source
-from tests.frontends.office import pandoc, places, read, rezipped
+from tests.frontends.office import epub_of, pandoc, places, read, rezipped
 
 MARKDOWN = """---
 title: Book of Ada
@@ -116,3 +116,9 @@ def test_protected_chapters_count_as_encrypted_and_protected_fonts_do_not(book, 
         with pytest.raises(NotExtracted, match="copy protection") as raised:
             read(written.getvalue())
         assert raised.value.reason == "encrypted"
+
+
+def test_the_text_of_a_chapter_with_declarations_comes_out():
+    declared = b'<!DOCTYPE html [<!ATTLIST p class CDATA "x">]><html><body><p>Dear Ada</p></body></html>'
+    data = rezipped(epub_of(["x"]), lambda name, member: declared if name == "a.xhtml" else member)
+    assert "Dear Ada" in read(data).text

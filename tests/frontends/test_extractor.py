@@ -18,6 +18,7 @@ from docindex.frontends.extractor import ClosedExtractor, Extractor
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.front_end import DEFAULT_OPTIONS, FrontEnd
 from docindex.frontends.messages import Source, receive_extracted, send_extracted
+from docindex.frontends.work_budget import WorkBudget
 from docindex.worker_command import worker_command
 from tests.frontends.office import docx_of
 
@@ -52,9 +53,11 @@ def test_a_message_keeps_every_field(tmp_path):
         "x-1",
     )
     with (tmp_path / "message").open("w+b") as stream:
-        send_extracted(stream, extracted)
+        send_extracted(stream, extracted, 0.25)
         stream.seek(0)
-        assert receive_extracted(stream) == extracted
+        budget = WorkBudget.of_size(1)
+        assert receive_extracted(stream, budget) == extracted
+        assert budget.seconds == 0.25
 
 
 def test_plain_text_and_binary_data_have_no_front_end(extractor):
@@ -136,6 +139,15 @@ def test_without_processes_a_source_is_refused(extractor, monkeypatch):
     with pytest.raises(NotExtracted, match="no process can be started to read it: Resource") as raised:
         extractor.extract(Source(docx_of(["Dear Ada"]), "x.docx"))
     assert raised.value.reason == "not installed"
+
+
+def test_one_thread_watches_all_sources_of_a_process(extractor, monkeypatch):
+    started = []
+    original = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread), original(thread)))
+    for _ in range(20):
+        extractor.extract(Source(b"<p>Dear Ada", "x.html"))
+    assert len(started) == 1
 
 
 def test_a_closed_extractor_starts_no_process():

@@ -10,6 +10,7 @@ import pytest
 
 from docindex.frontends.failures import NotExtracted
 from docindex.frontends.recognition import recognise
+from tests.frontends.amplifiers import document, drawings, sheets
 from tests.frontends.mutations import outcomes_of_mutations
 from tests.frontends.office import (
     docx_of,
@@ -99,10 +100,13 @@ def test_a_source_whose_properties_are_damaged_has_its_text_and_no_title(kind):
 
 
 @every_format
-def test_entities_that_a_source_declares_are_refused(kind):
-    bomb = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><x>&b;</x>'
+@pytest.mark.parametrize(
+    "declared", ['ENTITY a "aaaaaaaaaa"', 'ATTLIST x a CDATA "aaaaaaaaaa"', "ELEMENT x ANY"]
+)
+def test_declarations_inside_a_source_are_refused(kind, declared):
+    bomb = f"<!DOCTYPE x [<!{declared}>]><x/>".encode()
     data = rezipped(SAMPLES[kind], lambda name, member: bomb if name == MAIN[kind] else member)
-    assert "declares the entity" in str(refused(data, f"x.{kind}"))
+    assert "has declarations (a DTD) inside" in str(refused(data, f"x.{kind}"))
 
 
 @every_format
@@ -172,6 +176,16 @@ def test_a_part_that_is_named_a_hundred_thousand_times_is_read_once():
         return member
 
     assert read(rezipped(SAMPLES["docx"], change)).text.count("once") == 1
+
+
+def test_a_sheet_that_a_workbook_lists_a_thousand_times_is_read_once():
+    assert read(sheets(1000)).text.split() == ["1"] * 1000
+    assert read(drawings(100)).text.split().count("x") == 15_000
+
+
+def test_a_namespace_of_a_megabyte_is_refused():
+    assert "namespace of more than 1,000 characters" in str(refused(document(b"", b"u" * 1_000_000)))
+    assert read(document(b"", b"u" * 1000)).text == ""
 
 
 def test_a_shared_text_that_a_million_cells_repeat_is_refused_when_it_becomes_too_long():

@@ -208,7 +208,7 @@ def bombs():
 
 
 DRAWN = ["Dear", "Ada"]  # all at one place
-OUTCOMES = (DRAWN, "too large", "too slow", "damaged", "no text")
+OUTCOMES = (DRAWN, "too large", "too slow", "too much work", "damaged", "no text")
 
 
 def test_huge_drawings_are_given_up_within_the_limits(bombs):

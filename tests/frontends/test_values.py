@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docindex.frontends.child import extracted_from
 from docindex.frontends.json_marks import split_values
 from docindex.frontends.json_values import search_values
+from docindex.frontends.messages import Source
 from docindex.frontends.packed_places import packed_places, unpacked_places
 from tests.frontends.markup import containment, extracted, places, saved
 
@@ -210,3 +212,10 @@ def test_a_hostile_json_source_is_read_in_linear_time():
         begun = time.process_time()
         extracted(source, "a.json")
         assert time.process_time() - begun < 2
+
+
+def test_the_text_of_xml_with_declarations_comes_out_without_their_defaults():
+    found = extracted_from(
+        Source(b'<?xml version="1.0"?><!DOCTYPE a [<!ATTLIST b c CDATA "no">]><a><b>yes</b></a>', "x.xml")
+    )
+    assert found.text == "yes\n\n"
