@@ -25,12 +25,12 @@ class IgnoreRules:
         self._files: dict[bytes, IgnoreFile] = {}
         self._folder: bytes | None = None
         self._begun: list[tuple[IgnoreFile, int]] = []
-        """The rules for the entries of this folder, the nearest first, and their states in front of a name."""
+        """The rules for the entries of this folder, nearest first, and their states in front of a name."""
         self.exist = bool(exclude)
         """Whether a path may be refused."""
 
     def read(self, folder: bytes) -> None:
-        """Add the rules of the ``.gitignore`` in a folder, and forget those of folders that the walk has left."""
+        """Add the rules of the ``.gitignore`` in a folder, and forget those of folders that were left."""
         try:
             data = beginning_of(os.path.join(folder, IGNORE_FILE))
         except NotReadable:
@@ -67,8 +67,8 @@ class IgnoreRules:
 class IgnoreFile:
     """The rules of one ``.gitignore`` as one automaton, whose states are the bits of an integer.
 
-    A pattern of n tokens has n + 1 neighbouring states: how many of its tokens were read. A step reads a byte:
-    each state that may read it moves on by one, and each state with a star stays.
+    A pattern of n tokens has n + 1 neighbouring states: how many of its tokens were read. Each byte of a path
+    moves on the states that may read it by one, and the states of stars also stay.
 
     >>> rules = IgnoreFile(b"*.log")
     >>> rules.is_ignored(rules.state_after(b"build/a.log", rules.start), is_folder=False)
@@ -140,7 +140,7 @@ _FOLDERS = "any folders, each with its slash, or nothing"
 
 _ALL = bytes(range(256))
 _NO_SLASH = _ALL.translate(None, b"/")
-_PLAIN, _STARS, _FOLDER_END = re.compile(rb"[^*?[\\]*"), re.compile(rb"\**"), re.compile(rb"\\?/|\Z")
+_WILDCARD, _END = re.compile(rb"[*?[\\]"), re.compile(rb"\\?/|\Z")
 _LETTERS, _DIGITS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789"
 _PRINTED = bytes(range(0x21, 0x7F))
 # As Git has them: bytes above 127 are in none of them, and a form feed is no space.
@@ -176,15 +176,15 @@ def _tokens(pattern: bytes) -> list[bytes | str]:
     is_path = b"/" in pattern
     tokens: list[bytes | str] = [] if is_path else [_FOLDERS]
     pattern = pattern.removeprefix(b"/")
-    at = begin = 0
-    # Git compares the bytes in front of the first wildcard by themselves: there, a** is like a/**.
-    plain = _PLAIN.match(pattern).end()
+    at, wildcard = 0, _WILDCARD.search(pattern)
     while at < len(pattern):
         begin, sign, at = at, pattern[at : at + 1], at + 1
         if sign == b"*":
-            at = _STARS.match(pattern, at).end()
-            is_alone = (begin == plain or pattern[begin - 1] == ord("/")) and _FOLDER_END.match(pattern, at)
-            if not (is_path and at - begin > 1 and is_alone):
+            while pattern[at : at + 1] == b"*":
+                at += 1
+            # Git compares the bytes in front of the first wildcard by themselves: there, a** is like a/**.
+            begins = (wildcard and wildcard.start() == begin) or pattern[begin - 1] == ord("/")
+            if not (is_path and at - begin > 1 and begins and _END.match(pattern, at)):
                 tokens.append(_STAR)
             elif pattern[at : at + 1] != b"/":
                 tokens.append(_ANYTHING)
