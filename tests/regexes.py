@@ -38,7 +38,10 @@ class Regex(NamedTuple):
 
 
 def regexes():
-    """Every expression in a variable of a module, in a list or dictionary of one, or in a call of `re`."""
+    """Every expression in a variable of a module, in a list or dictionary of one, or in a call of `re`.
+
+    Not those of the modules for Spark, which read what Spark prints.
+    """
     found = {}
     for file in sorted(_ROOT.rglob("*.py")):
         name = ".".join(file.relative_to(_ROOT.parent).with_suffix("").parts).removesuffix(".__init__")

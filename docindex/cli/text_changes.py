@@ -19,7 +19,6 @@ _LINES = 5000
 _LONG = 160
 """A longer line is a paragraph, of which the sentences are compared."""
 
-
 _WRAPPED = 10_000
 """Characters that are wrapped at a time: the time grows with the square of the length of a word."""
 

@@ -21,6 +21,7 @@ from docindex.frontends.quoted_lines import without_quotes
 from docindex.reading.code_syntax import _SYNTAXES, comments_and_strings
 from docindex.reading.registry import symbol_reader
 from docindex.reading.sentences import sentences_of
+from docindex.sql.source_arguments import followed_table
 
 LENGTH = 12_000
 MAIL = "From: a@b.c\nMessage-ID: <a>\nMIME-Version: 1.0\nContent-Type: "
@@ -225,6 +226,10 @@ def test_reading_quotes_and_number_formats_and_printed_lines_takes_linear_time()
     refuse_square_time(without_quotes, ("> ", "\n", "On ", "wrote:", "-----", " ", ":", "| "))
     refuse_square_time(date_kind, CODES)
     refuse_square_time(add_line, ("a", "-", "1", " ", "("), "a-")
+
+
+def test_reading_the_arguments_of_a_virtual_table_takes_linear_time():
+    refuse_square_time(lambda text: followed_table([text]), ("a", "=", " ", "'"), "content=x", "x")
 
 
 def add_line(text):
