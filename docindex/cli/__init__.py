@@ -6,7 +6,7 @@ A command must never compute anything itself. Results go to stdout; each error i
 import sys
 from collections.abc import Sequence
 
-_EXTRA_PACKAGES = {"click", "jinja2", "pathspec", "rich"}
+_EXTRA_PACKAGES = {"click", "jinja2", "rich"}
 _USAGE, _INTERRUPTED = 2, 130  # as in `docindex.cli.exit_codes`
 
 

@@ -19,6 +19,9 @@ _LINES = 5000
 _LONG = 160
 """A longer line is a paragraph, of which the sentences are compared."""
 
+_WRAPPED = 10_000
+"""Characters that are wrapped at a time: the time grows with the square of the length of a word."""
+
 
 def changed_lines(a: str, b: str, columns: int) -> Iterator[str]:
     """The sentences or lines that differ, wrapped; or a sentence that says why nothing is shown."""
@@ -40,7 +43,11 @@ def changed_lines(a: str, b: str, columns: int) -> Iterator[str]:
         # In the middle of a word, too: a line without spaces would hide what follows.
         yield from (
             f"  {mark}{part}"
-            for part in textwrap.wrap(text, max(20, columns - 5), break_on_hyphens=False) or [""]
+            for begin in range(0, len(text) or 1, _WRAPPED)
+            for part in textwrap.wrap(
+                text[begin : begin + _WRAPPED], max(20, columns - 5), break_on_hyphens=False
+            )
+            or [""]
         )
 
 

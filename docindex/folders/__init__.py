@@ -28,15 +28,12 @@ callback receives the amount done and the total, which is None while it is unkno
 `Index.cancel` stop `scan` and `find`; `act` and `undo` take a `cancel` flag. Errors are the error classes of
 `docindex`; a wrong argument is a `ValueError` or a `TypeError`.
 
-The package needs pathspec, which ``pip install '.[cli]'`` installs in a checkout. It is tested on Linux. On
-macOS and Windows `scan`, `find` and dry runs are expected to work; `act` and `undo` raise
-`UnsupportedPlatform`.
+The package is tested on Linux. On macOS and Windows `scan`, `find` and dry runs are expected to work; `act`
+and `undo` raise `UnsupportedPlatform`.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
-
-import docindex.folders.gitignore  # noqa: F401 - says at once if pathspec is not installed
 
 if TYPE_CHECKING:
     from docindex.cancel_tokens import CancelFlag

@@ -23,7 +23,7 @@ _PIECE = 1 << 17
 """Bytes that are read at a time: they stay in the cache of a core. Pieces of 256 KB take a quarter longer if
 they come from a disk, because the system reads ahead less; pieces of 64 KB a tenth longer if they do not."""
 
-_BEGINNING = 1 << 18
+BEGINNING = 1 << 18
 """The bytes that `beginning_of` reads: rules of a person are shorter."""
 
 AT_ONCE = 1 << 16
@@ -129,7 +129,7 @@ def beginning_of(path: bytes) -> bytes:
     try:
         with opened_for_reading(path, READ_FLAGS) as file:
             _regular_status(file.fileno())
-            return file.read(_BEGINNING)
+            return file.read(BEGINNING)
     except OSError as error:
         raise NotReadable(error.strerror or str(error)) from error
 

@@ -108,7 +108,7 @@ def date_kind(code: str) -> DateKind:
     return "duration" if "[" in bare else "date"
 
 
-_NO_DATE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!(?:h+|m+|s+)\])[^\]]*\]')
+_NO_DATE = re.compile(r'"[^"]*"|\\.|[_*].|\[(?!(?:h+|m+|s+)\])[^\]]*+(?:\]|\Z)')
 
 
 def date_of_serial(stored: str, kind: DateKind = "date", *, is_1904: bool = False) -> str:

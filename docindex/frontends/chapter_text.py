@@ -4,13 +4,12 @@ In: the bytes of a chapter. Out: its paragraphs and its first heading. Elements 
 the marks of footnotes too, because they would become a part of the word before them.
 """
 
-import html
 import html.entities
 import re
 from typing import NamedTuple
 
 from docindex.frontends.failures import NotExtracted
-from docindex.frontends.markup_tokens import single_spaced
+from docindex.frontends.markup_tokens import single_spaced, unescaped
 from docindex.frontends.safe_xml import OTHERS, Attributes, read_xml
 
 _BLOCKS = {
@@ -158,7 +157,7 @@ def _read_loosely(data: bytes, reader: _Reader) -> None:
 
 def _read_tags(text: str, reader: _Reader) -> None:
     before, *pieces = text.split("<")
-    reader.text(html.unescape(before))
+    reader.text(unescaped(before))
     is_script = ""
     for piece in pieces:
         tag, _, rest = piece.partition(">")
@@ -169,12 +168,12 @@ def _read_tags(text: str, reader: _Reader) -> None:
         elif name in _LEFT_OUT and not tag.startswith("/") and not tag.endswith("/"):
             is_script = name
         elif found is None and not tag.startswith(("!", "?")):
-            reader.text(f"<{html.unescape(piece)}")
+            reader.text(f"<{unescaped(piece)}")
             continue
         elif name:
             reader.read_empty(name)
         if not is_script:
-            reader.text(html.unescape(rest))
+            reader.text(unescaped(rest))
 
 
 _TAG = re.compile(r"(/?)([A-Za-z][A-Za-z0-9]*)")

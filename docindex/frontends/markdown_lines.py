@@ -14,10 +14,10 @@ _LIST_NUMBER = re.compile(r"^([ \t>]*+)[0-9]{1,3}[.)](?=[ \t])", re.MULTILINE)
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n^][^\[\]\n]*+\]:[ \t][^\n]*+", re.MULTILINE)
 _HEADING_ATTRIBUTES = re.compile(r"\{[#.][^{}\n]{0,200}\}[ \t]*+$", re.MULTILINE)
 _LINK = compiled(
-    r"(`++)[^`]++\1|!?\[((?:[^\[\]`]++|`[^`]*+`)*+)\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)?+\)|\[[^\[\]]*+\])"
+    r"(?<!`)(`++)[^`]++\1|!?\[((?:[^\[\]`]++|`[^`]*+`)*+)\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)?+\)|\[[^\[\]]*+\])"
 )
 _NOTE = re.compile(r"\[\^[^\[\]\s]{1,50}\]:?")
-_TAG = re.compile(r"(`++)[^`]++\1|</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
+_TAG = re.compile(r"(?<!`)(`++)[^`]++\1|</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
 _EMPHASIS = re.compile(r"(?<![\\*])(\*{1,3})(?=[^\s*])([^*]{1,200})(?<!\s)\1")
 _APART = re.compile(r"</?(?:br|p|div|t[dhr]|li|img|h[1-6])\b", re.IGNORECASE)
 _TITLE = re.compile(r"^title:[ \t]*+(\S[^\n]*+)", re.MULTILINE)

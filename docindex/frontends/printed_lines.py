@@ -61,7 +61,7 @@ _DIGITS = re.compile(r"\d+")
 _HYPHENS = ("-", "\u2010")
 _WORD = re.compile(r"\w+")
 _LAST_WORD = re.compile(r"\w+$")
-_COMPOUND = re.compile(r"\w+-\w+")
+_COMPOUND = re.compile(r"\b\w++-\w++")
 _LONGEST_WORD = 100
 
 _HeadKey = tuple[str, int]

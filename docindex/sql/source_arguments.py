@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from docindex.index.items import checked_key
 from docindex.storage.tables import SourceRow
 
-_ARGUMENT = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*", re.DOTALL)
+_ARGUMENT = re.compile(r"(\w+)\s*=\s*(.*)", re.DOTALL)
 _QUOTES = {"'": "'", '"': '"', "`": "`", "[": "]"}
 _NAMES = ("content", "key", "text", "meta", "prefix")
 
@@ -22,7 +22,7 @@ def followed_table(arguments: Sequence[str]) -> SourceRow:
     """
     values: dict[str, str] = {}
     for argument in arguments:
-        found = _ARGUMENT.fullmatch(argument)
+        found = _ARGUMENT.fullmatch(argument.strip())
         if found is None or found[1] not in _NAMES or found[1] in values:
             raise ValueError(f"{argument!r} is no argument; expected {', '.join(f'{n}=...' for n in _NAMES)}")
         values[found[1]] = checked_key(_unquoted(found[2]), f"the argument {found[1]}")

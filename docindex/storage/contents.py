@@ -209,7 +209,7 @@ def to_json(meta: Any) -> str | None:
 # caller.
 _DEEPEST = 500
 
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])')
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|([\[{])|([\]}])')
 
 
 def _depth(written: str) -> int:

@@ -173,14 +173,15 @@ def checked_condition(db: apsw.Connection, where: Where) -> tuple[str, Sequence[
     given, bindings = (where, ()) if isinstance(where, str) else _parts(where)
     condition = str.__str__(given)
     depth = 0
-    for token in _BRACKETS.findall(condition):
+    tokens = [found.lastgroup or found[0] for found in _TOKENS.finditer(condition)]
+    for token in tokens:
         depth += {"(": 1, ")": -1}.get(token, 0)
         if depth < 0 or token == ";":
             break
     try:
-        if _QUOTES.search(_BRACKETS.sub("", condition)):
+        if "unclosed" in tokens:
             raise apsw.SQLError("a quote is not closed")
-        if depth or ";" in _BRACKETS.findall(condition):
+        if depth or ";" in tokens:
             raise apsw.SQLError("it is not one expression")
         if isinstance(given, HarmlessCondition):
             _refuse_harm(db, condition, place)
@@ -304,12 +305,12 @@ _HARMFUL_FUNCTIONS = f"select name from pragma_function_list where not flags & {
 _HARMFUL_OF_HOST = f"{_HARMFUL_FUNCTIONS} and not builtin"
 
 # The brackets and semicolons of SQL, and the strings, quoted names and comments that may contain these
-# characters.
-_BRACKETS = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]""", re.DOTALL
+# characters. A quote that nothing closes reaches to the end, so that no other one is searched for its end.
+_TOKENS = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)|[();]"""
+    r"""|(?P<unclosed>['"`\[]).*""",
+    re.DOTALL,
 )
-# What is left of a quote without an end, after all that has an end is removed.
-_QUOTES = re.compile(r"""['"`\[]""")
 
 
 def _keep_transaction(

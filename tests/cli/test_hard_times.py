@@ -109,7 +109,6 @@ def test_options_that_contradict_each_other_change_nothing(capsys):
         ("click", ["info"]),
         ("rich", ["compare", SAMPLES / "draft.txt", SAMPLES / "final.txt"]),
         ("jinja2", ["report", "-o", "page.html"]),
-        ("pathspec", ["scan", "."]),
         ("click", ["--help"]),
     ],
 )

@@ -16,6 +16,7 @@ import time
 import pytest
 
 from docindex.cli import main
+from docindex.cli.text_changes import changed_lines
 from docindex.folders import Plan
 
 PROMPTS = ("> ", "): ", "help: ")
@@ -311,3 +312,15 @@ def test_copied_folders_are_one_group_each_and_either_can_stay(folder, terminal)
     record = json.loads((folder / "docindex-plan.json").read_text())["folders"][0]
     assert record["kept"].endswith("home/backup/Documents")
     assert (record["decision"], record["reason"]) == ("chosen", "you chose it")
+
+
+def test_the_time_to_show_what_changed_grows_with_the_length_of_a_line_and_not_with_its_square(tmp_path):
+    took = []
+    for size in (1_000_000, 4_000_000):
+        for name in "ab":
+            (tmp_path / name).write_text(name * size)
+        begin = time.thread_time()
+        shown = list(changed_lines(str(tmp_path / "a"), str(tmp_path / "b"), 80))
+        took.append(time.thread_time() - begin)
+        assert sum(line.count("a") for line in shown) == sum(line.count("b") for line in shown) == size
+    assert took[1] < 8 * took[0], took

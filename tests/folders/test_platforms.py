@@ -65,7 +65,7 @@ UNIX_MODULES = {"fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", 
 PROGRAM = """
 import concurrent.futures.process, ctypes, importlib.resources, logging, multiprocessing.connection
 import os, pathlib, subprocess, sys, tempfile
-import apsw, click, click.shell_completion, jinja2, numpy, pathspec.patterns.gitignore.spec, platformdirs
+import apsw, click, click.shell_completion, jinja2, numpy, platformdirs
 import rich.console, rich.progress, rich.traceback, xxhash
 
 platform, folder, *missing = sys.argv[1:]
