@@ -1,6 +1,6 @@
 """Decide whether a file is the one that an earlier scan noted: unchanged, changed, or moved.
 
-Compares size, time, inode and device, and the digest if these are not enough. Must never call a file
+Compares size, times, inode and device, and the digest if these are not enough. Must never call a file
 unchanged if its time is too recent to trust.
 """
 
@@ -32,7 +32,8 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     problem = _storable(content.problem) if content.problem else ""
     facts = content.kind, content.reading, len(content.parts), problem, content.digest
     # By position: with the names of the fields it would take twice as long.
-    return Tracked(key, status.st_size, time_ns, status.st_dev, status.st_ino, *facts)
+    times = time_ns, status.st_ctime_ns
+    return Tracked(key, status.st_size, *times, status.st_dev, status.st_ino, *facts)
 
 
 def _storable(problem: str) -> str:
@@ -41,7 +42,24 @@ def _storable(problem: str) -> str:
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
-    """Whether a file has the size, time, inode and device that the index noted."""
+    """Whether a file has the size, times, inode and device that the index noted."""
+    return known.ctime_ns == found.status.st_ctime_ns and _seems_unchanged(known, found)
+
+
+def has_same_bytes(known: Tracked, found: WalkedFile) -> bool:
+    """Whether only the status of a file was changed, for example its name or its mode. Reads the file.
+
+    A program can change the bytes of a file and set its time back, but not the time of its status.
+    """
+    if known.digest is None or not _seems_unchanged(known, found):
+        return False
+    try:
+        return digest_of(found.path, known.size, known.mtime_ns) == known.digest
+    except NotReadable:
+        return False
+
+
+def _seems_unchanged(known: Tracked, found: WalkedFile) -> bool:
     status = found.status
     return (
         known.mtime_ns == status.st_mtime_ns
@@ -91,7 +109,7 @@ def keeps_documents(known: Tracked, content: FileContent, formats: Formats) -> b
 
 def with_documents_of(known: Tracked, file: Tracked) -> Tracked:
     """The new record of a file that keeps its documents."""
-    return known._replace(mtime_ns=file.mtime_ns, device=file.device, inode=file.inode)
+    return known._replace(mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, device=file.device, inode=file.inode)
 
 
 def may_be_decoded_otherwise(file: Tracked) -> bool:
@@ -107,7 +125,8 @@ def has_changed(known: Tracked, file: Tracked) -> bool:
     if known.digest and file.digest:
         return known.digest != file.digest
     # A file without a digest whose noted time was too recent to trust counts as unchanged.
-    return known._replace(mtime_ns=-1) != known or (known.size, known.inode) != (file.size, file.inode)
+    facts = file.mtime_ns, file.size, file.inode
+    return facts != (known.mtime_ns if known.mtime_ns != -1 else file.mtime_ns, known.size, known.inode)
 
 
 def is_same_file(file: Tracked, found: WalkedFile) -> bool:
