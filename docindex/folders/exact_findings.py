@@ -147,7 +147,7 @@ class _Search:
     ) -> Iterator[tuple[bytes, os.stat_result]]:
         for path, status in walked:
             if (status.st_ino, status.st_dev) in self._left_out:
-                self.skipped.counts["of docindex's own files"] += 1
+                self.skipped.leave_out(path, "of docindex's own files")
             else:
                 yield path, status
 

@@ -72,7 +72,7 @@ class RootChanges:
         for found in self._walked():
             key = key_of(found.path)
             if (found.status.st_ino, found.status.st_dev) in self._index_files:
-                self._tally.skipped.counts["of docindex's own files"] += 1
+                self._tally.skipped.leave_out(found.path, "of docindex's own files")
                 continue
             known = gone.pop(key, None)
             if key in self._tally.seen:  # another root contains it too
