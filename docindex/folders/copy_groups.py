@@ -86,8 +86,8 @@ class FolderGroup(NamedTuple):
     reason: str = ""
     """Why the kept folder is kept, for example "not in backup"."""
     keep: bool = False
-    """True to keep this folder as well; then `act` leaves it as it is. So it is at first if parts of the folder
-    were not compared, or if it is on another disk."""
+    """True to keep this folder as well; then `act` leaves it as it is. A search proposes that if parts of the
+    folder were not compared, or if it is on another disk."""
     other_disk: bool = False
     """Whether files of the folder are on another disk than all copies that stay."""
     unseen: tuple[str, ...] = ()

@@ -47,6 +47,7 @@ def find_exact(
     reference: Iterable[Root] = _NO_ROOTS,
     prefer: Iterable[Root] = _NO_ROOTS,
     isolate: bool = False,
+    other_disks: bool = False,
     kinds: Iterable[ExactKind] = EXACT_KINDS,
     without: Iterable[Root] = _NO_ROOTS,
     progress: FolderProgress = no_progress,
@@ -90,6 +91,7 @@ def find_exact(
         [key_of(root) for root in references],
         [key_of(root) for root in own] if isolate else (),
         [key_of(root) for root in roots_of(prefer)],
+        other_disks,
     )
     copies, choice = search.copies(), KeepChoice(policy, search.freed_by)
     copied_folders: list[FolderGroup] = []
@@ -97,7 +99,7 @@ def find_exact(
         # Imported here: that takes longer than to find the copies in a small folder.
         from docindex.folders.copied_folders import grouped_copies
 
-        copied_folders, groups = grouped_copies(copies, search.files(), keys, choice)
+        copied_folders, groups = grouped_copies(copies, search.files(), keys, choice, search.skipped)
     else:
         groups = plan_groups(copies, choice)
     failed = tuple(dict.fromkeys(search.skipped.failures()))

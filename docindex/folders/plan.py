@@ -33,9 +33,7 @@ class Plan:
     folders: tuple[FolderGroup, ...] = ()
 
     def __post_init__(self) -> None:
-        keys = [
-            key for group in self.folders for key in (group.folder, group.kept, *group.empty_folders)
-        ]
+        keys = [key for group in self.folders for key in (group.folder, group.kept, *group.empty_folders)]
         for key in (*keys, *(file.key for group in self._all_groups() for file in group.files)):
             path = path_of(key)
             if not os.path.isabs(path) or b"\0" in path or b"/../" in path + b"/":

@@ -1,7 +1,8 @@
 """Find what changed under a root since the last scan: the files that are new, changed, moved, or gone.
 
 A file whose size, times, inode and device are unchanged is not read again, unless `EarlierFiles` says so. If
-only the time of its status differs, its digest decides. A file that was moved keeps its documents. Must never forget a document whose file could not be read.
+only the time of its status has changed, its digest decides. A file that was moved keeps its documents. Must
+never forget a document whose file could not be read.
 """
 
 from collections.abc import Callable, Iterator
