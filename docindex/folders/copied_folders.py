@@ -6,8 +6,8 @@ nor a folder that the walk has not seen.
 """
 
 import bisect
-import contextlib
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -20,9 +20,8 @@ from docindex.folders.folder_pairs import FolderFile, FolderTree, SharedFiles, c
 from docindex.folders.keep_rules import Candidate
 from docindex.folders.kept_files import KeepChoice, largest_first, time_of
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.walk import Skipped, WalkOptions, walked_pairs
+from docindex.folders.walk import Skipped
 
-_EVERYTHING = WalkOptions(hidden=True, ignore=False, programs=True)
 _EMPTY = xxhash.xxh3_128_hexdigest(b"")
 
 
@@ -45,9 +44,9 @@ def grouped_copies(
     """The copied folders below some roots, and the groups of the other files, with the files to keep.
 
     `files` are the keys and sizes of all files below the roots, and `left_out` is what the walk left out
-    there; None if that is not known any more. A file in a copied folder is in no other group, unless it is not
-    copied with the folder. A copied folder is kept if parts of it were not compared, or if it is on another
-    disk.
+    there; None if that is not known any more. A file in a copied folder is in no other group, unless it is
+    not copied with the folder. A copied folder is kept if parts of it were not compared, or if it is on
+    another disk.
     """
     if not (with_folders and copies):
         return GroupedCopies([], largest_first(filter(None, map(choice.group, copies))))
@@ -204,13 +203,19 @@ class _LeftOut:
         return unseen, [] if unseen else _below(empty, folder)
 
     def _entries_now(self, number: int) -> list[bytes]:
-        """All that is in a folder now, without the files that the index knows."""
+        """What is in a folder now, without the known files and the folders that they are in."""
         known = {file.key for file in self._tree.files_below(number)}
-        skipped, paths = Skipped(), []
-        with contextlib.suppress(OSError):  # the folder is gone
-            walked = walked_pairs(path_of(self._tree.keys[number]), _EVERYTHING, skipped)
-            paths = [path for path, _ in walked if key_of(path) not in known]
-        return sorted([*paths, *skipped.paths, *skipped.empty_folders])
+        unknown: list[bytes] = []
+        for above, below, names in os.walk(path_of(self._tree.keys[number])):
+            keys = {name: key_of(os.path.join(above, name)) for name in (*below, *names)}
+            new = [
+                name
+                for name, key in keys.items()
+                if key not in known and self._tree.number_of(f"{key}/") is None
+            ]
+            unknown += [os.path.join(above, name) for name in new]
+            below[:] = set(below).difference(new)
+        return sorted(unknown)
 
 
 def _below(paths: Sequence[bytes], folder: bytes) -> list[str]:

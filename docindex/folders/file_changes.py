@@ -125,9 +125,11 @@ def has_changed(known: Tracked, file: Tracked) -> bool:
     """Whether a file that was read again differs from what the index noted."""
     if known.digest and file.digest:
         return known.digest != file.digest
-    # A file without a digest whose noted time was too recent to trust counts as unchanged.
-    facts = file.mtime_ns, file.size, file.inode
-    return facts != (known.mtime_ns if known.mtime_ns != -1 else file.mtime_ns, known.size, known.inode)
+    if known.digest and known.ctime_ns != file.ctime_ns:
+        return True  # `has_same_bytes` has compared them
+    # Bytes that were never compared count as unchanged, also if the noted time was too recent to trust.
+    facts = known.mtime_ns in (-1, file.mtime_ns), known.size, known.inode
+    return facts != (True, file.size, file.inode)
 
 
 def is_same_file(file: Tracked, found: WalkedFile) -> bool:
