@@ -61,7 +61,7 @@ def grouped_copies(
         if group is None:
             continue
         staying = [file for file in group.files if file.keep or file.key not in leaving]
-        on_other_disks = choice.on_other_disks(found, group)
+        on_other_disks = choice.on_other_disks(found, {file.key for file in group.kept})
         for file in group.others:
             if file.key in leaving:
                 inside[leaving[file.key]].append(_alone(group, file, found))

@@ -42,7 +42,14 @@ def _storable(problem: str) -> str:
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
     """Whether a file has the size, times, inode and device that the index noted."""
-    return known.ctime_ns == found.status.st_ctime_ns and _seems_unchanged(known, found)
+    status = found.status
+    return (
+        known.mtime_ns == status.st_mtime_ns
+        and known.ctime_ns == status.st_ctime_ns
+        and known.size == status.st_size
+        and known.inode == status.st_ino
+        and known.device == status.st_dev
+    )
 
 
 def has_same_bytes(known: Tracked, found: WalkedFile) -> bool:
@@ -50,22 +57,13 @@ def has_same_bytes(known: Tracked, found: WalkedFile) -> bool:
 
     A program can change the bytes of a file and set its time back, but not the time of its status.
     """
-    if known.digest is None or not _seems_unchanged(known, found):
+    same_status = known._replace(ctime_ns=found.status.st_ctime_ns)
+    if known.digest is None or not is_unchanged(same_status, found):
         return False
     try:
         return digest_of(found.path, known.size, known.mtime_ns) == known.digest
     except NotReadable:
         return False
-
-
-def _seems_unchanged(known: Tracked, found: WalkedFile) -> bool:
-    status = found.status
-    return (
-        known.mtime_ns == status.st_mtime_ns
-        and known.size == status.st_size
-        and known.inode == status.st_ino
-        and known.device == status.st_dev
-    )
 
 
 def is_outdated(file: Tracked, formats: Formats) -> bool:

@@ -36,10 +36,12 @@ class KeepChoice:
         """Those of some files and folders that are in a reference folder."""
         return self._references.covered(keys)
 
-    def on_other_disks(self, found: ExactCopies, group: CopyGroup) -> set[str]:
+    def on_other_disks(self, found: ExactCopies, kept: AbstractSet[str]) -> set[str]:
         """The keys of the copies on other disks than all kept files; empty if the policy lets them go."""
-        kept = {file.key for file in group.kept}
-        return set() if self.policy.other_disks else _on_other_disks(found.files, kept)
+        if self.policy.other_disks or len({file.device for file in found.files}) == 1:  # nearly always
+            return set()
+        disks = {file.device for file in found.files if file.key in kept}
+        return {file.key for file in found.files if file.device not in disks}
 
     def group(self, found: ExactCopies, leaving: AbstractSet[str] = _NO_KEYS) -> CopyGroup | None:
         """The copies with the files to keep; None if no file would be removed, nor stays on another disk.
@@ -58,7 +60,7 @@ class KeepChoice:
             reason = "in a reference folder"
         if self.policy.isolate:
             kept = _with_isolated(files, kept, self.policy.isolate)
-        far = set() if self.policy.other_disks else _on_other_disks(files, kept) - leaving
+        far = {key for key in self.on_other_disks(found, kept) if key not in leaving}
         kept |= far
         staying_inodes = {(file.device, file.inode) for file in files if file.key in kept}
         going = {
@@ -102,12 +104,6 @@ def _with_isolated(files: Iterable[Tracked], kept: set[str], roots: Sequence[str
     """The kept keys, and the keys of all files in an isolated folder of a kept file."""
     together = [root for root in roots if any(is_under(key, root) for key in kept)]
     return kept | {file.key for file in files if any(is_under(file.key, root) for root in together)}
-
-
-def _on_other_disks(files: Iterable[Tracked], kept: AbstractSet[str]) -> set[str]:
-    """The keys of the files that are on other disks than all kept files."""
-    disks = {file.device for file in files if file.key in kept}
-    return {file.key for file in files if file.device not in disks}
 
 
 class _References:

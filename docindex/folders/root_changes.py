@@ -70,23 +70,23 @@ class RootChanges:
         """The files that are new or changed, and the known files that are gone."""
         new, gone = [], dict(self._earlier.by_key)
         same_bytes: list[Tracked] = []
+        earlier, tally, seen = self._earlier, self._tally, self._tally.seen  # looked up for each file
         for found in self._walked():
             key = key_of(found.path)
             if (found.status.st_ino, found.status.st_dev) in self._index_files:
-                self._tally.skipped.leave_out(found.path, "of docindex's own files")
+                tally.skipped.leave_out(found.path, "of docindex's own files")
                 continue
             known = gone.pop(key, None)
-            if key in self._tally.seen:  # another root contains it too
+            if key in seen:  # another root contains it too
                 continue
-            self._tally.seen.add(key)
-            is_kept = known is not None and not self._earlier.is_read_again(known)
-            if known is not None and is_kept and is_unchanged(known, found):
-                self._tally.unchanged += 1
-                self._tally.count(known)
-            elif known is not None and is_kept and has_same_bytes(known, found):
-                self._tally.unchanged += 1
-                self._tally.count(known)
-                same_bytes.append(known._replace(ctime_ns=found.status.st_ctime_ns))
+            seen.add(key)
+            if known is None or earlier.is_read_again(known):
+                new.append(found)
+            elif (is_same := is_unchanged(known, found)) or has_same_bytes(known, found):
+                tally.unchanged += 1
+                tally.count(known)
+                if not is_same:
+                    same_bytes.append(known._replace(ctime_ns=found.status.st_ctime_ns))
             else:
                 new.append(found)
             self._on_walked()
