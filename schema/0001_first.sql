@@ -192,6 +192,8 @@ create table main.docindex_file (
     size integer not null,          -- in bytes
     mtime_ns integer not null,      -- time of the last change: nanoseconds since 1970; -1 if another change might
                                     -- leave it the same
+    ctime_ns integer not null,      -- time of the last change of the file or its status, which no program can set:
+                                    -- nanoseconds since 1970; on Windows the time when the file was made
     device integer not null,        -- 64 bits stored as a signed integer
     inode integer not null,         -- 64 bits stored as a signed integer
     kind text not null,             -- 'text': the file has a document; 'binary': it is in no format that was read;

@@ -83,6 +83,12 @@ _LARGEST = 20
 @click.option(
     "--isolate", is_flag=True, help="Do not treat files under the same PATH as exact copies of each other."
 )
+@click.option(
+    "--other-disks",
+    is_flag=True,
+    help="Let exact copies go that are on another disk than the file to keep. Without it they stay, because "
+    "they may be a backup.",
+)
 @click.option("--no-scan", is_flag=True, help="Compare the files as the last scan found them.")
 @selection_options
 @encoding_option
@@ -103,6 +109,7 @@ def dups_command(
     prefer: tuple[str, ...],
     top: int | None,
     isolate: bool,
+    other_disks: bool,
     no_scan: bool,
     encoding: str | None,
     index_path: str | None,
@@ -149,7 +156,8 @@ def dups_command(
     wanted = [kind for name, kind in _KINDS.items() if name in kinds or not kinds]
     found, scanned = folders.Findings((), (), ()), None
     if wanted:
-        policy = _policy(settings, keep, reference, prefer, isolate=isolate)
+        policy = _policy(settings, keep, reference, prefer)
+        policy |= {"isolate": isolate, "other_disks": other_disks}
         if no_scan or set(wanted) - set(folders.EXACT_KINDS):
             limits = {
                 "min_resemblance": min_resemblance,
@@ -194,15 +202,12 @@ def _policy(
     keep: folders.KeepRule | None,
     reference: Sequence[str],
     prefer: Sequence[str],
-    *,
-    isolate: bool,
 ) -> dict[str, Any]:
     """Which files to keep, as `folders.find` takes it: by the options, then by the settings."""
     return {
         "keep": keep or settings.keep or "original",
         "reference": [typed_path(folder) for folder in (*reference, *settings.reference)],
         "prefer": [typed_path(folder) for folder in (*prefer, *settings.prefer)],
-        "isolate": isolate,
     }
 
 

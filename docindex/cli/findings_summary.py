@@ -40,7 +40,7 @@ def _by_kind(found: Findings) -> Iterable[str]:
     everything = [*found.folders, *found.copies, *found.likenesses]
     for group in everything:
         groups[group.kind] += 1
-        freed[group.kind] += group.reclaimable
+        freed[group.kind] += 0 if isinstance(group, FolderGroup) and group.keep else group.reclaimable
     yield "   frees  groups  by kind"
     for kind, heading in KIND_HEADINGS.items():
         if kind in groups:
@@ -52,7 +52,8 @@ def _by_folder(found: Findings, roots: Sequence[str]) -> Iterable[str]:
     """The folders in which the exact copies lie that are not kept."""
     files, freed = Counter[str](), Counter[str]()
     folders: dict[str, str] = {}
-    for group in (*(each for folder in found.folders for each in folder.copies), *found.copies):
+    in_folders = (each for folder in found.folders if not folder.keep for each in folder.copies)
+    for group in (*in_folders, *found.copies):
         going = group.others
         for number, file in enumerate(going):
             above = file.key.rpartition("/")[0] if file.key not in roots else file.key

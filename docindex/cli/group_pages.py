@@ -1,10 +1,8 @@
 """Groups of copies and similar texts as the page of ``docindex report`` lists them."""
 
-from collections.abc import Iterable
-
 from docindex.cli.group_records import KIND_HEADINGS
 from docindex.cli.wording import percent, several, size
-from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup, PlannedFile
+from docindex.folders import CopyGroup, Findings, FolderGroup, LikeFile, LikenessGroup
 from docindex.folders.local_times import changed_at
 from docindex.folders.path_keys import path_of
 from docindex.frontends.extractor import Extractor
@@ -40,7 +38,11 @@ def _of_folder(group: FolderGroup) -> ReportGroup:
     also = " and ".join(filter(None, stays))
     count = len(group.copies)
     summary = f"{several(count, 'file')} {'is' if count == 1 else 'are'} in both; "
-    summary += f"removing the {'copy' if count == 1 else 'copies'} frees {size(group.reclaimable)}"
+    freed = 0 if group.keep else group.reclaimable
+    copies = "copy" if count == 1 else "copies"
+    summary += "both folders stay" if group.keep else f"removing the {copies} frees {size(freed)}"
+    if group.remark:
+        summary += f" ({group.remark})"
     if also:
         summary += f". It also has {also}, which stay"
     if group.only_in_kept:
@@ -49,19 +51,16 @@ def _of_folder(group: FolderGroup) -> ReportGroup:
         ReportFile(group.kept, group.size, keep=True),
         ReportFile(group.folder, group.size, keep=group.keep),
     )
-    copies = [_planned(each.files) for each in group.copies]
-    return ReportGroup(
-        KIND_HEADINGS["folder"], folders, group.reclaimable, f"{summary}.", group.reason, copies
-    )
+    listed = [_planned(each, stay=group.keep) for each in group.copies]
+    return ReportGroup(KIND_HEADINGS["folder"], folders, freed, f"{summary}.", group.reason, listed)
 
 
 def _of_copies(group: CopyGroup, picture: str) -> ReportGroup:
     others = len(group.others)
-    summary = (
-        f"{several(len(group.files), 'file')} of {size(group.files[0].size)}; "
-        f"removing {'one' if others == 1 else f'{others:,}'} frees {size(group.reclaimable)}."
-    )
-    files = _planned(group.files)
+    outcome = f"removing {'one' if others == 1 else f'{others:,}'} frees {size(group.reclaimable)}"
+    count = f"{several(len(group.files), 'file')} of {size(group.files[0].size)}"
+    summary = f"{count}; {outcome if others else 'all stay'}."
+    files = _planned(group)
     return ReportGroup(KIND_HEADINGS["exact"], files, group.reclaimable, summary, group.reason, (), picture)
 
 
@@ -82,14 +81,14 @@ def _likeness_note(group: LikenessGroup, file: LikeFile) -> str:
     return f"{percent(file.share)} like {other}"
 
 
-def _planned(files: Iterable[PlannedFile]) -> list[ReportFile]:
+def _planned(group: CopyGroup, *, stay: bool = False) -> list[ReportFile]:
     return [
         ReportFile(
             file.key,
             file.size,
-            "",
+            group.remark(file),
             changed_at(file.key) if file.mtime_ns == -1 else file.mtime_ns,
-            file.keep,
+            stay or file.keep,
         )
-        for file in files
+        for file in group.files
     ]

@@ -17,7 +17,7 @@ KIND_HEADINGS = {
 
 
 def group_record(group: FolderGroup | CopyGroup | LikenessGroup) -> dict[str, Any]:
-    """A group as a JSON object. Only files of exact copies have `keep`."""
+    """A group as a JSON object. Only copied folders and files of exact copies have `keep`."""
     files: list[dict[str, Any]]
     about: dict[str, Any] = {}
     if isinstance(group, FolderGroup):
@@ -26,11 +26,11 @@ def group_record(group: FolderGroup | CopyGroup | LikenessGroup) -> dict[str, An
             for copies in group.copies
             for file in copies.files
         ]
-        facts = ("folder", "kept", "differing", "only_here", "only_in_kept", "reason")
-        about = {name: getattr(group, name) for name in facts}
+        facts = ("folder", "kept", "differing", "only_here", "only_in_kept", "reason", "keep", "other_disk")
+        about = {name: getattr(group, name) for name in (*facts, "not_compared")}
     elif isinstance(group, CopyGroup):
         files = [{"key": file.key, "keep": file.keep, "size": file.size} for file in group.files]
-        about = {"reason": group.reason}
+        about = {"reason": group.reason, "other_disk": group.other_disk}
     else:
         files = [
             {"key": file.key, "share": file.share, "like": file.like, "size": file.size}

@@ -27,12 +27,13 @@ def _folder_lines(group: FolderGroup, below: str) -> Iterable[str]:
         f"{differing} {'differs' if group.differing == 1 else 'differ'}" if group.differing else "",
         f"{group.only_here:,} only in the copied folder" if group.only_here else "",
         f"{group.only_in_kept:,} only in the kept folder" if group.only_in_kept else "",
+        one_line(group.remark),
     ]
     found = f"{several(len(group.copies), 'file')}, {size(group.size)}"
     remarks = ", ".join(filter(None, others))
     yield f"{folder} is {exact} of {kept}: {found}{'; ' if remarks else ''}{remarks}"
     yield f"  keep  {kept}"
-    yield f"        {folder}"
+    yield f"  {'keep' if group.keep else '':4}  {folder}"
     yield from _reason_lines(group.reason)
 
 
@@ -40,9 +41,11 @@ def _copy_lines(group: CopyGroup, below: str) -> Iterable[str]:
     count, each = several(len(group.files), "file"), size(group.files[0].size)
     others = len(group.others)
     removed, freed = "one" if others == 1 else f"{others:,}", size(group.reclaimable)
-    yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}; removing {removed} frees {freed}"
+    outcome = f"removing {removed} frees {freed}" if others else "all stay"
+    yield f"{KIND_HEADINGS[group.kind]}: {count} of {each}; {outcome}"
     for file in group.files:
-        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}"
+        remark = f" ({group.remark(file)})" if group.remark(file) else ""
+        yield f"  {'keep' if file.keep else '':4}  {display_path(file.key, below)}{remark}"
     yield from _reason_lines(group.reason)
 
 

@@ -84,7 +84,8 @@ def _copy_screen(
     digits = len(str(len(group.files)))
     for number, file in enumerate(group.files[:room], 1):
         mark = f"  {number:>{digits}}  {'keep' if file.keep else '':4}  "
-        yield from _file_lines(mark, file, screen, changes.get(file.key, ""))
+        said = _CHANGES.get(changes.get(file.key, ""), group.remark(file))
+        yield from _file_lines(mark, file, screen, said)
     if room < len(group.files):
         yield f"  {len(group.files) - room:,} more; f shows them all"
     if group.reason and going:
@@ -93,8 +94,8 @@ def _copy_screen(
         yield "The kept files have changed or are gone. act removes only copies of a kept file."
 
 
-def _file_lines(mark: str, file: PlannedFile, screen: Screen, change: str) -> Iterable[str]:
-    date, said = _date(file), _CHANGES.get(change, "")
+def _file_lines(mark: str, file: PlannedFile, screen: Screen, said: str) -> Iterable[str]:
+    date = _date(file)
     if screen.columns >= _WIDE:
         yield f"{mark}{date:16}  {screen.path(file.key)}{f'  ({said})' if said else ''}"
     else:
@@ -141,7 +142,10 @@ def _folder_screen(group: FolderGroup, screen: Screen, changes: Mapping[str, str
             f"{group.only_here:,} only in the folder that goes" if group.only_here else "",
             f"{group.only_in_kept:,} only in the folder that stays" if group.only_in_kept else "",
         ]
-        yield f"Other files, which all stay: {', '.join(filter(None, others))}"
+        if any(others):
+            yield f"Other files, which all stay: {', '.join(filter(None, others))}"
+        if group.remark:
+            yield one_line(group.remark[0].upper() + group.remark[1:])
     if changes:
         gone = sum(change == "gone" for change in changes.values())
         parts = [

@@ -221,6 +221,7 @@ def _plain(count: int, reason: str) -> str:
 
 _OTHERS: dict[str, Callable[[int, str], str]] = {
     "symlink": lambda count, _: several(count, "symbolic link"),
+    "seen under another path": lambda count, reason: f"{several(count, 'folder')} {reason}",
     "special": lambda count, _: (
         f"{count:,} {'special file' if count == 1 else 'special files (pipes, devices)'}"
     ),

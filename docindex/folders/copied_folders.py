@@ -1,10 +1,13 @@
 """Group exact copies for a person: copied folders first, then the single files that are left.
 
-In: the groups of files with the same bytes, and all files below the roots. Out: groups with the files to
-keep. Must never plan to remove a file unless another file with the same bytes stays.
+In: the groups of files with the same bytes, all files below the roots, and what the walk left out. Out:
+groups with the files to keep. Must never plan to remove a file unless another file with the same bytes stays,
+nor a folder that the walk has not seen.
 """
 
+import bisect
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -16,7 +19,8 @@ from docindex.folders.exact_copies import ExactCopies
 from docindex.folders.folder_pairs import FolderFile, FolderTree, SharedFiles, chosen_pairs
 from docindex.folders.keep_rules import Candidate
 from docindex.folders.kept_files import KeepChoice, largest_first, time_of
-from docindex.folders.path_keys import is_under
+from docindex.folders.path_keys import is_under, key_of, path_of
+from docindex.folders.walk import Skipped
 
 _EMPTY = xxhash.xxh3_128_hexdigest(b"")
 
@@ -33,13 +37,16 @@ def grouped_copies(
     files: Iterable[tuple[str, int]],
     roots: Sequence[str],
     choice: KeepChoice,
+    left_out: Skipped | None,
     *,
     with_folders: bool = True,
 ) -> GroupedCopies:
     """The copied folders below some roots, and the groups of the other files, with the files to keep.
 
-    `files` are the keys and sizes of all files below the roots. A file in a copied folder is in no other
-    group, unless it is not copied with the folder.
+    `files` are the keys and sizes of all files below the roots, and `left_out` is what the walk left out
+    there; None if that is not known any more. A file in a copied folder is in no other group, unless it is
+    not copied with the folder. A copied folder is kept if parts of it were not compared, or if it is on
+    another disk.
     """
     if not (with_folders and copies):
         return GroupedCopies([], largest_first(filter(None, map(choice.group, copies))))
@@ -47,20 +54,27 @@ def grouped_copies(
     chosen = pairs.chosen()
     leaving = {key: number for number, pair in enumerate(chosen) for key in pair.shared.shared}
     inside: list[list[CopyGroup]] = [[] for _ in chosen]
+    far: set[int] = set()
     single: list[CopyGroup] = []
     for found in copies:
         group = choice.group(found, leaving.keys())
         if group is None:
             continue
         staying = [file for file in group.files if file.keep or file.key not in leaving]
+        on_other_disks = choice.on_other_disks(found, {file.key for file in group.kept})
         for file in group.others:
             if file.key in leaving:
                 inside[leaving[file.key]].append(_alone(group, file, found))
-        if not all(file.keep for file in staying):
+                if file.key in on_other_disks:
+                    far.add(leaving[file.key])
+        if group.other_disk or not all(file.keep for file in staying):
             single.append(_without(group, staying, found))
     # Without a group, all files are hard links to files that stay.
+    entries = _LeftOut(pairs.tree, left_out)
     folders = [
-        _folder_group(pairs.tree, pair, groups) for pair, groups in zip(chosen, inside, strict=True) if groups
+        _folder_group(pairs.tree, pair, groups, entries, other_disk=number in far)
+        for number, (pair, groups) in enumerate(zip(chosen, inside, strict=True))
+        if groups
     ]
     folders.sort(key=lambda group: (-group.reclaimable, group.folder))
     return GroupedCopies(folders, largest_first(single))
@@ -149,7 +163,7 @@ class _Pairs:
 
 def _alone(group: CopyGroup, file: PlannedFile, found: ExactCopies) -> CopyGroup:
     """The group of a file in a copied folder, with the files that stay."""
-    return CopyGroup((*group.kept, file), group.digest, _freed(group, [file], found), group.reason)
+    return group._replace(files=(*group.kept, file), reclaimable=_freed(group, [file], found))
 
 
 def _without(group: CopyGroup, staying: Sequence[PlannedFile], found: ExactCopies) -> CopyGroup:
@@ -157,7 +171,7 @@ def _without(group: CopyGroup, staying: Sequence[PlannedFile], found: ExactCopie
     if len(staying) == len(group.files):
         return group
     others = [file for file in staying if not file.keep]
-    return CopyGroup(tuple(staying), group.digest, _freed(group, others, found), group.reason)
+    return group._replace(files=tuple(staying), reclaimable=_freed(group, others, found))
 
 
 def _freed(group: CopyGroup, files: Sequence[PlannedFile], found: ExactCopies) -> int:
@@ -169,9 +183,56 @@ def _freed(group: CopyGroup, files: Sequence[PlannedFile], found: ExactCopies) -
     return group.reclaimable * len(own) // len(going)
 
 
-def _folder_group(tree: FolderTree, pair: _Chosen, groups: list[CopyGroup]) -> FolderGroup:
+class _LeftOut:
+    """What the walk left out in each folder, and which empty folders it saw there."""
+
+    def __init__(self, tree: FolderTree, left_out: Skipped | None) -> None:
+        self._tree = tree
+        self._known = None
+        if left_out is not None:
+            self._known = sorted(left_out.paths), sorted(left_out.empty_folders)
+
+    def below(self, number: int) -> tuple[list[str], list[str]]:
+        """The keys of what was not compared in a folder, and of the empty folders that may go with it.
+
+        The empty folders stay if anything was not compared.
+        """
+        paths, empty = self._known or (self._entries_now(number), [])
+        folder = path_of(self._tree.keys[number])
+        unseen = _below(paths, folder)
+        return unseen, [] if unseen else _below(empty, folder)
+
+    def _entries_now(self, number: int) -> list[bytes]:
+        """What is in a folder now, without the known files and the folders that they are in."""
+        known = {file.key for file in self._tree.files_below(number)}
+        unknown: list[bytes] = []
+        for above, below, names in os.walk(path_of(self._tree.keys[number])):
+            keys = {name: key_of(os.path.join(above, name)) for name in (*below, *names)}
+            new = [
+                name
+                for name, key in keys.items()
+                if key not in known and self._tree.number_of(f"{key}/") is None
+            ]
+            unknown += [os.path.join(above, name) for name in new]
+            below[:] = set(below).difference(new)
+        return sorted(unknown)
+
+
+def _below(paths: Sequence[bytes], folder: bytes) -> list[str]:
+    """The keys of the paths below a folder, of paths in their order."""
+    begin = folder.rstrip(b"/")
+    # "0" is the character after "/".
+    places = slice(bisect.bisect_left(paths, begin + b"/"), bisect.bisect_left(paths, begin + b"0"))
+    return [key_of(path) for path in paths[places]]
+
+
+def _folder_group(
+    tree: FolderTree, pair: _Chosen, groups: list[CopyGroup], entries: _LeftOut, *, other_disk: bool
+) -> FolderGroup:
     gone, kept = tree.keys[pair.gone], tree.keys[pair.kept]
     back = tree.compare(pair.kept, pair.gone)
+    unseen, empty = entries.below(pair.gone)
+    unseen_in_kept, empty_in_kept = entries.below(pair.kept)
     return FolderGroup(
         folder=gone,
         kept=kept,
@@ -180,6 +241,10 @@ def _folder_group(tree: FolderTree, pair: _Chosen, groups: list[CopyGroup]) -> F
         only_here=pair.shared.only_here,
         only_in_kept=back.only_here,
         reason=pair.reason,
+        keep=other_disk or bool(unseen),
+        other_disk=other_disk,
+        unseen=(*unseen, *unseen_in_kept),
+        empty_folders=(*empty, *empty_in_kept),
     )
 
 

@@ -3,7 +3,22 @@
 Holds values only. Must never import what a search for exact copies does not need, such as json or the index.
 """
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
+
+ON_ANOTHER_DISK = "on another disk"
+"""Why a copy is kept that nobody has asked to keep: it may be a backup."""
+
+
+def listed_keys(keys: Sequence[str]) -> str:
+    """The keys of a few files, for a message.
+
+    >>> listed_keys(["/a", "/b", "/c", "/d"])
+    '/a, /b and 2 more'
+    """
+    if len(keys) > 3:
+        return f"{', '.join(keys[:2])} and {len(keys) - 2:,} more"
+    return ", ".join(keys)
 
 
 class PlannedFile(NamedTuple):
@@ -26,6 +41,8 @@ class CopyGroup(NamedTuple):
     """The bytes that are freed if the other files are removed. A hole in a sparse file frees nothing."""
     reason: str = ""
     """Why the first kept file is kept, for example "not in Downloads"; "" if nobody said why."""
+    other_disk: tuple[str, ...] = ()
+    """The keys of the files that are kept because they are on another disk than the file to keep."""
 
     @property
     def kind(self) -> Literal["exact"]:
@@ -42,12 +59,16 @@ class CopyGroup(NamedTuple):
         """The files that `act` removes or links."""
         return [file for file in self.files if not file.keep]
 
+    def remark(self, file: PlannedFile) -> str:
+        """What a person should know of a file: that it is kept because it is on another disk; or ""."""
+        return ON_ANOTHER_DISK if file.keep and file.key in self.other_disk else ""
+
 
 class FolderGroup(NamedTuple):
     """A folder that is a copy of another folder, exactly or nearly. The other folder is kept.
 
     The copied files in the folder are removed one by one, each compared with a kept file. Files that differ,
-    or are only in this folder, stay.
+    or are only in this folder, stay. Nothing that the search left out is compared or removed.
     """
 
     folder: str
@@ -65,7 +86,14 @@ class FolderGroup(NamedTuple):
     reason: str = ""
     """Why the kept folder is kept, for example "not in backup"."""
     keep: bool = False
-    """True to keep this folder as well; then `act` leaves it as it is."""
+    """True to keep this folder as well; then `act` leaves it as it is. A search proposes that if parts of the
+    folder were not compared, or if it is on another disk."""
+    other_disk: bool = False
+    """Whether files of the folder are on another disk than all copies that stay."""
+    unseen: tuple[str, ...] = ()
+    """The keys of what was not compared in both folders, for example hidden files, links and ``.git``."""
+    empty_folders: tuple[str, ...] = ()
+    """The keys of the empty folders that may go with either folder. A folder with unseen parts has none."""
 
     @property
     def kind(self) -> Literal["folder"]:
@@ -74,8 +102,20 @@ class FolderGroup(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether both folders have the same files."""
-        return not (self.differing or self.only_here or self.only_in_kept)
+        """Whether the kept folder has the same files, and nothing in this folder was left out."""
+        return not (self.differing or self.only_here or self.only_in_kept or self.not_compared)
+
+    @property
+    def not_compared(self) -> list[str]:
+        """What was not compared in this folder, as paths below it."""
+        below = f"{self.folder.rstrip('/')}/"
+        return [key[len(below) :] for key in self.unseen if key.startswith(below)]
+
+    @property
+    def remark(self) -> str:
+        """Why the folder is kept although it is a copy, for a person; "" without a reason."""
+        unseen = f"not compared: {listed_keys(self.not_compared)}" if self.not_compared else ""
+        return "; ".join(filter(None, (ON_ANOTHER_DISK if self.other_disk else "", unseen)))
 
     @property
     def size(self) -> int:

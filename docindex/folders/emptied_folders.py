@@ -1,7 +1,8 @@
 """Remove the folders that `act` has emptied, and make them again for the files that `undo` brings back.
 
 The journal records each folder with its mode, owner, time and attributes before it is removed. Must never
-remove a folder outside the copied folders of a plan, nor one with an entry: the system refuses that.
+remove a folder unless a file of the plan was in it or the plan names it as an empty folder, nor one with an
+entry: the system refuses that.
 """
 
 import base64
@@ -15,8 +16,11 @@ from typing import Any, NamedTuple
 from docindex.folders.copy_groups import FolderGroup
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.system import FOLDER, FileFacts, apply_facts, file_facts, open_file
+from docindex.folders.system import FOLDER, NO_FOLLOW, FileFacts, apply_facts, file_facts, open_file
 from docindex.storage.safe_closing import close_descriptor
+
+_OF_THE_SYSTEM = b"lost+found"
+"""The folder at the top of a disk into which a check of the disk puts files."""
 
 
 class EmptiedFolder(NamedTuple):
@@ -39,7 +43,7 @@ class FolderRemover:
         self._facts = {
             folder: facts
             for group in self._groups
-            for folder, _, _ in os.walk(path_of(group.folder))
+            for folder in _folders_of(group)
             if (facts := _facts_of(folder)) is not None
         }
 
@@ -51,25 +55,41 @@ class FolderRemover:
         removed: list[str] = []
         for group in self._groups:
             if any(file.key in done for copies in group.copies for file in copies.others):
-                removed += self._remove_empty(group.folder, journal)
+                removed += self._remove_empty(group, journal)
         return tuple(removed)
 
-    def _remove_empty(self, top: str, journal: Journal) -> Iterator[str]:
-        for folder, _, _ in os.walk(path_of(top), topdown=False):
+    def _remove_empty(self, group: FolderGroup, journal: Journal) -> Iterator[str]:
+        for folder in _folders_of(group):
             facts = self._facts.get(folder)
             with contextlib.suppress(OSError):  # for example of another person; then those above stay, too
                 if facts is None or os.listdir(folder):
                     continue
                 key = key_of(folder)
-                journal.append(_entry(EmptiedFolder(key, top, facts)))
+                journal.append(_entry(EmptiedFolder(key, group.folder, facts)))
                 os.rmdir(folder)
                 yield key
 
 
+def _folders_of(group: FolderGroup) -> list[bytes]:
+    """The folders that an act may remove if they are empty, inner folders first.
+
+    They are those that the search has seen: the folders of the copied files, and those that were empty.
+    """
+    found: set[str] = set()
+    files = [file.key for copies in group.copies for file in copies.others]
+    for key in (*files, *(f"{folder}/" for folder in group.empty_folders)):
+        above = key.rpartition("/")[0]
+        while above not in found and is_under(above, group.folder):
+            found.add(above)
+            above = above.rpartition("/")[0]
+    paths = sorted([path_of(key) for key in found], reverse=True)
+    return [path for path in paths if os.path.basename(path) != _OF_THE_SYSTEM and not os.path.ismount(path)]
+
+
 def _facts_of(folder: bytes) -> FileFacts | None:
-    """The facts of a folder; None if it cannot be opened."""
+    """The facts of a folder; None if it cannot be opened, for example because a link is there now."""
     try:
-        descriptor = open_file(folder, FOLDER)
+        descriptor = open_file(folder, FOLDER | NO_FOLLOW)
     except OSError:
         return None
     try:

@@ -47,6 +47,7 @@ def find_exact(
     reference: Iterable[Root] = _NO_ROOTS,
     prefer: Iterable[Root] = _NO_ROOTS,
     isolate: bool = False,
+    other_disks: bool = False,
     kinds: Iterable[ExactKind] = EXACT_KINDS,
     without: Iterable[Root] = _NO_ROOTS,
     progress: FolderProgress = no_progress,
@@ -90,6 +91,7 @@ def find_exact(
         [key_of(root) for root in references],
         [key_of(root) for root in own] if isolate else (),
         [key_of(root) for root in roots_of(prefer)],
+        other_disks,
     )
     copies, choice = search.copies(), KeepChoice(policy, search.freed_by)
     copied_folders: list[FolderGroup] = []
@@ -97,7 +99,7 @@ def find_exact(
         # Imported here: that takes longer than to find the copies in a small folder.
         from docindex.folders.copied_folders import grouped_copies
 
-        copied_folders, groups = grouped_copies(copies, search.files(), keys, choice)
+        copied_folders, groups = grouped_copies(copies, search.files(), keys, choice, search.skipped)
     else:
         groups = plan_groups(copies, choice)
     failed = tuple(dict.fromkeys(search.skipped.failures()))
@@ -147,7 +149,7 @@ class _Search:
     ) -> Iterator[tuple[bytes, os.stat_result]]:
         for path, status in walked:
             if (status.st_ino, status.st_dev) in self._left_out:
-                self.skipped.counts["of docindex's own files"] += 1
+                self.skipped.leave_out(path, "of docindex's own files")
             else:
                 yield path, status
 
@@ -219,6 +221,5 @@ class _Search:
         status = self.found[path]
         time_ns = trusted_time(status.st_mtime_ns, self._began_ns)
         # By position: with the names of the fields it would take twice as long.
-        return Tracked(
-            key_of(path), status.st_size, time_ns, status.st_dev, status.st_ino, UNDETECTED, "", 0, "", digest
-        )
+        facts = status.st_size, time_ns, status.st_ctime_ns, status.st_dev, status.st_ino
+        return Tracked(key_of(path), *facts, UNDETECTED, "", 0, "", digest)

@@ -1,6 +1,6 @@
 """Decide whether a file is the one that an earlier scan noted: unchanged, changed, or moved.
 
-Compares size, time, inode and device, and the digest if these are not enough. Must never call a file
+Compares size, times, inode and device, and the digest if these are not enough. Must never call a file
 unchanged if its time is too recent to trust.
 """
 
@@ -32,7 +32,7 @@ def tracked_file(key: str, content: FileContent, began_ns: int) -> Tracked:
     problem = _storable(content.problem) if content.problem else ""
     facts = content.kind, content.reading, len(content.parts), problem, content.digest
     # By position: with the names of the fields it would take twice as long.
-    return Tracked(key, status.st_size, time_ns, status.st_dev, status.st_ino, *facts)
+    return Tracked(key, status.st_size, time_ns, status.st_ctime_ns, status.st_dev, status.st_ino, *facts)
 
 
 def _storable(problem: str) -> str:
@@ -41,14 +41,29 @@ def _storable(problem: str) -> str:
 
 
 def is_unchanged(known: Tracked, found: WalkedFile) -> bool:
-    """Whether a file has the size, time, inode and device that the index noted."""
+    """Whether a file has the size, times, inode and device that the index noted."""
     status = found.status
     return (
         known.mtime_ns == status.st_mtime_ns
+        and known.ctime_ns == status.st_ctime_ns
         and known.size == status.st_size
         and known.inode == status.st_ino
         and known.device == status.st_dev
     )
+
+
+def has_same_bytes(known: Tracked, found: WalkedFile) -> bool:
+    """Whether only the status of a file was changed, for example its name or its mode. Reads the file.
+
+    A program can change the bytes of a file and set its time back, but not the time of its status.
+    """
+    same_status = known._replace(ctime_ns=found.status.st_ctime_ns)
+    if known.digest is None or not is_unchanged(same_status, found):
+        return False
+    try:
+        return digest_of(found.path, known.size, known.mtime_ns) == known.digest
+    except NotReadable:
+        return False
 
 
 def is_outdated(file: Tracked, formats: Formats) -> bool:
@@ -91,7 +106,9 @@ def keeps_documents(known: Tracked, content: FileContent, formats: Formats) -> b
 
 def with_documents_of(known: Tracked, file: Tracked) -> Tracked:
     """The new record of a file that keeps its documents."""
-    return known._replace(mtime_ns=file.mtime_ns, device=file.device, inode=file.inode)
+    return known._replace(
+        mtime_ns=file.mtime_ns, ctime_ns=file.ctime_ns, device=file.device, inode=file.inode
+    )
 
 
 def may_be_decoded_otherwise(file: Tracked) -> bool:
@@ -106,8 +123,11 @@ def has_changed(known: Tracked, file: Tracked) -> bool:
     """Whether a file that was read again differs from what the index noted."""
     if known.digest and file.digest:
         return known.digest != file.digest
-    # A file without a digest whose noted time was too recent to trust counts as unchanged.
-    return known._replace(mtime_ns=-1) != known or (known.size, known.inode) != (file.size, file.inode)
+    if known.digest and known.ctime_ns != file.ctime_ns:
+        return True  # `has_same_bytes` has compared them
+    # Bytes that were never compared count as unchanged, also if the noted time was too recent to trust.
+    facts = known.mtime_ns in (-1, file.mtime_ns), known.size, known.inode
+    return facts != (True, file.size, file.inode)
 
 
 def is_same_file(file: Tracked, found: WalkedFile) -> bool:

@@ -163,5 +163,6 @@ def _regular_status(descriptor: int) -> os.stat_result:
 
 def _refuse_changed(before: os.stat_result, after: os.stat_result, size: int) -> None:
     is_same = before.st_mtime_ns == after.st_mtime_ns and before.st_ino == after.st_ino
+    is_same = is_same and before.st_ctime_ns == after.st_ctime_ns  # which no program can set back
     if not (is_same and size == before.st_size == after.st_size):
         raise NotReadable("it was changed while it was read")

@@ -29,6 +29,7 @@ def find(
     reference: Iterable[Root] = (),
     prefer: Iterable[Root] = (),
     isolate: bool = False,
+    other_disks: bool = False,
     min_resemblance: float = SAME_WORK,
     min_containment: float = SAME_WORK,
     ignore_above: int | None = 1000,
@@ -40,8 +41,9 @@ def find(
     `kinds` are the kinds of groups to find. `keep` is the rule that chooses which file of a group of exact
     copies, and which of two copied folders, is kept. Files in `reference` folders are compared with the
     others, and always kept. Files in `prefer` folders are kept rather than others, those in the first folder
-    most. With `isolate`, files under one root do not count as exact copies of each other. Shingles that more
-    than `ignore_above` texts share are ignored, unless `ignore_above` is None.
+    most. With `isolate`, files under one root do not count as exact copies of each other. Copies on another
+    disk than the kept file are kept, too, unless `other_disks` is true. Shingles that more than
+    `ignore_above` texts share are ignored, unless `ignore_above` is None.
 
     With `scan`, the result of a scan of the same folders, only files that the scan saw are compared; without
     it, all files that the index knows. `progress` counts the bytes of files that may have exact copies.
@@ -71,14 +73,14 @@ def find(
     likenesses: list[LikenessGroup] = []
     if wanted.intersection(EXACT_KINDS):
         known = known_files(index, everywhere, among)
-        policy = KeepPolicy(
-            keep, references, own if isolate else (), [key_of(root) for root in roots_of(prefer)]
-        )
+        preferred = [key_of(root) for root in roots_of(prefer)]
+        policy = KeepPolicy(keep, references, own if isolate else (), preferred, other_disks)
         copies = grouped_copies(
             find_copies(index, known, skipped, progress),
             ((file.key, file.size) for file in known),
             everywhere,
             KeepChoice(policy),
+            None if scan is None else scan.left_out,
             with_folders="folder" in wanted,
         )
     if wanted.difference(EXACT_KINDS):

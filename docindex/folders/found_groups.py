@@ -100,8 +100,8 @@ class Findings(NamedTuple):
 
     @property
     def reclaimable(self) -> int:
-        """The bytes that are freed if the exact copies are removed."""
-        of_folders = sum(group.reclaimable for group in self.folders)
+        """The bytes that are freed if the exact copies are removed that need not be kept."""
+        of_folders = sum(group.reclaimable for group in self.folders if not group.keep)
         return of_folders + sum(group.reclaimable for group in self.copies)
 
     def plan(self) -> "Plan":

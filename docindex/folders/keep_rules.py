@@ -104,6 +104,8 @@ class KeepPolicy(NamedTuple):
     """Folders, by their keys. Files in one of them do not count as copies of each other."""
     prefer: Sequence[str] = ()
     """Folders, by their keys, whose files are kept rather than others; the first folder most."""
+    other_disks: bool = False
+    """Whether a file may go that is on another disk than the kept file."""
 
     def best(self, candidates: Sequence[Candidate]) -> tuple[Candidate, str]:
         """The candidate to keep, and why it is kept and not the next best; "" if there is no other."""

@@ -36,12 +36,19 @@ class KeepChoice:
         """Those of some files and folders that are in a reference folder."""
         return self._references.covered(keys)
 
+    def on_other_disks(self, found: ExactCopies, kept: AbstractSet[str]) -> set[str]:
+        """The keys of the copies on other disks than all kept files; empty if the policy lets them go."""
+        if self.policy.other_disks or len({file.device for file in found.files}) == 1:  # nearly always
+            return set()
+        disks = {file.device for file in found.files if file.key in kept}
+        return {file.key for file in found.files if file.device not in disks}
+
     def group(self, found: ExactCopies, leaving: AbstractSet[str] = _NO_KEYS) -> CopyGroup | None:
-        """The copies with the files to keep; None if no file would be removed.
+        """The copies with the files to keep; None if no file would be removed, nor stays on another disk.
 
         If there are files in reference folders, these are kept; otherwise the rule chooses the file to keep.
-        All files in an isolated folder of a kept file are kept too. A file in `leaving` is kept only if no
-        other file is there.
+        All files in an isolated folder of a kept file are kept too, and so are files on other disks, unless
+        the policy lets them go. A file in `leaving` is kept only if no other file is there.
         """
         files = found.files
         kept = self.references([file.key for file in files]) if self.policy.reference else set()
@@ -53,26 +60,29 @@ class KeepChoice:
             reason = "in a reference folder"
         if self.policy.isolate:
             kept = _with_isolated(files, kept, self.policy.isolate)
+        far = {key for key in self.on_other_disks(found, kept) if key not in leaving}
+        kept |= far
         staying_inodes = {(file.device, file.inode) for file in files if file.key in kept}
         going = {
             (file.device, file.inode): file
             for file in files
             if (file.device, file.inode) not in staying_inodes
         }
-        if not going:
+        if not (going or far):
             return None
         # `sorted` keeps the order of equal values: the files stay in the order of their keys.
         members = [
             PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in sorted(files)
         ]
         members.sort(key=_IS_KEPT, reverse=True)
-        return CopyGroup(tuple(members), found.digest.hex(), sum(map(self._freed_by, going.values())), reason)
+        freed = sum(map(self._freed_by, going.values()))
+        return CopyGroup(tuple(members), found.digest.hex(), freed, reason, tuple(sorted(far)))
 
 
 def plan_groups(groups: Iterable[ExactCopies], choice: KeepChoice) -> list[CopyGroup]:
     """Choose the files to keep of each group; the groups with the largest reclaimable size come first.
 
-    Groups that would lose no file are left out.
+    Groups that would lose no file are left out, unless a copy stays because it is on another disk.
     """
     return largest_first(filter(None, map(choice.group, groups)))
 

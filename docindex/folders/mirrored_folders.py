@@ -60,6 +60,7 @@ def mirrored(groups: Sequence[PlannedGroup], number: int) -> dict[int, PlannedGr
         copies=tuple(copies),
         only_here=folder.only_in_kept,
         only_in_kept=folder.only_here,
+        other_disk=False,  # a person has decided
     )
     return changed
 

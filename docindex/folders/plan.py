@@ -7,10 +7,10 @@ import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
-from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
+from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile, listed_keys
 from docindex.folders.path_keys import is_under, path_of
 
 PLAN_FORMAT = 1
@@ -33,10 +33,10 @@ class Plan:
     folders: tuple[FolderGroup, ...] = ()
 
     def __post_init__(self) -> None:
-        keys = [key for folder in self.folders for key in (folder.folder, folder.kept)]
+        keys = [key for group in self.folders for key in (group.folder, group.kept, *group.empty_folders)]
         for key in (*keys, *(file.key for group in self._all_groups() for file in group.files)):
             path = path_of(key)
-            if not os.path.isabs(path) or b"\0" in path:
+            if not os.path.isabs(path) or b"\0" in path or b"/../" in path + b"/":
                 raise ValueError(f"{key!r} is not a valid absolute path")
         for folder in self.folders:
             for file in (file for group in folder.copies for file in group.others):
@@ -94,17 +94,6 @@ class Plan:
         return plan
 
 
-def listed_keys(keys: Sequence[str]) -> str:
-    """The keys of a few files, for a message.
-
-    >>> listed_keys(["/a", "/b", "/c", "/d"])
-    '/a, /b and 2 more'
-    """
-    if len(keys) > 3:
-        return f"{', '.join(keys[:2])} and {len(keys) - 2} more"
-    return ", ".join(keys)
-
-
 def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
     """A group as an object in the JSON of a plan."""
     if isinstance(group, FolderGroup):
@@ -128,7 +117,11 @@ def _group(found: Any, where: str) -> CopyGroup:
     if not re.fullmatch("[0-9a-f]{32}", digest):
         raise ValueError(f"the digest of {where}, {digest[:60]!r}, is not 32 hexadecimal digits")
     return CopyGroup(
-        files, digest, _field(found, "reclaimable", int, where), _optional(found, "reason", str, where, "")
+        files,
+        digest,
+        _field(found, "reclaimable", int, where),
+        _optional(found, "reason", str, where, ""),
+        _keys(found, "other_disk", where),
     )
 
 
@@ -144,7 +137,18 @@ def _folder(found: Any, where: str) -> FolderGroup:
         only_in_kept=_field(found, "only_in_kept", int, where),
         reason=_optional(found, "reason", str, where, ""),
         keep=_optional(found, "keep", bool, where, False),
+        other_disk=_optional(found, "other_disk", bool, where, False),
+        unseen=_keys(found, "unseen", where),
+        empty_folders=_keys(found, "empty_folders", where),
     )
+
+
+def _keys(found: Any, name: str, where: str) -> tuple[str, ...]:
+    """A list of keys, which need not be there."""
+    keys = _optional(found, name, list, where, [])
+    if not all(isinstance(key, str) for key in keys):
+        raise ValueError(f"the field {name!r} of {where} must be a list of strings")
+    return tuple(keys)
 
 
 def _file(found: Any, where: str) -> PlannedFile:

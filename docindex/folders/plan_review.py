@@ -299,7 +299,7 @@ def _references(group: PlannedGroup) -> frozenset[str]:
     """The files that stay because they are in a reference folder."""
     if isinstance(group, FolderGroup) or group.reason != "in a reference folder":
         return frozenset()
-    return frozenset(file.key for file in group.kept)
+    return frozenset(file.key for file in group.kept if not group.remark(file))
 
 
 def _with_kept(group: CopyGroup, keys: set[str]) -> CopyGroup:

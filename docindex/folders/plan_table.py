@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile
+from docindex.folders.copy_groups import CopyGroup, FolderGroup, PlannedFile, listed_keys
 from docindex.folders.file_lists import FileList
 from docindex.folders.found_groups import LikeFile, LikenessGroup
 from docindex.folders.local_times import local_time
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.plan import Plan, listed_keys
+from docindex.folders.plan import Plan
 
 _FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 """How a cell begins that a spreadsheet may run; apostrophes before it were added."""
@@ -59,7 +59,7 @@ def plan_rows(
             yield from _folder_rows(number, group)
         elif isinstance(group, CopyGroup):
             for file in group.files:
-                why = group.reason if file.keep else ""
+                why = group.remark(file) or (group.reason if file.keep else "")
                 yield _file_row(number, "exact", file, group.digest, why)
         elif isinstance(group, FileList):
             for listed in group.files:
@@ -117,7 +117,8 @@ def _folder_rows(number: int, group: FolderGroup) -> Iterator[dict[str, Any]]:
     check = f"f:{group.differing}:{group.only_here}:{group.only_in_kept}"
     kept = {"keep": "true", "why": _cell(group.reason), "check": check}
     yield _row(number, "folder", group.kept, group.size, **kept)
-    yield _row(number, "folder", group.folder, group.size, keep=_written(group.keep), check=check)
+    facts = {"keep": _written(group.keep), "why": _cell(group.remark), "check": check}
+    yield _row(number, "folder", group.folder, group.size, **facts)
     # A file may be the kept one of several copies.
     files = {file.key: (file, copies.digest) for copies in group.copies for file in copies.files}
     for file, digest in files.values():

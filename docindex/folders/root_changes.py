@@ -1,7 +1,8 @@
 """Find what changed under a root since the last scan: the files that are new, changed, moved, or gone.
 
-A file whose size, time, inode and device are unchanged is not read again, unless `EarlierFiles` says so. A
-file that was moved keeps its documents. Must never forget a document whose file could not be read.
+A file whose size, times, inode and device are unchanged is not read again, unless `EarlierFiles` says so. If
+only the time of its status has changed, its digest decides. A file that was moved keeps its documents. Must
+never forget a document whose file could not be read.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from docindex.errors import UnreadableFile
 from docindex.folders.earlier_files import EarlierFiles
-from docindex.folders.file_changes import is_same_file, is_unchanged
+from docindex.folders.file_changes import has_same_bytes, is_same_file, is_unchanged
 from docindex.folders.file_presence import FilePresence, check_mounted
 from docindex.folders.path_keys import key_of
 from docindex.folders.scan_tally import ScanTally
@@ -68,21 +69,29 @@ class RootChanges:
     def _new_and_gone(self) -> tuple[list[WalkedFile], dict[str, Tracked]]:
         """The files that are new or changed, and the known files that are gone."""
         new, gone = [], dict(self._earlier.by_key)
+        same_bytes: list[Tracked] = []
+        earlier, tally, seen = self._earlier, self._tally, self._tally.seen  # looked up for each file
         for found in self._walked():
             key = key_of(found.path)
             if (found.status.st_ino, found.status.st_dev) in self._index_files:
-                self._tally.skipped.counts["of docindex's own files"] += 1
+                tally.skipped.leave_out(found.path, "of docindex's own files")
                 continue
             known = gone.pop(key, None)
-            if key in self._tally.seen:  # another root contains it too
+            if key in seen:  # another root contains it too
                 continue
-            self._tally.seen.add(key)
-            if known is not None and is_unchanged(known, found) and not self._earlier.is_read_again(known):
-                self._tally.unchanged += 1
-                self._tally.count(known)
+            seen.add(key)
+            if known is None or earlier.is_read_again(known):
+                new.append(found)
+            elif (is_same := is_unchanged(known, found)) or has_same_bytes(known, found):
+                tally.unchanged += 1
+                tally.count(known)
+                if not is_same:
+                    same_bytes.append(known._replace(ctime_ns=found.status.st_ctime_ns))
             else:
                 new.append(found)
             self._on_walked()
+        for batch in _batches_of(same_bytes):
+            self._index.files.put(batch)
         if gone and len(gone) == len(self._earlier.by_key) and not new:
             check_mounted(self._root, self._earlier.by_key.values())
         return new, self._really_gone(gone)
@@ -137,7 +146,7 @@ class RootChanges:
             ):
                 file = before.pop()
                 digest = None if file.kind == BINARY else file.digest
-                moves[key] = file.key, file._replace(key=key, digest=digest)
+                moves[key] = file.key, file._replace(key=key, ctime_ns=status.st_ctime_ns, digest=digest)
         return moves
 
     def forget(self, gone: dict[str, Tracked]) -> None:

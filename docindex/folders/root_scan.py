@@ -192,7 +192,7 @@ class RootScan:
         """
         known = self._earlier.by_key.get(file.key)
         if known is None:
-            self._index.files.put([Tracked(file.key, file.size, -1, 0, 0, TEXT, "", 0, "", None)])
+            self._index.files.put([Tracked(file.key, file.size, -1, 0, 0, 0, TEXT, "", 0, "", None)])
         elif file.parts and not known.parts and self._earlier.was_read(file.key):
             self._index.files.put([known._replace(mtime_ns=-1, parts=file.parts)])
 

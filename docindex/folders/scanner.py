@@ -14,7 +14,7 @@ from docindex.folders.file_kinds import MediaKind, media_counts
 from docindex.folders.path_keys import Root, roots_of
 from docindex.folders.root_scan import RootScan
 from docindex.folders.scan_tally import ScanTally, UnreadFormat
-from docindex.folders.walk import FailedFile, FolderProgress, WalkOptions, missing_among, no_progress
+from docindex.folders.walk import FailedFile, FolderProgress, Skipped, WalkOptions, missing_among, no_progress
 from docindex.frontends.text import check_encoding
 from docindex.index.writer import Index
 
@@ -60,6 +60,8 @@ class Scan:
     """The keys of all files that were found."""
     missing: tuple[FailedFile, ...] = ()
     """The roots that do not exist or seem unmounted. The other roots were scanned."""
+    left_out: Skipped = dataclasses.field(default_factory=Skipped, repr=False, compare=False)
+    """The entries that were left out, for `find`: a folder that has some is no exact copy."""
 
     @property
     def changes(self) -> int:
@@ -149,4 +151,5 @@ def _result(tally: ScanTally, missing: tuple[FailedFile, ...]) -> Scan:
         problems=tally.problems,
         seen=tally.seen,
         missing=missing,
+        left_out=tally.skipped,
     )

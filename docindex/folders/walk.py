@@ -1,7 +1,7 @@
 """Walk folders: list the regular files below a root with their status, and count the others by reason.
 
 Opens no file except ``.gitignore``. Must never fail because of one entry: an entry that cannot be read is
-counted, and the walk goes on.
+counted, and the walk goes on. Must never enter a folder twice by different paths.
 """
 
 import collections
@@ -90,10 +90,12 @@ def missing_among(roots: Sequence[bytes], errors: Sequence[UnreadableFile]) -> t
 
 
 class Skipped:
-    """The entries that a walk left out: their number by reason, and those that could not be read."""
+    """The entries that walks left out: their paths, their number by reason, and what could not be read."""
 
     def __init__(self) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
+        self.paths: list[bytes] = []
+        """The paths of all entries in the walked folders that were left out or could not be read."""
         self.failed: list[tuple[bytes, str]] = []
         """The path and the reason of each entry that could not be read."""
         self.programs: list[bytes] = []
@@ -102,10 +104,19 @@ class Skipped:
         """The symbolic links that were not followed."""
         self.empty_folders: list[bytes] = []
         """The folders without an entry."""
+        self.entered: dict[tuple[int, int], bytes] = {}
+        """The path of each folder that a walk has entered, by device and inode. A folder that is mounted at
+        another path, too, is the same folder, and its files are no copies."""
+
+    def leave_out(self, path: bytes, reason: str) -> None:
+        """Count an entry that is left out."""
+        self.counts[reason] += 1
+        self.paths.append(path)
 
     def leave_program(self, folder: bytes) -> None:
         """Count a program folder and the files in it."""
         self.programs.append(folder)
+        self.paths.append(folder)
         self.counts[IN_PROGRAMS] += files_below(folder)
 
     def program_keys(self) -> tuple[str, ...]:
@@ -114,7 +125,7 @@ class Skipped:
 
     def fail(self, path: bytes, reason: str) -> None:
         """Count an entry that could not be read."""
-        self.counts["unreadable"] += 1
+        self.leave_out(path, "unreadable")
         self.failed.append((path, reason))
 
     def failures(self) -> tuple[FailedFile, ...]:
@@ -147,7 +158,10 @@ def walked_pairs(
         if reason is None:
             yield root, at_root
         else:
-            skipped.counts[reason] += 1
+            skipped.leave_out(root, reason)
+        return
+    if skipped.entered.setdefault((at_root.st_dev, at_root.st_ino), root) != root:
+        skipped.leave_out(root, _ENTERED)
         return
     yield from _Walk(root, at_root, options, skipped).files()
 
@@ -172,7 +186,6 @@ class _Walk:
         self._skipped = skipped
         self._rules = IgnoreRules(root, options.exclude)
         self._has_limits = options.min_size > 0 or options.max_size is not None
-        self._visited = {(at_root.st_dev, at_root.st_ino)}
 
     def files(self) -> Iterator[tuple[bytes, os.stat_result]]:
         """The regular files, folder by folder."""
@@ -211,7 +224,6 @@ class _Walk:
                 elif (reason := self._reason_to_skip(path, status, is_link)) is not None:
                     self._leave_out(reason, path, names, is_folder=stat.S_ISDIR(status.st_mode))
                 elif stat.S_ISDIR(status.st_mode):
-                    self._visited.add((status.st_dev, status.st_ino))
                     below.append((path, names))
                 else:
                     yield path, status
@@ -227,7 +239,7 @@ class _Walk:
         ):
             self._skipped.leave_program(path)
         else:
-            self._skipped.counts[reason] += 1
+            self._skipped.leave_out(path, reason)
             if reason == "symlink":
                 self._skipped.links.append(path)
 
@@ -259,9 +271,13 @@ class _Walk:
             return reason
         if is_link and _is_below(os.path.realpath(path), self._root):
             return "loop" if is_folder else "symlink"  # the key of a file is its own path, not a link
-        return "loop" if is_folder and (status.st_dev, status.st_ino) in self._visited else None
+        if not is_folder:
+            return None
+        first = self._skipped.entered.setdefault((status.st_dev, status.st_ino), path)
+        return None if first == path else _ENTERED
 
 
+_ENTERED = "seen under another path"
 _NO_NAMES: frozenset[bytes] = frozenset()
 
 

@@ -57,10 +57,27 @@ def _intact(db: apsw.Connection, stored: list[tuple[Any, ...]]) -> list[Tracked]
     known = []
     sums = file_sums(found[:-1] for found in stored)
     for found, sum_ in zip(stored, sums, strict=True):
-        key, size, mtime_ns, device, inode, *others, stored_sum = found
+        # All columns by name: a list of the others would take a tenth longer.
+        key, size, mtime_ns, ctime_ns, device, inode, kind, reading, parts, problem, digest, stored_sum = (
+            found
+        )
         if sum_ != stored_sum:
             raise CorruptIndex(f"the record of the file {shown(key)} is damaged; scan again", db.filename)
-        known.append(Tracked(key, size, mtime_ns, device & _BITS, inode & _BITS, *others))
+        known.append(
+            Tracked(
+                key,
+                size,
+                mtime_ns,
+                ctime_ns,
+                device & _BITS,
+                inode & _BITS,
+                kind,
+                reading,
+                parts,
+                problem,
+                digest,
+            )
+        )
     return known
 
 
@@ -88,4 +105,4 @@ def _row(file: Tracked) -> FileRow:
     device, inode = signed(file.device & _BITS), signed(file.inode & _BITS)
     facts = file.kind, file.reading, file.parts, file.problem, file.digest
     # `_replace` takes three times as long.
-    return FileRow(file.key, file.size, file.mtime_ns, device, inode, *facts)
+    return FileRow(file.key, file.size, file.mtime_ns, file.ctime_ns, device, inode, *facts)

@@ -91,6 +91,7 @@ class FileRow(NamedTuple):
     key: str
     size: int
     mtime_ns: int
+    ctime_ns: int
     device: int
     inode: int
     kind: str

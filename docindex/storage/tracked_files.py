@@ -22,6 +22,8 @@ class Tracked(NamedTuple):  # a scan makes one for each file, and a dataclass ta
     size: int
     mtime_ns: int
     """When the file was changed; -1 if another change might leave this time the same."""
+    ctime_ns: int
+    """When the bytes or the status were changed, which no program can set; on Windows when it was made."""
     device: int
     inode: int
     kind: str

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import docindex
-from docindex.folders import file_readers, root_scan
+from docindex.folders import file_readers, find, root_changes, root_scan
 from docindex.folders.exact_copies import find_copies, known_files
 from docindex.folders.file_presence import FilePresence
 from docindex.folders.file_reader import NotReadable
@@ -306,6 +306,61 @@ def test_a_hundred_thousand_files_in_one_folder(index, folder):
     os.close(at)
     report = scan(index, [root_of(folder)], options=WalkOptions(min_size=1))
     assert report.skipped == {"too small": 100_000}
+
+
+def with_its_time_set_back(path, change):
+    """Change a file so that only the time of its status tells it, as with ``dd conv=notrunc; touch -d``."""
+    before = path.stat()
+    change()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    facts = "st_size", "st_mtime_ns", "st_ino"
+    assert [getattr(after, fact) for fact in facts] == [getattr(before, fact) for fact in facts]
+    assert after.st_ctime_ns != before.st_ctime_ns
+
+
+def rewritten(path, old, new):
+    with path.open("r+b") as file:
+        data = file.read()
+        assert old in data
+        file.seek(0)
+        file.write(data.replace(old, new))
+
+
+def test_a_change_that_keeps_the_size_and_the_time_is_found(index, folder):
+    text, binary, copy = folder / "a.txt", folder / "a.bin", folder / "b.bin"
+    text.write_text("an old text")
+    for path in (binary, copy):
+        path.write_bytes(bytes(100))
+    settled(folder)
+    first = scan(index, [folder])
+    assert len(find(index, [folder], scan=first).copies) == 1  # the digests are in the index now
+    with_its_time_set_back(text, lambda: rewritten(text, b"old", b"new"))
+    with_its_time_set_back(copy, lambda: rewritten(copy, bytes(100), bytes(99) + b"1"))
+    again = scan(index, [folder])
+    assert (again.changed, again.unchanged) == (2, 1)
+    assert index.text(str(text)) == "an new text"
+    assert find(index, [folder], scan=again).copies == ()
+    assert scan(index, [folder]).unchanged == 3
+
+
+def test_a_file_whose_status_alone_has_changed_is_not_indexed_again(index, folder, monkeypatch):
+    for name in ("a.txt", "b.txt", "c.bin"):
+        (folder / name).write_bytes(b"\0" if name == "c.bin" else name.encode() * 9)
+    settled(folder)
+    scan(index, [folder])
+    for number, path in enumerate(folder.iterdir()):
+        with_its_time_set_back(path, lambda path=path, number=number: path.chmod(0o600 + number))
+    counts = []
+    monkeypatch.setattr(root_scan.RootScan, "_documents", lambda *_: counts.append(1) or iter(()))
+    assert scan(index, [folder / name for name in ("a.txt", "b.txt")]).unchanged == 2
+    assert counts == []
+    monkeypatch.undo()
+    report = scan(index, [folder])  # only the beginning of a file without a text is read
+    assert (report.unchanged, report.changed, report.bytes_read) == (3, 0, 0)
+    monkeypatch.setattr(root_changes, "has_same_bytes", lambda *_: counts.append(1))
+    assert scan(index, [folder]).unchanged == 3
+    assert counts == []  # the times of all files are noted
 
 
 def test_a_new_file_with_the_inode_and_time_of_a_removed_file_is_read(index, folder):

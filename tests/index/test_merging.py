@@ -124,7 +124,7 @@ def test_many_commits_and_segments_make_the_same_file(tmp_path, into, monkeypatc
 def test_times_and_places_and_boilerplate_and_records_of_files_are_copied(tmp_path, into):
     places = Places((0, 20), (Place("page 1"), Place("page 2")))
     paths = [tmp_path / "a", tmp_path / "b"]
-    files = [Tracked(f"/home/{n}", n, n, n, n, "binary", "", 0, "", None) for n in range(3)]
+    files = [Tracked(f"/home/{n}", n, n, n, n, n, "binary", "", 0, "", None) for n in range(3)]
     for number, path in enumerate(paths):
         with docindex.open(path) as index:
             index.add(f"book {number}", Extracted(TEXTS["long"][:200], places, "A title", reading="docx-1"))
@@ -226,7 +226,7 @@ def test_templates_and_records_of_files_follow_the_same_rule(tmp_path, into, rul
         with docindex.open(path) as index:
             index.boilerplate.add(f"text {number} of a template", name="t")
             index.boilerplate.add("the same text", name=f"name {number}")
-            index.files.put([Tracked("/home/x", number, 1, 1, 1, "binary", "", 0, "", None)])
+            index.files.put([Tracked("/home/x", number, 1, 1, 1, 1, "binary", "", 0, "", None)])
     with pytest.raises(ValueError, match="the template 't' has another text"):
         docindex.merge(paths, into)
     docindex.merge(paths, into, on_conflict=rule)

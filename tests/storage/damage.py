@@ -76,7 +76,7 @@ def build(path, words=900):
         index.add("letter", Extracted(letter, places, "A letter", reading="docx-1"))
         index.boilerplate.add(prose(rng, 30), name="template")
         index.files.put(
-            Tracked(f"/home/{number}", number, 10**18, 1 << 63, number, "text", "", 0, "", None)
+            Tracked(f"/home/{number}", number, 10**18, 10**18, 1 << 63, number, "text", "", 0, "", None)
             for number in range(3)
         )
         stats = index.stats()

@@ -45,7 +45,7 @@ def small(tmp_path):
         index.add("gone", text + " and what will be gone")
         index.remove("gone")
         index.boilerplate.add("a template that nobody uses in this index", name="template")
-        index.files.put([Tracked("/home/a", 1, 2, 3, 4, "binary", "", 0, "", None)])
+        index.files.put([Tracked("/home/a", 1, 2, 3, 4, 5, "binary", "", 0, "", None)])
     return path, text
 
 

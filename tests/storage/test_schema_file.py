@@ -56,7 +56,7 @@ def make(path):
         index.remove("gone")
         index.boilerplate.add("text that everybody has 🫨", name="🫨")
         index.files.put(
-            [Tracked("/home/🫨.txt", 10, 20, 1 << 63, 40, "text", "docx-1", 2, "page 2 🫨", b"\xff" * 16)]
+            [Tracked("/home/🫨.txt", 10, 20, 30, 1 << 63, 40, "text", "docx-1", 2, "page 2 🫨", b"\xff" * 16)]
         )
     with contextlib.closing(sqlite3.connect(path)) as app:
         app.execute("create table note (id integer primary key, body text)")
