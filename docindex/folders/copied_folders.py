@@ -60,7 +60,9 @@ def grouped_copies(
             single.append(_without(group, staying, found))
     # Without a group, all files are hard links to files that stay.
     folders = [
-        _folder_group(pairs.tree, pair, groups) for pair, groups in zip(chosen, inside, strict=True) if groups
+        _folder_group(pairs.tree, pair, groups, choice)
+        for pair, groups in zip(chosen, inside, strict=True)
+        if groups
     ]
     folders.sort(key=lambda group: (-group.reclaimable, group.folder))
     return GroupedCopies(folders, largest_first(single))
@@ -169,13 +171,15 @@ def _freed(group: CopyGroup, files: Sequence[PlannedFile], found: ExactCopies) -
     return group.reclaimable * len(own) // len(going)
 
 
-def _folder_group(tree: FolderTree, pair: _Chosen, groups: list[CopyGroup]) -> FolderGroup:
+def _folder_group(
+    tree: FolderTree, pair: _Chosen, groups: list[CopyGroup], choice: KeepChoice
+) -> FolderGroup:
     gone, kept = tree.keys[pair.gone], tree.keys[pair.kept]
     back = tree.compare(pair.kept, pair.gone)
     return FolderGroup(
         folder=gone,
         kept=kept,
-        copies=(*groups, *_empty_copies(tree, pair)),
+        copies=(*groups, *_empty_copies(tree, pair, choice)),
         differing=pair.shared.differing,
         only_here=pair.shared.only_here,
         only_in_kept=back.only_here,
@@ -183,14 +187,14 @@ def _folder_group(tree: FolderTree, pair: _Chosen, groups: list[CopyGroup]) -> F
     )
 
 
-def _empty_copies(tree: FolderTree, pair: _Chosen) -> Iterable[CopyGroup]:
+def _empty_copies(tree: FolderTree, pair: _Chosen, choice: KeepChoice) -> Iterable[CopyGroup]:
     """One group for each empty file of a copied folder that is empty in the kept folder, too."""
     begin, end = len(tree.keys[pair.gone]), len(tree.keys[pair.kept])
     kept = {file.key[end:]: file.key for file in tree.files_below(pair.kept) if not file.size}
     for file in tree.files_below(pair.gone):
         if not file.size and file.key[begin:] in kept:
             files = (
-                PlannedFile(kept[file.key[begin:]], True, 0, -1),
-                PlannedFile(file.key, False, 0, -1),
+                choice.planned_empty(kept[file.key[begin:]], keep=True),
+                choice.planned_empty(file.key, keep=False),
             )
             yield CopyGroup(files, _EMPTY, 0)

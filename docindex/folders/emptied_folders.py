@@ -1,7 +1,8 @@
 """Remove the folders that `act` has emptied, and make them again for the files that `undo` brings back.
 
 The journal records each folder with its mode, owner, time and attributes before it is removed. Must never
-remove a folder outside the copied folders of a plan, nor one with an entry: the system refuses that.
+remove a folder outside the copied folders of a plan, nor one that a link leads to, nor one with an entry: the
+system refuses that.
 """
 
 import base64
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 from docindex.folders.copy_groups import FolderGroup
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.system import FOLDER, FileFacts, apply_facts, file_facts, open_file
+from docindex.folders.places import make_folders, place_at
+from docindex.folders.system import FileFacts, apply_facts, file_facts, open_without_links
 from docindex.storage.safe_closing import close_descriptor
 
 
@@ -35,11 +37,11 @@ class FolderRemover:
     """
 
     def __init__(self, groups: Iterable[FolderGroup]) -> None:
-        self._groups = tuple(groups)
+        self._groups = {_real_folder(group): group for group in groups}
         self._facts = {
             folder: facts
-            for group in self._groups
-            for folder, _, _ in os.walk(path_of(group.folder))
+            for top in self._groups
+            for folder, _, _ in os.walk(path_of(top))
             if (facts := _facts_of(folder)) is not None
         }
 
@@ -49,9 +51,9 @@ class FolderRemover:
         `done` are the keys of the removed files. A copied folder that has lost no file stays as it is.
         """
         removed: list[str] = []
-        for group in self._groups:
+        for top, group in self._groups.items():
             if any(file.key in done for copies in group.copies for file in copies.others):
-                removed += self._remove_empty(group.folder, journal)
+                removed += [group.folder + key[len(top) :] for key in self._remove_empty(top, journal)]
         return tuple(removed)
 
     def _remove_empty(self, top: str, journal: Journal) -> Iterator[str]:
@@ -62,14 +64,21 @@ class FolderRemover:
                     continue
                 key = key_of(folder)
                 journal.append(_entry(EmptiedFolder(key, top, facts)))
-                os.rmdir(folder)
+                with place_at(folder) as place:
+                    os.rmdir(place.name, dir_fd=place.folder)
                 yield key
+
+
+def _real_folder(group: FolderGroup) -> str:
+    """The key of a copied folder without links."""
+    file = next((file for copies in group.copies for file in copies.others if file.real), None)
+    return group.folder if file is None else file.real[: len(group.folder) - len(file.key)]
 
 
 def _facts_of(folder: bytes) -> FileFacts | None:
     """The facts of a folder; None if it cannot be opened."""
     try:
-        descriptor = open_file(folder, FOLDER)
+        descriptor = open_without_links(folder)
     except OSError:
         return None
     try:
@@ -97,14 +106,14 @@ class FolderRestorer:
             for folder in sorted(self._removed.pop(group)):  # the outer folders first
                 path = path_of(folder.key)
                 if not os.path.lexists(path):
-                    os.makedirs(path, mode=0o700)
+                    make_folders(path)
                     self._made.append(folder)
 
     def finish(self) -> None:
         """Give the folders their former owner, mode and time. Files that came back have changed the time."""
         for folder in sorted(self._made, reverse=True):
             with contextlib.suppress(OSError):  # the files are back, with their own rights
-                descriptor = open_file(path_of(folder.key), FOLDER)
+                descriptor = open_without_links(path_of(folder.key))
                 try:
                     apply_facts(descriptor, folder.facts)
                 finally:

@@ -78,7 +78,7 @@ def find(
             find_copies(index, known, skipped, progress),
             ((file.key, file.size) for file in known),
             everywhere,
-            KeepChoice(policy),
+            KeepChoice(policy, everywhere),
             with_folders="folder" in wanted,
         )
     if wanted.difference(EXACT_KINDS):
