@@ -111,7 +111,7 @@ class Place(NamedTuple):
 def place_at(path: bytes) -> Iterator[Place]:
     """The place of a path. `OSError` if its folder does not exist, or if a link is on the way to it."""
     above, name = os.path.split(path)
-    if os.open not in os.supports_dir_fd:
+    if os.stat not in os.supports_dir_fd:
         yield Place(None, path, path)
         return
     descriptor = open_without_links(above)
