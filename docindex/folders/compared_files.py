@@ -17,8 +17,9 @@ from docindex.folders.copy_groups import PlannedFile
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.path_keys import key_of, path_of
 from docindex.folders.places import Place, place_at
-from docindex.folders.system import extended_attributes
+from docindex.folders.system import READ_FLAGS, extended_attributes
 from docindex.folders.write_guard import WriteGuard
+from docindex.storage.safe_closing import close_descriptor
 
 GONE = "already gone"
 CHANGED = "it was changed while it was compared"
@@ -68,11 +69,13 @@ def opened_copy(file: PlannedFile) -> Iterator[OpenFile]:
     with contextlib.ExitStack() as stack:
         try:
             place = stack.enter_context(place_at(path_of(file.real or file.key)))
-            found = stack.enter_context(place.reading())
+            descriptor = place.open(READ_FLAGS)
         except FileNotFoundError as error:
             raise NotReadable(GONE) from error
         except OSError as error:
             raise NotReadable(error.strerror or str(error)) from error
+        stack.callback(close_descriptor, descriptor)
+        found = io.FileIO(descriptor, closefd=False)
         status = os.fstat(found.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise NotReadable("it is not a regular file any more")

@@ -12,7 +12,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from docindex.folders.system import (
     NO_FOLLOW,
@@ -34,14 +34,26 @@ class Place(NamedTuple):
 
     folder: int | None
     """The descriptor of the folder; None on a system where calls take whole paths only."""
+    prefix: bytes
+    """The folder's part of the path; it was the path of the folder when that was opened."""
     name: bytes
-    path: bytes
-    """The path when the folder was opened, for people and journals."""
+    """The name in the folder, or the whole path if there is no descriptor."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.folder is not None:
+            os.close(self.folder)
+
+    @property
+    def path(self) -> bytes:
+        """The path, for people and journals."""
+        return self.name if self.folder is None else self.prefix + b"/" + self.name
 
     def beside(self, name: bytes) -> "Place":
         """Another name in the same folder."""
-        path = os.path.join(os.path.dirname(self.path), name)
-        return Place(self.folder, path if self.folder is None else name, path)
+        return self._replace(name=self.prefix + b"/" + name if self.folder is None else name)
 
     def status(self) -> os.stat_result:
         """The status of the file, or of the link itself; `FileNotFoundError` if there is none."""
@@ -107,23 +119,21 @@ class Place(NamedTuple):
         return self.folder
 
 
-@contextlib.contextmanager
-def place_at(path: bytes) -> Iterator[Place]:
-    """The place of a path. `OSError` if its folder does not exist, or if a link is on the way to it."""
-    above, name = os.path.split(path)
+def place_at(path: bytes) -> Place:
+    """The place of a path, to be closed by `with`.
+
+    `OSError` if its folder does not exist, or if a link is on the way to it.
+    """
+    above, _, name = path.rpartition(b"/")
     if os.stat not in os.supports_dir_fd:
-        yield Place(None, path, path)
-        return
-    descriptor = open_without_links(above)
-    try:
-        yield Place(descriptor, name, path)
-    finally:
-        os.close(descriptor)
+        return Place(None, above, path)
+    return Place(open_without_links(above or b"/"), above, name)
 
 
 def nowhere(path: bytes) -> Place:
-    """The place of a path whose folder cannot be opened: there is no file."""
-    return Place(_NOWHERE, os.path.basename(path), path)
+    """The place of a path whose folder cannot be opened: there is no file. It is not to be closed."""
+    above, _, name = path.rpartition(b"/")
+    return Place(_NOWHERE, above, name)
 
 
 def make_folders(path: bytes) -> None:

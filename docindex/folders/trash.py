@@ -7,6 +7,7 @@ another person made, or may write to.
 
 import contextlib
 import datetime as dt
+import functools
 import os
 import re
 import stat
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.path_keys import key_of
-from docindex.folders.places import Place, make_folders, place_at, rename_no_replace
+from docindex.folders.places import Place, disk_at, make_folders, place_at, rename_no_replace
 from docindex.folders.system import FOLDER, user_number
 
 # The trash in a home folder, and the trashes at the top of a disk: a shared one, or that of one person.
@@ -34,7 +35,11 @@ def to_trash(place: Place, path: bytes) -> bytes:
     """
     trash, original = _trash_for(place, path)
     base, number = os.path.basename(path)[: 255 - 30], 0
-    with _opened(trash) as (files, infos):
+    with contextlib.ExitStack() as stack:
+        try:
+            files, infos = stack.enter_context(_opened(trash))
+        except FileNotFoundError:
+            files, infos = stack.enter_context(_made(trash))
         while True:
             name = base if not number else b"%b.%d" % (base, number)
             number += 1
@@ -83,7 +88,7 @@ def found_in_trash(path: bytes, inode: tuple[int, int]) -> bytes | None:
     for trash in (_home(), _at_top(path)):
         with (
             contextlib.suppress(OSError, NotReadable),
-            _opened(trash, make=False) as (files, _),
+            _opened(trash) as (files, _),
             os.scandir(files.open_folder()) as entries,
         ):
             for entry in entries:
@@ -93,29 +98,34 @@ def found_in_trash(path: bytes, inode: tuple[int, int]) -> bytes | None:
     return None
 
 
+def _made(trash: bytes) -> contextlib.AbstractContextManager[tuple[Place, Place]]:
+    """The result of `_opened` for a trash that does not exist yet, or not all of it."""
+    try:
+        for name in (b"files", b"info"):
+            make_folders(os.path.join(trash, name))
+    except OSError as error:
+        raise NotReadable(f"the trash {key_of(trash)} cannot be made: {error.strerror}") from error
+    return _opened(trash)
+
+
 @contextlib.contextmanager
-def _opened(trash: bytes, *, make: bool = True) -> Iterator[tuple[Place, Place]]:
+def _opened(trash: bytes) -> Iterator[tuple[Place, Place]]:
     """A place in the folder of the files of a trash, and one in the folder of its trash infos.
 
     `NotReadable` if one of the folders is not the person's own.
     """
     with contextlib.ExitStack() as stack:
-        below = _entered(stack, stack.enter_context(place_at(trash)), make=make)
+        below = _entered(stack, stack.enter_context(place_at(trash)))
         if os.fstat(below.open_folder()).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise NotReadable(
                 f"other users may write to the trash {key_of(trash)}; take that right away, as with chmod 700"
             )
-        files, infos = (_entered(stack, below.beside(name), make=make) for name in (b"files", b"info"))
+        files, infos = (_entered(stack, below.beside(name)) for name in (b"files", b"info"))
         yield files, infos
 
 
-def _entered(stack: contextlib.ExitStack, folder: Place, *, make: bool) -> Place:
+def _entered(stack: contextlib.ExitStack, folder: Place) -> Place:
     """A place in a folder of the trash; `NotReadable` if the folder is not the person's own."""
-    try:
-        if make and not folder.exists():
-            folder.make_folder()
-    except OSError as error:
-        raise NotReadable(f"the trash {key_of(folder.path)} cannot be made: {error.strerror}") from error
     try:
         descriptor = folder.open(FOLDER)
     except FileNotFoundError:
@@ -127,23 +137,17 @@ def _entered(stack: contextlib.ExitStack, folder: Place, *, make: bool) -> Place
     stack.callback(os.close, descriptor)
     if os.fstat(descriptor).st_uid != user_number():
         raise NotReadable(f"the trash {key_of(folder.path)} belongs to another user; move it away")
-    return Place(descriptor, b"", os.path.join(folder.path, b""))
+    return Place(descriptor, folder.path, b"")
 
 
 def _trash_for(place: Place, path: bytes) -> tuple[bytes, bytes]:
     """The trash for the file at a place, and the original path as its trash info names it."""
     device, home = place.status().st_dev, _home()
-    try:
-        make_folders(os.path.dirname(home))
-        with place_at(home) as inside:
-            if os.fstat(inside.open_folder()).st_dev == device:
-                return home, path
-    except OSError as error:
-        raise NotReadable(f"the trash {key_of(home)} cannot be made: {error.strerror}") from error
+    if disk_at(home).device == device:
+        return home, path
     trash = _at_top(path)
-    with place_at(trash) as inside:
-        if os.fstat(inside.open_folder()).st_dev != device:
-            raise NotReadable("there is no trash on its file system")
+    if disk_at(trash).device != device:
+        raise NotReadable("there is no trash on its file system")
     return trash, os.path.relpath(path, os.path.dirname(trash))
 
 
@@ -166,4 +170,8 @@ def _home() -> bytes:
     data = os.fsencode(os.environ.get("XDG_DATA_HOME", ""))
     if not os.path.isabs(data):  # the specification requires that a relative path is ignored
         data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")
-    return os.path.join(os.path.realpath(data), b"Trash")
+    return os.path.join(_real(data), b"Trash")
+
+
+# Asked once: for each file, it would take a tenth of the processor time of an act.
+_real = functools.lru_cache(maxsize=8)(os.path.realpath)
