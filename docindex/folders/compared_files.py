@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from docindex.folders.copy_groups import PlannedFile
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.places import Place, place_at
+from docindex.folders.places import FilePlace, place_at
 from docindex.folders.system import READ_FLAGS, extended_attributes
 from docindex.folders.write_guard import WriteGuard
 from docindex.storage.safe_closing import close_descriptor
@@ -36,7 +36,7 @@ class OpenFile:
     """An open regular file, with its status before anything was read."""
 
     key: str
-    place: Place
+    place: FilePlace
     file: io.FileIO
     status: os.stat_result
 
@@ -44,7 +44,7 @@ class OpenFile:
         """`NotReadable` unless the file still has its name, and is as it was."""
         self.check_is_at(self.place)
 
-    def check_is_at(self, place: Place) -> None:
+    def check_is_at(self, place: FilePlace) -> None:
         """`NotReadable` unless this file is at a place, and is as it was when it was opened."""
         try:
             now = place.status()

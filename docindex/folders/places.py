@@ -1,8 +1,8 @@
 """Reach a file by its name in an open folder, so that no symbolic link can lead anywhere else.
 
 `place_at` opens the folder of a path without following any link. While it is open, the folder may be moved
-away, or replaced by a link: the calls of a `Place` stay in the folder that was opened. Must never follow a
-link, nor replace a file.
+away, or replaced by a link: the calls of a `FilePlace` stay in the folder that was opened. Must never follow
+a link, nor replace a file.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ _RENAME_NOREPLACE = 1
 _NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """A name in an open folder. There may be a file with this name, or none."""
 
     folder: int | None
@@ -51,7 +51,7 @@ class Place(NamedTuple):
         """The path, for people and journals."""
         return self.name if self.folder is None else self.prefix + b"/" + self.name
 
-    def beside(self, name: bytes) -> "Place":
+    def beside(self, name: bytes) -> "FilePlace":
         """Another name in the same folder."""
         return self._replace(name=self.prefix + b"/" + name if self.folder is None else name)
 
@@ -84,11 +84,11 @@ class Place(NamedTuple):
         finally:
             close_descriptor(descriptor)
 
-    def rename(self, new: "Place") -> None:
+    def rename(self, new: "FilePlace") -> None:
         """Rename the file to a name that nobody else knows."""
         os.rename(self.name, new.name, src_dir_fd=self.folder, dst_dir_fd=new.folder)
 
-    def link(self, new: "Place") -> None:
+    def link(self, new: "FilePlace") -> None:
         """Make a hard link to the file."""
         os.link(self.name, new.name, src_dir_fd=self.folder, dst_dir_fd=new.folder, follow_symlinks=False)
 
@@ -119,21 +119,21 @@ class Place(NamedTuple):
         return self.folder
 
 
-def place_at(path: bytes) -> Place:
+def place_at(path: bytes) -> FilePlace:
     """The place of a path, to be closed by `with`.
 
     `OSError` if its folder does not exist, or if a link is on the way to it.
     """
     above, _, name = path.rpartition(b"/")
     if os.stat not in os.supports_dir_fd:
-        return Place(None, above, path)
-    return Place(open_without_links(above or b"/"), above, name)
+        return FilePlace(None, above, path)
+    return FilePlace(open_without_links(above or b"/"), above, name)
 
 
-def nowhere(path: bytes) -> Place:
+def nowhere(path: bytes) -> FilePlace:
     """The place of a path whose folder cannot be opened: there is no file. It is not to be closed."""
     above, _, name = path.rpartition(b"/")
-    return Place(_NOWHERE, above, name)
+    return FilePlace(_NOWHERE, above, name)
 
 
 def make_folders(path: bytes) -> None:
@@ -155,7 +155,7 @@ class Disk(NamedTuple):
     """The number that the system derives from the file system itself; 0 if it does not tell."""
 
     @classmethod
-    def of(cls, place: Place) -> "Disk":
+    def of(cls, place: FilePlace) -> "Disk":
         """The file system of the folder of a place."""
         folder = place.open_folder()
         return cls(os.fstat(folder).st_dev, file_system_id(folder))
@@ -177,7 +177,7 @@ def disk_at(path: bytes) -> Disk:
 
 
 @contextlib.contextmanager
-def locked(*places: Place) -> Iterator[None]:
+def locked(*places: FilePlace) -> Iterator[None]:
     """Keep every other act and undo, also of other users, from changing a file in these folders.
 
     `act_lock` keeps two acts with one state folder apart; this one those with different state folders.
@@ -198,7 +198,7 @@ def locked(*places: Place) -> Iterator[None]:
             unlock_folder(folder)
 
 
-def rename_no_replace(old: Place, new: Place) -> None:
+def rename_no_replace(old: FilePlace, new: FilePlace) -> None:
     """Rename a file. `FileExistsError` if the new name is taken; then nothing is changed.
 
     `OSError` if the file system can neither do that in one step nor make hard links.
@@ -221,7 +221,7 @@ def rename_no_replace(old: Place, new: Place) -> None:
     old.unlink()
 
 
-def renames_safely(old: Place, new: Place) -> bool:
+def renames_safely(old: FilePlace, new: FilePlace) -> bool:
     """Whether files can be renamed without replacing others on the file system of two places.
 
     Makes an empty file at one place, renames it to the other place, and removes it.
@@ -239,7 +239,7 @@ def renames_safely(old: Place, new: Place) -> bool:
     return True
 
 
-def _rename_in_one_step(old: Place, new: Place) -> None:
+def _rename_in_one_step(old: FilePlace, new: FilePlace) -> None:
     """Call renameat2 of Linux, which Python does not offer."""
     rename = _renameat2()
     if rename is None:

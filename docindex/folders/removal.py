@@ -33,7 +33,7 @@ from docindex.folders.journal import Journal, act_lock
 from docindex.folders.journal_steps import JournalStep
 from docindex.folders.mounts import Mounts
 from docindex.folders.path_keys import key_of
-from docindex.folders.places import Disk, Place, locked, rename_no_replace, renames_safely
+from docindex.folders.places import Disk, FilePlace, locked, rename_no_replace, renames_safely
 from docindex.folders.restore import (
     KeptFile,
     move_into_place,
@@ -145,7 +145,7 @@ class _Run:
         self.names_gone[status.st_dev, status.st_ino] += 1
         return size if self.names_gone[status.st_dev, status.st_ino] == status.st_nlink else 0
 
-    def check_renaming(self, own: OpenFile, aside: Place) -> None:
+    def check_renaming(self, own: OpenFile, aside: FilePlace) -> None:
         """`NotReadable` if the file system might replace another file when this one comes back."""
         device = own.status.st_dev
         if device not in self.safe_devices:
@@ -268,7 +268,7 @@ class _Removal:
     """The removal of one file: rename it, check it, then trash, link or delete it. It can be reverted."""
 
     def __init__(
-        self, own: OpenFile, kept: OpenFile, aside: Place, guards: tuple[WriteGuard, WriteGuard]
+        self, own: OpenFile, kept: OpenFile, aside: FilePlace, guards: tuple[WriteGuard, WriteGuard]
     ) -> None:
         self._own = own
         self._kept = kept
@@ -318,7 +318,7 @@ class _Removal:
             move_into_place(aside, own.place, kept)
 
 
-def _link(place: Place, aside: Place, kept: OpenFile) -> None:
+def _link(place: FilePlace, aside: FilePlace, kept: OpenFile) -> None:
     """Make a hard link to the kept file at the place of a file that was moved aside."""
     new = aside.beside(aside.name + b".new")
     try:

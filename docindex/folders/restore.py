@@ -22,7 +22,7 @@ from docindex.folders.file_reader import NotReadable, digest_of_open
 from docindex.folders.journal import Journal, act_lock, all_steps
 from docindex.folders.journal_steps import JournalStep
 from docindex.folders.path_keys import key_of, path_of
-from docindex.folders.places import Place, disk_at, locked, nowhere, place_at, rename_no_replace
+from docindex.folders.places import FilePlace, disk_at, locked, nowhere, place_at, rename_no_replace
 from docindex.folders.system import FileFacts, apply_facts, data_ranges
 from docindex.folders.trash import found_in_trash, from_trash, is_named_in_trash
 
@@ -117,18 +117,18 @@ def restore_interrupted(journal: Journal) -> Iterator[str]:
 class KeptFile(NamedTuple):
     """The file that stays, whose hard link act may have put at the place of a removed file."""
 
-    place: Place
+    place: FilePlace
     inode: tuple[int, int]
     """Its device and inode when the link was made: another file may have its path by now."""
     digest: str
 
-    def is_linked_at(self, link: Place) -> bool:
+    def is_linked_at(self, link: FilePlace) -> bool:
         """Whether a place has the link that act made."""
         return link.identity() == self.inode and (
             self.place.identity() == self.inode or _has_digest(link, self.digest)
         )
 
-    def is_spare_at(self, link: Place, instead: Place) -> bool:
+    def is_spare_at(self, link: FilePlace, instead: FilePlace) -> bool:
         """Whether a place has the link that act made, and `instead` or another name has its bytes, too."""
         return self.is_linked_at(link) and (
             link.status().st_nlink > 1
@@ -139,10 +139,10 @@ class KeptFile(NamedTuple):
 class _StepPlaces(NamedTuple):
     """The places of a step."""
 
-    own: Place
-    aside: Place
+    own: FilePlace
+    aside: FilePlace
     kept: KeptFile
-    trashed: Place | None
+    trashed: FilePlace | None
 
 
 @contextlib.contextmanager
@@ -168,7 +168,7 @@ def _opened(step: JournalStep, *, dry_run: bool = False) -> Iterator[_StepPlaces
         yield _StepPlaces(own, aside, KeptFile(kept, step.kept_inode, step.digest), trashed)
 
 
-def _place_or_nowhere(stack: contextlib.ExitStack, path: bytes) -> Place:
+def _place_or_nowhere(stack: contextlib.ExitStack, path: bytes) -> FilePlace:
     try:
         return stack.enter_context(place_at(path))
     except OSError:
@@ -265,12 +265,12 @@ def _nothing() -> None:
     """There is nothing to do."""
 
 
-def probes(aside: Place) -> tuple[Place, Place]:
+def probes(aside: FilePlace) -> tuple[FilePlace, FilePlace]:
     """The places of the empty file with which a step finds out how its file system renames files."""
     return aside.beside(aside.name + b".probe"), aside.beside(aside.name + b".probed")
 
 
-def remove_probes(aside: Place) -> None:
+def remove_probes(aside: FilePlace) -> None:
     """Remove the empty file of a step that was interrupted while it tried to rename it."""
     for probe in probes(aside):
         probe.discard()
@@ -303,7 +303,7 @@ def _clear(places: _StepPlaces) -> None:
             old.unlink()
 
 
-def move_into_place(new: Place, place: Place, kept: KeptFile) -> None:
+def move_into_place(new: FilePlace, place: FilePlace, kept: KeptFile) -> None:
     """Rename a file to a place. The link to the kept file that act made there is removed; another file stays.
 
     `NotReadable` or `FileExistsError` if another file is at the place.
@@ -322,7 +322,7 @@ def move_into_place(new: Place, place: Place, kept: KeptFile) -> None:
         out.unlink()
 
 
-def _has_digest(place: Place, digest: str) -> bool:
+def _has_digest(place: FilePlace, digest: str) -> bool:
     try:
         with place.reading() as file:
             return digest_of_open(file).hex() == digest
@@ -330,7 +330,7 @@ def _has_digest(place: Place, digest: str) -> bool:
         return False
 
 
-def write_copy(source: io.FileIO, target: Place, facts: FileFacts, digest: str | None = None) -> None:
+def write_copy(source: io.FileIO, target: FilePlace, facts: FileFacts, digest: str | None = None) -> None:
     """Copy an open file to a new one with these facts: all of it, or no file. Holes stay holes.
 
     Nobody else can read the copy before it has its mode. `NotReadable` if the bytes do not have the digest.

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.path_keys import key_of
-from docindex.folders.places import Place, disk_at, make_folders, place_at, rename_no_replace
+from docindex.folders.places import FilePlace, disk_at, make_folders, place_at, rename_no_replace
 from docindex.folders.system import FOLDER, user_number
 
 # The trash in a home folder, and the trashes at the top of a disk: a shared one, or that of one person.
@@ -28,7 +28,7 @@ def is_in_trash(path: bytes) -> bool:
     return _TRASH.search(path) is not None
 
 
-def to_trash(place: Place, path: bytes) -> bytes:
+def to_trash(place: FilePlace, path: bytes) -> bytes:
     """Move a file to the trash and return its new path. The trash shows `path` as its original path.
 
     `NotReadable` if its file system has no trash, if the trash cannot be made, or if it is not safe.
@@ -64,7 +64,7 @@ def to_trash(place: Place, path: bytes) -> bytes:
             return target.path
 
 
-def from_trash(trashed: Place, place: Place) -> None:
+def from_trash(trashed: FilePlace, place: FilePlace) -> None:
     """Move a file back from the trash; `FileExistsError` if another file is at its place now."""
     rename_no_replace(trashed, place)
     with contextlib.suppress(FileNotFoundError), place_at(_info(trashed.path)) as info:
@@ -98,7 +98,7 @@ def found_in_trash(path: bytes, inode: tuple[int, int]) -> bytes | None:
     return None
 
 
-def _made(trash: bytes) -> contextlib.AbstractContextManager[tuple[Place, Place]]:
+def _made(trash: bytes) -> contextlib.AbstractContextManager[tuple[FilePlace, FilePlace]]:
     """The result of `_opened` for a trash that does not exist yet, or not all of it."""
     try:
         for name in (b"files", b"info"):
@@ -109,7 +109,7 @@ def _made(trash: bytes) -> contextlib.AbstractContextManager[tuple[Place, Place]
 
 
 @contextlib.contextmanager
-def _opened(trash: bytes) -> Iterator[tuple[Place, Place]]:
+def _opened(trash: bytes) -> Iterator[tuple[FilePlace, FilePlace]]:
     """A place in the folder of the files of a trash, and one in the folder of its trash infos.
 
     `NotReadable` if one of the folders is not the person's own.
@@ -124,7 +124,7 @@ def _opened(trash: bytes) -> Iterator[tuple[Place, Place]]:
         yield files, infos
 
 
-def _entered(stack: contextlib.ExitStack, folder: Place) -> Place:
+def _entered(stack: contextlib.ExitStack, folder: FilePlace) -> FilePlace:
     """A place in a folder of the trash; `NotReadable` if the folder is not the person's own."""
     try:
         descriptor = folder.open(FOLDER)
@@ -137,10 +137,10 @@ def _entered(stack: contextlib.ExitStack, folder: Place) -> Place:
     stack.callback(os.close, descriptor)
     if os.fstat(descriptor).st_uid != user_number():
         raise NotReadable(f"the trash {key_of(folder.path)} belongs to another user; move it away")
-    return Place(descriptor, folder.path, b"")
+    return FilePlace(descriptor, folder.path, b"")
 
 
-def _trash_for(place: Place, path: bytes) -> tuple[bytes, bytes]:
+def _trash_for(place: FilePlace, path: bytes) -> tuple[bytes, bytes]:
     """The trash for the file at a place, and the original path as its trash info names it."""
     device, home = place.status().st_dev, _home()
     if disk_at(home).device == device:
