@@ -7,7 +7,7 @@ back. The number of an act is its place in the journal, and never changes. Must 
 import collections
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from docindex.folders.journal import all_steps
@@ -42,6 +42,18 @@ class Act:
 def list_acts(journal: str | os.PathLike[str]) -> list[Act]:
     """The acts of a journal, the first one first."""
     return [_act(number, steps) for number, steps in enumerate(_grouped(all_steps(journal)), 1)]
+
+
+def _with_own_facts(steps: Iterable[JournalStep]) -> Iterator[JournalStep]:
+    """The steps; one that removed a link has the facts of the file that an earlier step replaced by it."""
+    linked: dict[str, JournalStep] = {}
+    for step in steps:
+        earlier = linked.get(step.key)
+        if earlier is not None and earlier.kept_inode == step.inode:
+            step = dataclasses.replace(step, facts=earlier.facts)
+        if step.how == "hardlink" and step.is_open:
+            linked[step.key] = step
+        yield step
 
 
 def _with_present_copies(steps: Sequence[JournalStep]) -> list[JournalStep]:
@@ -100,7 +112,7 @@ def chosen_steps(
     them. `ValueError` for an act that the journal does not have.
     """
     known = all_steps(journal)
-    groups = _grouped(_with_present_copies(known))
+    groups = _grouped(_with_present_copies(list(_with_own_facts(known))))
     if act == "last" and files is None:
         groups = [steps for steps in groups if any(step.is_open for step in steps)][-1:]
     elif isinstance(act, int):

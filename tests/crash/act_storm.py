@@ -413,7 +413,13 @@ def links(folder, rng, count, met):
     world.act(folders.Plan(()), how)
     left = world.undo_all()
     assert left == [], left
-    assert world.facts() == facts, f"{how} was not undone after swaps"
+    now = world.facts()
+    differing = [
+        (str(path), now.get(path, ())[1:], facts.get(path, ())[1:])
+        for path in {*now, *facts}
+        if now.get(path) != facts.get(path)
+    ]
+    assert not differing, (how, differing)
     world.check_nothing_temporary()
 
 

@@ -63,6 +63,21 @@ def test_links_to_a_file_that_a_later_act_replaced_become_files_of_their_own(roo
     assert sorted(os.listdir(root)) == [b"a", b"b", b"c", b"d"]
 
 
+def test_a_file_that_two_acts_in_turn_have_linked_comes_back_with_its_own_time(root, tmp_path):
+    copied(root, b"a", b"b", b"c")
+    own = os.path.join(root, b"b")
+    os.utime(own, ns=(10**18, 10**18 + 5))
+    for kept in (b"a", b"c"):
+        (group,) = planned(root)
+        files = tuple(file._replace(keep=path_of(file.key).endswith(kept)) for file in group.files)
+        files = tuple(file for file in files if file.keep or path_of(file.key) == own)
+        with Journal(tmp_path / "journal") as journal:
+            (one,) = remove_copies([group._replace(files=files)], "hardlink", dry_run=False, journal=journal)
+        assert one.outcome == "done"
+    assert {one.is_back for one in undo(tmp_path / "journal", dry_run=False)} == {True}
+    assert os.stat(own).st_mtime_ns == 10**18 + 5
+
+
 def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(root, tmp_path):
     for name in (b"a", b"b", b"c"):
         with open(os.path.join(root, name), "wb") as file:
