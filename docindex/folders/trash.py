@@ -143,8 +143,11 @@ def _entered(stack: contextlib.ExitStack, folder: FilePlace) -> FilePlace:
 def _trash_for(place: FilePlace, path: bytes) -> tuple[bytes, bytes]:
     """The trash for the file at a place, and the original path as its trash info names it."""
     device, home = place.status().st_dev, _home()
-    if disk_at(home).device == device:
-        return home, path
+    try:
+        if disk_at(home).device == device:
+            return home, path
+    except OSError as error:
+        raise NotReadable(f"the trash {key_of(home)} cannot be made: {error.strerror}") from error
     trash = _at_top(path)
     if disk_at(trash).device != device:
         raise NotReadable("there is no trash on its file system")
