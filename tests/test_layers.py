@@ -159,6 +159,7 @@ INSIDE = {
     ],
     "folders": [
         {"file_kinds", "mounts", "open_writers", "originals", "path_keys", "system"},
+        {"places"},
         {"file_reader", "journal_steps", "local_times", "read_ahead"},
         {"file_presence", "gitignore", "journal", "program_trees", "trash", "write_guard"},
         {"act_list", "copy_groups", "file_content", "walk", "watch"},

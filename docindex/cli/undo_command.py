@@ -30,10 +30,11 @@ def undo_command(
 ) -> int:
     """Restore the files that act removed or linked.
 
-    Undoes the last act that is not undone yet. ACT chooses another one, by the number that --list shows. With
-    FILE, only this file is restored, or all files below this folder. A file is taken back from the trash, or
-    copied from the kept file if that still has the same bytes. If another file is at its path now, that file
-    stays. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is restored.
+    Undoes the last act of which a file is not back yet. ACT chooses another one, by the number that --list
+    shows. With FILE, only this file is restored, or all files below this folder. A file is taken back from
+    the trash, or copied from the kept file if that still has the same bytes. If another file is at its path
+    now, that file stays. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is
+    restored.
 
     \b
     Examples:
@@ -71,7 +72,7 @@ def _list(journal: str | None, form: str | None) -> int:
     times = [dt.datetime.fromtimestamp(act.at).astimezone() for act in acts]
     records = [
         {"number": act.number, "at": at.isoformat(timespec="seconds"), "how": act.how, "files": act.files,
-         "bytes": act.bytes, "undone": act.undone, "given_up": act.given_up, "state": act.state}
+         "bytes": act.bytes, "undone": act.undone, "state": act.state}
         for act, at in zip(acts, times, strict=True)
     ]  # fmt: skip
     lines = [
@@ -83,10 +84,7 @@ def _list(journal: str | None, form: str | None) -> int:
 
 
 def _state(act: folders.Act) -> str:
-    counts = [f"{act.undone:,} restored"] if act.undone and act.undone < act.files else []
-    if act.given_up:
-        counts.append(f"{act.given_up:,} cannot be restored")
-    return act.state + (f" ({', '.join(counts)})" if counts else "")
+    return act.state + (f" ({act.undone:,} restored)" if act.state == "partly undone" else "")
 
 
 _WORDS = {"undone": "restored", "would be undone": "would be restored", "left": "not restored"}

@@ -7,7 +7,7 @@ back. The number of an act is its place in the journal, and never changes. Must 
 import collections
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from docindex.folders.journal import all_steps
@@ -30,20 +30,30 @@ class Act:
     """Their size."""
     undone: int
     """How many of them `undo` brought back."""
-    given_up: int
-    """How many of them `undo` cannot bring back."""
 
     @property
     def state(self) -> Literal["done", "partly undone", "undone"]:
-        """How far it is undone. Undone: every file is back that can be brought back."""
-        if self.undone + self.given_up == self.files:
+        """How far it is undone. Undone: every file is back."""
+        if self.undone == self.files:
             return "undone"
-        return "partly undone" if self.undone + self.given_up else "done"
+        return "partly undone" if self.undone else "done"
 
 
 def list_acts(journal: str | os.PathLike[str]) -> list[Act]:
     """The acts of a journal, the first one first."""
     return [_act(number, steps) for number, steps in enumerate(_grouped(all_steps(journal)), 1)]
+
+
+def _with_own_facts(steps: Iterable[JournalStep]) -> Iterator[JournalStep]:
+    """The steps; one that removed a link has the facts of the file that an earlier step replaced by it."""
+    linked: dict[str, JournalStep] = {}
+    for step in steps:
+        earlier = linked.get(step.key)
+        if earlier is not None and earlier.kept_inode == step.inode:
+            step = dataclasses.replace(step, facts=earlier.facts)
+        if step.how == "hardlink" and step.is_open:
+            linked[step.key] = step
+        yield step
 
 
 def _with_present_copies(steps: Sequence[JournalStep]) -> list[JournalStep]:
@@ -52,8 +62,8 @@ def _with_present_copies(steps: Sequence[JournalStep]) -> list[JournalStep]:
     found = []
     for step in reversed(steps):
         later = removed.get(step.kept)
-        if later and later.digest == step.digest and step.state == "done" and not _exists(step.kept):
-            step = dataclasses.replace(step, kept=later.kept)
+        if later and later.digest == step.digest and step.state == "done" and not _exists(step.kept_path):
+            step = dataclasses.replace(step, kept=later.kept, kept_path=later.kept_path)
         found.append(step)
         # A file that became a link is still at its path.
         if step.state == "done" and step.how != "hardlink":
@@ -82,7 +92,6 @@ def _act(number: int, steps: Sequence[JournalStep]) -> Act:
         files=len(removed),
         bytes=sum(step.size for step in removed),
         undone=sum(step.state == "undone" for step in removed),
-        given_up=sum(step.state == "given up" for step in removed),
     )
 
 
@@ -99,13 +108,11 @@ def chosen_steps(
 ) -> list[JournalStep]:
     """The steps to undo, the last one first.
 
-    "last" is the last act of which a file is not settled; with `files` it is the last act that removed each
-    of them. Steps that were given up are chosen again only if an act or files are named. `ValueError` for an
-    act that the journal does not have.
+    "last" is the last act of which a file is not back; with `files` it is the last act that removed each of
+    them. `ValueError` for an act that the journal does not have.
     """
     known = all_steps(journal)
-    groups = _grouped(_with_present_copies(known))
-    named = act not in ("last", "all") or files is not None
+    groups = _grouped(_with_present_copies(list(_with_own_facts(known))))
     if act == "last" and files is None:
         groups = [steps for steps in groups if any(step.is_open for step in steps)][-1:]
     elif isinstance(act, int):
@@ -113,9 +120,7 @@ def chosen_steps(
             last = f"the number of the last act is {len(groups)}" if groups else "no act is recorded there"
             raise ValueError(f"{os.fspath(journal)} has no act {act}; {last}")
         groups = [groups[act - 1]]
-    steps = [
-        step for group in groups for step in group if step.is_open or (named and step.state == "given up")
-    ]
+    steps = [step for group in groups for step in group if step.is_open]
     steps.reverse()
     if files is None:
         return steps

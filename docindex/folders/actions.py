@@ -125,7 +125,7 @@ def act(
     observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.steps))
     remover = FolderRemover(() if dry_run else plan.going)
     with Journal(path) as written:
-        steps = remove_copies(plan.steps, how, dry_run=dry_run, journal=written)
+        steps = remove_copies(plan.steps, how, dry_run=dry_run, journal=written, staying=plan.staying)
         files, cancelled = observer.run(steps, on_file, lambda file: file.outcome != "restored")
         emptied: tuple[str, ...] = ()
         if how in ("trash", "delete") and not (dry_run or cancelled):
@@ -154,8 +154,8 @@ def undo(
 
     A file comes back from the trash, also if a program wrote to it there; then its `reason` says so. A file
     that is not in the trash is copied from the kept file if that still has the same bytes. If another file is
-    at the path now, that file stays, and the outcome is "left". A file that cannot come back is settled:
-    "last" and "all" do not try it again, but a call that names its act or the file does.
+    at the path now, that file stays, and the outcome is "left"; so it is while the disk of the file is not
+    mounted. An act is undone when all its files are back: until then, each call tries the others again.
 
     `journal` is the journal that `act` used, by default that of the person who runs this. The other
     parameters and the errors are those of `act`. There is also `UnreadableFile` if the journal does not

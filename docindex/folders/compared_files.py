@@ -1,7 +1,8 @@
 """Open the files of a group of copies, guard them against writers, and compare them byte by byte.
 
-Takes planned files; raises `NotReadable` with the reason why a file cannot be compared. Must never follow a
-symbolic link, nor change a file.
+Takes planned files; raises `NotReadable` with the reason why a file cannot be compared. The folder of a file
+stays open with it, so that whatever is done to the file later is done there. Must never follow a symbolic
+link, nor change a file.
 """
 
 import contextlib
@@ -14,13 +15,17 @@ from collections.abc import Iterator
 
 from docindex.folders.copy_groups import PlannedFile
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.path_keys import path_of
-from docindex.folders.system import NO_FOLLOW, READ_FLAGS, extended_attributes, opened_for_reading
+from docindex.folders.path_keys import key_of, path_of
+from docindex.folders.places import FilePlace, place_at
+from docindex.folders.system import READ_FLAGS, extended_attributes
 from docindex.folders.write_guard import WriteGuard
+from docindex.storage.safe_closing import close_descriptor
 
 GONE = "already gone"
 CHANGED = "it was changed while it was compared"
+SAME_FILE = "it is the kept file itself, under another name"
 _CHANGED_SINCE = "it was changed since the plan was made"
+_REPLACED_SINCE = "another file has its path since the plan was made; make a new plan"
 
 _PIECE = 1 << 20
 _FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
@@ -31,45 +36,54 @@ class OpenFile:
     """An open regular file, with its status before anything was read."""
 
     key: str
-    path: bytes
+    place: FilePlace
     file: io.FileIO
     status: os.stat_result
 
     def check_unchanged(self) -> None:
-        """`NotReadable` unless the path still names this file, and the file is as it was."""
-        self.check_is_at(self.path)
+        """`NotReadable` unless the file still has its name, and is as it was."""
+        self.check_is_at(self.place)
 
-    def check_is_at(self, path: bytes) -> None:
-        """`NotReadable` unless this path names this file, and the file is as it was when it was opened."""
+    def check_is_at(self, place: FilePlace) -> None:
+        """`NotReadable` unless this file is at a place, and is as it was when it was opened."""
         try:
-            now = os.stat(path, follow_symlinks=False)
+            now = place.status()
         except OSError as error:
             raise NotReadable("it or the kept file was moved away while they were compared") from error
         if any(getattr(now, fact) != getattr(self.status, fact) for fact in _FACTS):
             raise NotReadable(CHANGED)
 
+    def check_folder(self) -> None:
+        """`NotReadable` unless the path of its folder still leads to that folder."""
+        if not self.place.is_in_its_folder():
+            raise NotReadable(f"the folder of {key_of(self.place.path)} was moved or replaced meanwhile")
+
     def guarded(self, in_use: str) -> WriteGuard:
         """The guard against writers of this file, to be entered; `in_use` is its reason."""
-        return WriteGuard(self.file.fileno(), self.path, in_use)
+        return WriteGuard(self.file.fileno(), self.place.path, in_use)
 
 
 @contextlib.contextmanager
 def opened_copy(file: PlannedFile) -> Iterator[OpenFile]:
-    """The open file; `NotReadable` unless it is a regular file of the planned size and time."""
-    path = path_of(file.key)
+    """The open file; `NotReadable` unless it is the planned file, regular, and of the planned size."""
     with contextlib.ExitStack() as stack:
         try:
-            found = stack.enter_context(opened_for_reading(path, READ_FLAGS | NO_FOLLOW))
+            place = stack.enter_context(place_at(path_of(file.real or file.key)))
+            descriptor = place.open(READ_FLAGS)
         except FileNotFoundError as error:
             raise NotReadable(GONE) from error
         except OSError as error:
             raise NotReadable(error.strerror or str(error)) from error
+        stack.callback(close_descriptor, descriptor)
+        found = io.FileIO(descriptor, closefd=False)
         status = os.fstat(found.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise NotReadable("it is not a regular file any more")
         if status.st_size != file.size:
             raise NotReadable(_CHANGED_SINCE)
-        yield OpenFile(file.key, path, found, status)
+        if (status.st_dev, status.st_ino) != file.identity:
+            raise NotReadable(_REPLACED_SINCE)
+        yield OpenFile(file.key, place, found, status)
 
 
 def check_time(own: OpenFile, file: PlannedFile) -> None:
@@ -107,7 +121,7 @@ def refuse_same_file(own: OpenFile, kept: OpenFile) -> None:
     # the times agree, also the time of the last change of the inode, which no program can set.
     same_times = (a.st_mtime_ns, a.st_ctime_ns) == (b.st_mtime_ns, b.st_ctime_ns)
     if same or (same_times and a.st_dev != b.st_dev):
-        raise NotReadable("it is the kept file itself, under another name")
+        raise NotReadable(SAME_FILE)
 
 
 def link_obstacle(own: OpenFile, kept: OpenFile) -> str | None:

@@ -72,7 +72,7 @@ def grouped_copies(
     # Without a group, all files are hard links to files that stay.
     entries = _LeftOut(pairs.tree, left_out)
     folders = [
-        _folder_group(pairs.tree, pair, groups, entries, other_disk=number in far)
+        _folder_group(pairs.tree, pair, groups, choice, entries, other_disk=number in far)
         for number, (pair, groups) in enumerate(zip(chosen, inside, strict=True))
         if groups
     ]
@@ -227,7 +227,13 @@ def _below(paths: Sequence[bytes], folder: bytes) -> list[str]:
 
 
 def _folder_group(
-    tree: FolderTree, pair: _Chosen, groups: list[CopyGroup], entries: _LeftOut, *, other_disk: bool
+    tree: FolderTree,
+    pair: _Chosen,
+    groups: list[CopyGroup],
+    choice: KeepChoice,
+    entries: _LeftOut,
+    *,
+    other_disk: bool,
 ) -> FolderGroup:
     gone, kept = tree.keys[pair.gone], tree.keys[pair.kept]
     back = tree.compare(pair.kept, pair.gone)
@@ -236,7 +242,7 @@ def _folder_group(
     return FolderGroup(
         folder=gone,
         kept=kept,
-        copies=(*groups, *_empty_copies(tree, pair)),
+        copies=(*groups, *_empty_copies(tree, pair, choice)),
         differing=pair.shared.differing,
         only_here=pair.shared.only_here,
         only_in_kept=back.only_here,
@@ -248,14 +254,14 @@ def _folder_group(
     )
 
 
-def _empty_copies(tree: FolderTree, pair: _Chosen) -> Iterable[CopyGroup]:
+def _empty_copies(tree: FolderTree, pair: _Chosen, choice: KeepChoice) -> Iterable[CopyGroup]:
     """One group for each empty file of a copied folder that is empty in the kept folder, too."""
     begin, end = len(tree.keys[pair.gone]), len(tree.keys[pair.kept])
     kept = {file.key[end:]: file.key for file in tree.files_below(pair.kept) if not file.size}
     for file in tree.files_below(pair.gone):
         if not file.size and file.key[begin:] in kept:
             files = (
-                PlannedFile(kept[file.key[begin:]], True, 0, -1),
-                PlannedFile(file.key, False, 0, -1),
+                choice.planned_empty(kept[file.key[begin:]], keep=True),
+                choice.planned_empty(file.key, keep=False),
             )
             yield CopyGroup(files, _EMPTY, 0)

@@ -29,6 +29,16 @@ class PlannedFile(NamedTuple):
     size: int
     mtime_ns: int
     """The time of the last change; -1 if that was too recent to trust."""
+    device: int = 0
+    inode: int = 0
+    """The device and the inode of the file; 0 if they are not known. `act` leaves a file that has others."""
+    real: str = ""
+    """The key without links, if a link leads to the folder that was searched. `act` follows no link."""
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """The device and the inode of the file."""
+        return self.device, self.inode
 
 
 class CopyGroup(NamedTuple):

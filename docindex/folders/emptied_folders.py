@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from docindex.folders.copy_groups import FolderGroup
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import is_under, key_of, path_of
-from docindex.folders.system import FOLDER, NO_FOLLOW, FileFacts, apply_facts, file_facts, open_file
+from docindex.folders.places import make_folders, place_at
+from docindex.folders.system import FileFacts, apply_facts, file_facts, open_without_links
 from docindex.storage.safe_closing import close_descriptor
 
 _OF_THE_SYSTEM = b"lost+found"
@@ -39,11 +40,11 @@ class FolderRemover:
     """
 
     def __init__(self, groups: Iterable[FolderGroup]) -> None:
-        self._groups = tuple(groups)
+        self._groups = [(_real_folder(group), group) for group in groups]
         self._facts = {
             folder: facts
-            for group in self._groups
-            for folder in _folders_of(group)
+            for top, group in self._groups
+            for folder in _folders_of(top, group)
             if (facts := _facts_of(folder)) is not None
         }
 
@@ -53,25 +54,27 @@ class FolderRemover:
         `done` are the keys of the removed files. A copied folder that has lost no file stays as it is.
         """
         removed: list[str] = []
-        for group in self._groups:
+        for top, group in self._groups:
             if any(file.key in done for copies in group.copies for file in copies.others):
-                removed += self._remove_empty(group, journal)
+                keys = self._remove_empty(top, group, journal)
+                removed += [group.folder + key[len(top) :] for key in keys]
         return tuple(removed)
 
-    def _remove_empty(self, group: FolderGroup, journal: Journal) -> Iterator[str]:
-        for folder in _folders_of(group):
+    def _remove_empty(self, top: str, group: FolderGroup, journal: Journal) -> Iterator[str]:
+        for folder in _folders_of(top, group):
             facts = self._facts.get(folder)
             with contextlib.suppress(OSError):  # for example of another person; then those above stay, too
                 if facts is None or os.listdir(folder):
                     continue
                 key = key_of(folder)
-                journal.append(_entry(EmptiedFolder(key, group.folder, facts)))
-                os.rmdir(folder)
+                journal.append(_entry(EmptiedFolder(key, top, facts)))
+                with place_at(folder) as place:
+                    os.rmdir(place.name, dir_fd=place.folder)
                 yield key
 
 
-def _folders_of(group: FolderGroup) -> list[bytes]:
-    """The folders that an act may remove if they are empty, inner folders first.
+def _folders_of(top: str, group: FolderGroup) -> list[bytes]:
+    """The folders that an act may remove if they are empty, inner folders first. `top` is the real folder.
 
     They are those that the search has seen: the folders of the copied files, and those that were empty.
     """
@@ -82,14 +85,20 @@ def _folders_of(group: FolderGroup) -> list[bytes]:
         while above not in found and is_under(above, group.folder):
             found.add(above)
             above = above.rpartition("/")[0]
-    paths = sorted([path_of(key) for key in found], reverse=True)
+    paths = sorted([path_of(top + key[len(group.folder) :]) for key in found], reverse=True)
     return [path for path in paths if os.path.basename(path) != _OF_THE_SYSTEM and not os.path.ismount(path)]
+
+
+def _real_folder(group: FolderGroup) -> str:
+    """The key of a copied folder without links."""
+    file = next((file for copies in group.copies for file in copies.others if file.real), None)
+    return group.folder if file is None else file.real[: len(group.folder) - len(file.key)]
 
 
 def _facts_of(folder: bytes) -> FileFacts | None:
     """The facts of a folder; None if it cannot be opened, for example because a link is there now."""
     try:
-        descriptor = open_file(folder, FOLDER | NO_FOLLOW)
+        descriptor = open_without_links(folder)
     except OSError:
         return None
     try:
@@ -117,14 +126,14 @@ class FolderRestorer:
             for folder in sorted(self._removed.pop(group)):  # the outer folders first
                 path = path_of(folder.key)
                 if not os.path.lexists(path):
-                    os.makedirs(path, mode=0o700)
+                    make_folders(path)
                     self._made.append(folder)
 
     def finish(self) -> None:
         """Give the folders their former owner, mode and time. Files that came back have changed the time."""
         for folder in sorted(self._made, reverse=True):
             with contextlib.suppress(OSError):  # the files are back, with their own rights
-                descriptor = open_file(path_of(folder.key), FOLDER)
+                descriptor = open_without_links(path_of(folder.key))
                 try:
                     apply_facts(descriptor, folder.facts)
                 finally:

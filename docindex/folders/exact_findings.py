@@ -93,7 +93,7 @@ def find_exact(
         [key_of(root) for root in roots_of(prefer)],
         other_disks,
     )
-    copies, choice = search.copies(), KeepChoice(policy, search.freed_by)
+    copies, choice = search.copies(), KeepChoice(policy, keys, search.freed_by)
     copied_folders: list[FolderGroup] = []
     if "folder" in wanted:
         # Imported here: that takes longer than to find the copies in a small folder.

@@ -88,10 +88,15 @@ def trusted_time(mtime_ns: int, began_ns: int) -> int:
 def digest_of(path: bytes, size: int, mtime_ns: int) -> bytes:
     """The xxh3-128 of a file with this size and time; `NotReadable` if either has changed."""
     with _opened_unchanged(path, size, mtime_ns) as file:
-        hasher = xxhash.xxh3_128()
-        buffer = memoryview(bytearray(min(size, _PIECE)))
-        while count := file.readinto(buffer):
-            hasher.update(buffer[:count])
+        return digest_of_open(file)
+
+
+def digest_of_open(file: io.FileIO) -> bytes:
+    """The xxh3-128 of an open file from its present position; `NotReadable` if it is not a regular file."""
+    hasher = xxhash.xxh3_128()
+    buffer = memoryview(bytearray(min(_regular_status(file.fileno()).st_size, _PIECE)))
+    while count := file.readinto(buffer):
+        hasher.update(buffer[:count])
     return hasher.digest()
 
 

@@ -79,7 +79,7 @@ def find(
             find_copies(index, known, skipped, progress),
             ((file.key, file.size) for file in known),
             everywhere,
-            KeepChoice(policy),
+            KeepChoice(policy, everywhere),
             None if scan is None else scan.left_out,
             with_folders="folder" in wanted,
         )

@@ -58,7 +58,7 @@ class Journal:
         """Record that a step is done; `trashed` is the key of the file in the trash, if it is there."""
         self.append(done_entry(step, trashed))
 
-    def settle(self, step: JournalStep, state: Literal["undone", "reverted", "given up"]) -> None:
+    def settle(self, step: JournalStep, state: Literal["undone", "reverted"]) -> None:
         """Record that nothing is left to do about a step."""
         self.append(settled_entry(step, state))
 

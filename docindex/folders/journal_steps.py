@@ -7,14 +7,17 @@ accept a line that `act` did not write.
 
 import base64
 import dataclasses
+import os
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from docindex.folders.path_keys import path_of
+from docindex.folders.places import Disk
 from docindex.folders.system import FileFacts
 
-StepState = Literal["begun", "done", "undone", "reverted", "given up"]
+StepState = Literal["begun", "done", "undone", "reverted"]
 """Begun: it was interrupted, or its end could not be recorded. Undone: its file is back. Reverted: it changed
-nothing in the end. Given up: `undo` cannot bring its file back."""
+nothing in the end."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,12 +32,16 @@ class JournalStep:
     key: str
     kept: str
     """The key of the copy that stays."""
+    kept_path: str
+    """The path of that copy without links, as a key."""
     digest: str
     """The xxh3-128 of the bytes, in hexadecimal."""
     size: int
     """Bytes."""
     aside: str
-    """The temporary path of the file during the step, as a key."""
+    """The temporary path of the file during the step, as a key. No link is in this path."""
+    disk: Disk
+    """The file system of its folder."""
     facts: FileFacts
     """The time, mode, owner and attributes that `undo` gives to a copy of the kept file."""
     inode: tuple[int, int]
@@ -46,6 +53,11 @@ class JournalStep:
     state: StepState = "begun"
     trashed: str | None = None
     """The path of the file in the trash, as a key."""
+
+    @property
+    def path(self) -> bytes:
+        """The path of the file. No link is in it."""
+        return os.path.join(os.path.dirname(path_of(self.aside)), os.path.basename(path_of(self.key)))
 
     @property
     def is_open(self) -> bool:
@@ -62,9 +74,11 @@ def begun_entry(step: JournalStep) -> dict[str, object]:
         "act": step.act,
         "key": step.key,
         "kept": step.kept,
+        "kept_path": step.kept_path,
         "digest": step.digest,
         "size": step.size,
         "aside": step.aside,
+        "disk": step.disk,
         "inode": step.inode,
         "kept_inode": step.kept_inode,
         "mtime_ns": facts.mtime_ns,
@@ -79,7 +93,7 @@ def done_entry(step: JournalStep, trashed: str | None) -> dict[str, object]:
     return {"done": step.how, "step": step.number, "trashed": trashed}
 
 
-def settled_entry(step: JournalStep, state: Literal["undone", "reverted", "given up"]) -> dict[str, object]:
+def settled_entry(step: JournalStep, state: Literal["undone", "reverted"]) -> dict[str, object]:
     """The line to write when nothing is left to do about a step."""
     return {state: step.number}
 
@@ -109,7 +123,7 @@ def follow_entry(steps: dict[str, JournalStep], entry: Any) -> None:
         steps[number] = dataclasses.replace(steps[number], state=state)
 
 
-_SETTLED: tuple[StepState, ...] = ("undone", "reverted", "given up")
+_SETTLED: tuple[StepState, ...] = ("undone", "reverted")
 
 
 def _step_of(entry: dict[str, Any]) -> JournalStep:
@@ -122,9 +136,11 @@ def _step_of(entry: dict[str, Any]) -> JournalStep:
         how=_checked(entry["begun"], str),
         key=_checked(entry["key"], str),
         kept=_checked(entry["kept"], str),
+        kept_path=_checked(entry["kept_path"], str),
         digest=_checked(entry["digest"], str),
         size=_checked(entry["size"], int),
         aside=_checked(entry["aside"], str),
+        disk=Disk(*_pair(entry["disk"])),
         facts=FileFacts(
             mtime_ns=_checked(entry["mtime_ns"], int),
             mode=_checked(entry["mode"], int),

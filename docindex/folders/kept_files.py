@@ -12,9 +12,10 @@ from collections.abc import Set as AbstractSet
 from docindex.folders.copy_groups import CopyGroup, PlannedFile
 from docindex.folders.exact_copies import ExactCopies
 from docindex.folders.keep_rules import Candidate, KeepPolicy, check_keep
-from docindex.folders.path_keys import is_under, path_of
+from docindex.folders.path_keys import is_under, key_of, path_of, with_slashes
 from docindex.folders.system import allocated_bytes
-from docindex.storage.tracked_files import Tracked
+from docindex.storage.descriptors import file_at
+from docindex.storage.tracked_files import UNDETECTED, Tracked
 
 _NO_KEYS: AbstractSet[str] = frozenset()
 _IS_KEPT = operator.attrgetter("keep")
@@ -23,14 +24,24 @@ _IS_KEPT = operator.attrgetter("keep")
 class KeepChoice:
     """Chooses the files to keep by a policy, after one look at the reference folders.
 
-    `freed_by` says how many bytes a file gives back if it is removed; by default the system is asked.
+    `roots` are the keys of the folders that were searched. `freed_by` says how many bytes a file gives back
+    if it is removed; by default the system is asked.
     """
 
-    def __init__(self, policy: KeepPolicy, freed_by: Callable[[Tracked], int] | None = None) -> None:
+    def __init__(
+        self,
+        policy: KeepPolicy,
+        roots: Iterable[str] = (),
+        freed_by: Callable[[Tracked], int] | None = None,
+    ) -> None:
         check_keep(policy.keep)
         self.policy = policy
         self._freed_by = freed_by or _freed_by
         self._references = _References(policy.reference)
+        # Only the links to a root are resolved, and now: a folder below may become a link at any time.
+        real = {root: key_of(with_slashes(os.path.realpath(path_of(root)))) for root in roots}
+        self._linked = sorted([pair for pair in real.items() if pair[0] != pair[1]], reverse=True)
+        """The roots that a link leads to, and their keys without links; inner folders first."""
 
     def references(self, keys: Iterable[str]) -> set[str]:
         """Those of some files and folders that are in a reference folder."""
@@ -42,6 +53,17 @@ class KeepChoice:
             return set()
         disks = {file.device for file in found.files if file.key in kept}
         return {file.key for file in found.files if file.device not in disks}
+
+    def planned(self, file: Tracked, *, keep: bool) -> PlannedFile:
+        """A file as the plan holds it."""
+        linked = next((pair for pair in self._linked if is_under(file.key, pair[0])), None)
+        real = linked[1] + file.key[len(linked[0]) :] if linked else ""
+        return PlannedFile(file.key, keep, file.size, file.mtime_ns, file.device, file.inode, real)
+
+    def planned_empty(self, key: str, *, keep: bool) -> PlannedFile:
+        """An empty file as the plan holds it."""
+        device, inode = file_at(path_of(key), follow_symlinks=False) or (0, 0)
+        return self.planned(Tracked(key, 0, -1, 0, device, inode, UNDETECTED, "", 0, "", None), keep=keep)
 
     def group(self, found: ExactCopies, leaving: AbstractSet[str] = _NO_KEYS) -> CopyGroup | None:
         """The copies with the files to keep; None if no file would be removed, nor stays on another disk.
@@ -71,9 +93,7 @@ class KeepChoice:
         if not (going or far):
             return None
         # `sorted` keeps the order of equal values: the files stay in the order of their keys.
-        members = [
-            PlannedFile(file.key, file.key in kept, file.size, file.mtime_ns) for file in sorted(files)
-        ]
+        members = [self.planned(file, keep=file.key in kept) for file in sorted(files)]
         members.sort(key=_IS_KEPT, reverse=True)
         freed = sum(map(self._freed_by, going.values()))
         return CopyGroup(tuple(members), found.digest.hex(), freed, reason, tuple(sorted(far)))

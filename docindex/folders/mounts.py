@@ -37,8 +37,8 @@ class Mounts:
         self._kinds = dict(map(_mount, lines))
 
     def kind(self, path: bytes) -> str:
-        """The kind of the file system that a path is on, such as "ext4"; "" if it is not known."""
-        point = os.path.realpath(os.path.dirname(path))
+        """The kind of the file system that a path without links is on, such as "ext4"; "" if not known."""
+        point = os.path.dirname(path)
         while point not in self._kinds:
             above = os.path.dirname(point)
             if above == point:

@@ -34,7 +34,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         keys = [key for group in self.folders for key in (group.folder, group.kept, *group.empty_folders)]
-        for key in (*keys, *(file.key for group in self._all_groups() for file in group.files)):
+        files = [file for group in self._all_groups() for file in group.files]
+        for key in (*keys, *(key for file in files for key in (file.key, file.real or file.key))):
             path = path_of(key)
             if not os.path.isabs(path) or b"\0" in path or b"/../" in path + b"/":
                 raise ValueError(f"{key!r} is not a valid absolute path")
@@ -57,6 +58,15 @@ class Plan:
     def going(self) -> tuple[FolderGroup, ...]:
         """The folders whose copied files `act` removes."""
         return tuple(folder for folder in self.folders if not folder.keep)
+
+    @property
+    def staying(self) -> set[tuple[int, int]]:
+        """The device and the inode of each file that stays, whatever path leads to it."""
+        kept = [file for group in self._all_groups() for file in group.kept]
+        skipped = [
+            file for folder in self.folders if folder.keep for group in folder.copies for file in group.others
+        ]
+        return {file.identity for file in (*kept, *skipped)}
 
     def _all_groups(self) -> Iterator[CopyGroup]:
         for folder in self.folders:
@@ -98,7 +108,14 @@ def planned_record(group: CopyGroup | FolderGroup) -> dict[str, Any]:
     """A group as an object in the JSON of a plan."""
     if isinstance(group, FolderGroup):
         return {**group._asdict(), "copies": [planned_record(copies) for copies in group.copies]}
-    return {**group._asdict(), "files": [file._asdict() for file in group.files]}
+    return {**group._asdict(), "files": [_file_record(file) for file in group.files]}
+
+
+def _file_record(file: PlannedFile) -> dict[str, Any]:
+    record = file._asdict()
+    if not file.real:  # nearly all files
+        del record["real"]
+    return record
 
 
 def _reason(error: Exception) -> str:
@@ -158,6 +175,9 @@ def _file(found: Any, where: str) -> PlannedFile:
         _field(found, "keep", bool, where),
         _field(found, "size", int, where),
         _field(found, "mtime_ns", int, where),
+        _field(found, "device", int, where),
+        _field(found, "inode", int, where),
+        _optional(found, "real", str, where, ""),
     )
 
 

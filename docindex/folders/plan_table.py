@@ -25,6 +25,9 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 _UNSEEN = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 """Control characters as keys may write them, so that each row of the table is one line."""
 
+_FILE_CHECK = r"c:([0-9a-f]{32}):(\d+):(-?\d+):(\d+):(\d+)(?::(.+))?"
+"""The digest, size, time, device and inode of a file, and its key without links if that is another one."""
+
 _IN_FOLDER = "file in folder"
 _KEEP = {
     "true",
@@ -108,9 +111,10 @@ def _row(number: int, kind: str, key: str, size: int, **others: str) -> dict[str
 
 
 def _file_row(number: int, kind: str, file: PlannedFile, digest: str, why: str = "") -> dict[str, Any]:
-    check = f"c:{digest}:{file.size}:{file.mtime_ns}"
-    facts = {"keep": _written(file.keep), "date": local_time(file.mtime_ns), "why": _cell(why)}
-    return _row(number, kind, file.key, file.size, **facts, check=check)
+    facts = [digest, file.size, file.mtime_ns, file.device, file.inode, file.real.translate(_UNSEEN)]
+    check = "c:" + ":".join(map(str, facts)).removesuffix(":")
+    cells = {"keep": _written(file.keep), "date": local_time(file.mtime_ns), "why": _cell(why)}
+    return _row(number, kind, file.key, file.size, **cells, check=check)
 
 
 def _folder_rows(number: int, group: FolderGroup) -> Iterator[dict[str, Any]]:
@@ -196,11 +200,11 @@ def _kept(cell: str, count: int) -> bool:
 
 
 def _checked(check: str, kind: str, count: int) -> tuple[str, ...]:
-    pattern = r"f:(\d+):(\d+):(\d+)" if kind == "folder" else r"c:([0-9a-f]{32}):(\d+):(-?\d+)"
+    pattern = r"f:(\d+):(\d+):(\d+)" if kind == "folder" else _FILE_CHECK
     found = re.fullmatch(pattern, check)
     if kind not in ("exact", "folder", _IN_FOLDER) or not found:
         raise ValueError(f"'kind' or 'check' in row {count} was changed; change only 'keep'")
-    return found.groups()
+    return found.groups(default="")
 
 
 def _plan(entries: Iterable[_Entry]) -> Plan:
@@ -266,7 +270,9 @@ def _plan_of(
 
 
 def _planned(entry: _Entry) -> PlannedFile:
-    return PlannedFile(entry.key, entry.keep, int(entry.check[1]), int(entry.check[2]))
+    _, *numbers, real = entry.check
+    size, mtime_ns, device, inode = map(int, numbers)
+    return PlannedFile(entry.key, entry.keep, size, mtime_ns, device, inode, key_of(path_of(real)))
 
 
 def _group(kept: list[PlannedFile], others: list[PlannedFile], digest: str) -> CopyGroup:

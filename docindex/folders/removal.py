@@ -13,16 +13,17 @@ import os
 import secrets
 import time
 from collections.abc import Generator, Iterable
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from docindex.errors import DiskFull, is_no_room
 from docindex.folders.compared_files import (
     CHANGED,
+    SAME_FILE,
     OpenFile,
     check_time,
     link_obstacle,
     opened_copy,
-    pieces,
     refuse_same_file,
     same_bytes,
 )
@@ -32,17 +33,16 @@ from docindex.folders.journal import Journal, act_lock
 from docindex.folders.journal_steps import JournalStep
 from docindex.folders.mounts import Mounts
 from docindex.folders.path_keys import key_of
-from docindex.folders.restore import move_into_place, probe_paths, remove_probes, restore_interrupted
-from docindex.folders.system import (
-    NO_FOLLOW,
-    FileFacts,
-    apply_facts,
-    file_facts,
-    open_file,
-    rename_no_replace,
-    renames_safely,
-    share_storage,
+from docindex.folders.places import Disk, FilePlace, locked, rename_no_replace, renames_safely
+from docindex.folders.restore import (
+    KeptFile,
+    move_into_place,
+    probes,
+    remove_probes,
+    restore_interrupted,
+    write_copy,
 )
+from docindex.folders.system import file_facts, share_storage
 from docindex.folders.trash import is_in_trash, to_trash
 from docindex.folders.write_guard import GUARDS, IN_USE, KEPT_IN_USE, Guard, WriteGuard
 from docindex.storage.safe_closing import close_descriptor
@@ -92,17 +92,25 @@ def check_how(how: str) -> None:
 
 
 def remove_copies(
-    groups: Iterable[CopyGroup], how: How, *, dry_run: bool, journal: Journal
+    groups: Iterable[CopyGroup],
+    how: How,
+    *,
+    dry_run: bool,
+    journal: Journal,
+    staying: AbstractSet[tuple[int, int]] = frozenset(),
 ) -> Generator[FileOutcome, None, None]:
     """Remove or link the copies of a plan, and yield the outcome of each file.
 
-    First restores the files of an interrupted `act` with the same journal. With `dry_run` every check is made
-    and no file is touched. `Busy` if another process runs `act` or `undo`, because each of two plans could
-    remove the file that the other plan keeps. `DiskFull` if the disk of the journal or of the trash has no
-    room: then that file is as it was, and no further file is touched.
+    No file is removed that a group keeps, nor one in `staying`, by device and inode, whatever path leads to
+    it. First restores the files of an interrupted `act` with the same journal. With `dry_run` every check is
+    made and no file is touched. `Busy` if another process runs `act` or `undo`, because each of two plans
+    could remove the file that the other plan keeps. `DiskFull` if the disk of the journal or of the trash has
+    no room: then that file is as it was, and no further file is touched.
     """
     check_how(how)
-    run = _Run(how, dry_run, journal)
+    groups = tuple(groups)
+    kept = {file.identity for group in groups for file in group.kept}
+    run = _Run(how, dry_run, journal, kept | staying)
     with contextlib.nullcontext() if dry_run else act_lock():
         for key in restore_interrupted(journal):
             yield FileOutcome(key, None, "restored", "an earlier act was interrupted while it worked on it")
@@ -118,6 +126,8 @@ class _Run:
     how: How
     dry_run: bool
     journal: Journal
+    staying: AbstractSet[tuple[int, int]]
+    """The files that must never be removed, by device and inode."""
     mounts: Mounts = dataclasses.field(default_factory=Mounts)
     safe_devices: set[int] = dataclasses.field(default_factory=set)
     """The file systems that were found to rename files without replacing others."""
@@ -135,11 +145,11 @@ class _Run:
         self.names_gone[status.st_dev, status.st_ino] += 1
         return size if self.names_gone[status.st_dev, status.st_ino] == status.st_nlink else 0
 
-    def check_renaming(self, own: OpenFile, aside: bytes) -> None:
+    def check_renaming(self, own: OpenFile, aside: FilePlace) -> None:
         """`NotReadable` if the file system might replace another file when this one comes back."""
         device = own.status.st_dev
         if device not in self.safe_devices:
-            if not renames_safely(*probe_paths(aside)):
+            if not renames_safely(*probes(aside)):
                 raise NotReadable("its file system cannot rename a file without replacing another one")
             self.safe_devices.add(device)
 
@@ -150,7 +160,9 @@ def _remove_one(run: _Run, group: CopyGroup, file: PlannedFile) -> FileOutcome:
     try:
         with opened_copy(file) as own:
             check_time(own, file)
-            if obstacle := run.mounts.obstacle(own.path, run.how):
+            if (own.status.st_dev, own.status.st_ino) in run.staying:
+                raise NotReadable(SAME_FILE)
+            if obstacle := run.mounts.obstacle(own.place.path, run.how):
                 raise NotReadable(obstacle)
             with _guarded(run, own, IN_USE) as own_guard:
                 for candidate in group.kept:
@@ -159,7 +171,7 @@ def _remove_one(run: _Run, group: CopyGroup, file: PlannedFile) -> FileOutcome:
                             kept = stack.enter_context(opened_copy(candidate))
                         except (NotReadable, ValueError):
                             continue
-                        if is_in_trash(kept.path):
+                        if is_in_trash(kept.place.path):
                             continue
                         try:
                             kept_guard = stack.enter_context(_guarded(run, kept, KEPT_IN_USE))
@@ -173,6 +185,8 @@ def _remove_one(run: _Run, group: CopyGroup, file: PlannedFile) -> FileOutcome:
                         if run.how == "hardlink" and (difference := link_obstacle(own, kept)):
                             reason = difference
                             continue
+                        if not run.dry_run:
+                            stack.enter_context(locked(own.place, kept.place))
                         own.check_unchanged()
                         kept.check_unchanged()
                         return _apply(run, group.digest, own, kept, guards)
@@ -212,18 +226,19 @@ def _apply(
         _share(own, kept)
         return dataclasses.replace(outcome, freed=run.freed(own.status))
     number = secrets.token_hex(8)
-    aside = os.path.join(os.path.dirname(own.path), b".docindex-" + number.encode())
-    facts = file_facts(own.file.fileno())
+    aside = own.place.beside(b".docindex-" + number.encode())
     step = JournalStep(
         number=number,
         act=journal.act,
         how=how,
         key=own.key,
         kept=kept.key,
+        kept_path=key_of(kept.place.path),
         digest=digest,
         size=own.status.st_size,
-        aside=key_of(aside),
-        facts=facts,
+        aside=key_of(aside.path),
+        facts=file_facts(own.file.fileno()),
+        disk=Disk.of(own.place),
         inode=(own.status.st_dev, own.status.st_ino),
         kept_inode=(kept.status.st_dev, kept.status.st_ino),
     )
@@ -235,12 +250,12 @@ def _apply(
     except BaseException as error:
         # If this fails, the file keeps its temporary name, and `undo` restores it.
         with contextlib.suppress(OSError, NotReadable):
-            removal.revert(facts)
-            if how != "trash" or _is_file_at(own.path, own.status):
+            removal.revert(step)
+            if how != "trash" or own.place.identity() == step.inode:
                 journal.settle(step, "reverted")
-        if isinstance(error, Exception) and os.path.lexists(aside):  # an interrupt must stay an interrupt
+        if isinstance(error, Exception) and aside.exists():  # an interrupt must stay an interrupt
             raise NotReadable(
-                f"another file is at its path now; the old file is {key_of(aside)}, and undo can restore it"
+                f"another file is at its path now; the old file is {step.aside}, and undo can restore it"
             ) from error
         raise
     # The step is done even if the disk has no space for this line: `undo` checks the files themselves.
@@ -253,7 +268,7 @@ class _Removal:
     """The removal of one file: rename it, check it, then trash, link or delete it. It can be reverted."""
 
     def __init__(
-        self, own: OpenFile, kept: OpenFile, aside: bytes, guards: tuple[WriteGuard, WriteGuard]
+        self, own: OpenFile, kept: OpenFile, aside: FilePlace, guards: tuple[WriteGuard, WriteGuard]
     ) -> None:
         self._own = own
         self._kept = kept
@@ -266,73 +281,57 @@ class _Removal:
         own, kept, aside = self._own, self._kept, self._aside
         if how != "trash":
             os.fsync(kept.file.fileno())  # a copy that was just made may be in memory only
-        os.rename(own.path, aside)
+        own.place.rename(aside)
         if how != "trash":
             time.sleep(_LINGER_S)
         own.check_is_at(aside)
         # If both paths lead to one file and the system does not say so, the kept file no longer exists.
         kept.check_unchanged()
-        self._own_guard.check(aside)
+        own.check_folder()
+        kept.check_folder()
+        self._own_guard.check(aside.path)
         self._kept_guard.check()
         if how == "trash":
-            return key_of(to_trash(aside, own.path))
+            return key_of(to_trash(aside, own.place.path))
         if how == "hardlink":
-            _link(own.path, aside, kept)
+            _link(own.place, aside, kept)
             kept.check_unchanged()
         self._unlinking = True  # before the call: an interrupt may come between the call and the next line
-        os.unlink(aside)
+        aside.unlink()
         kept.check_unchanged()
         self._own_guard.check_lease()
         return None
 
-    def revert(self, facts: FileFacts) -> None:
+    def revert(self, step: JournalStep) -> None:
         """Bring the file back to its path, unless another file is there now."""
         remove_probes(self._aside)
-        if self._unlinking and not os.path.lexists(self._aside):
+        own, aside = self._own, self._aside
+        if self._unlinking and not aside.exists():
             # The file has no name any more. The kept file was changed in the same moment, a program opened
             # the file in the same moment, or somebody interrupted this.
             self._own_guard.wait_for_writer()
-            _write_again(self._own, self._aside, facts)
-        if os.path.lexists(self._aside):
-            move_into_place(self._aside, self._own.path, self._kept.path)
+            own.file.seek(0)
+            write_copy(own.file, aside.beside(aside.name + b".copy"), step.facts)
+            rename_no_replace(aside.beside(aside.name + b".copy"), aside)
+        if aside.exists():
+            kept = KeptFile(self._kept.place, step.kept_inode, step.digest)
+            move_into_place(aside, own.place, kept)
 
 
-def _link(path: bytes, aside: bytes, kept: OpenFile) -> None:
-    """Make a hard link to the kept file at the path of a file that was moved aside."""
-    new = aside + b".new"
+def _link(place: FilePlace, aside: FilePlace, kept: OpenFile) -> None:
+    """Make a hard link to the kept file at the place of a file that was moved aside."""
+    new = aside.beside(aside.name + b".new")
     try:
-        os.link(kept.path, new, follow_symlinks=False)
+        kept.place.link(new)
         kept.check_is_at(new)
-        rename_no_replace(new, path)
+        rename_no_replace(new, place)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(new)
-
-
-def _is_file_at(path: bytes, status: os.stat_result) -> bool:
-    return os.path.lexists(path) and os.path.samestat(os.lstat(path), status)
-
-
-def _write_again(own: OpenFile, path: bytes, facts: FileFacts) -> None:
-    """Write the bytes of an open file that has no name to a path: all bytes, or no file at all."""
-    part = path + b".copy"
-    own.file.seek(0)
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as again:
-            for piece in pieces(own.file):
-                again.write(piece)
-            again.flush()
-            apply_facts(again.fileno(), facts)
-            os.fsync(again.fileno())
-        rename_no_replace(part, path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
+        new.discard()
 
 
 def _share(own: OpenFile, kept: OpenFile) -> None:
     """Let a file share the storage of the kept file; the kernel compares the bytes and changes no byte."""
-    writable = open_file(own.path, os.O_RDWR | NO_FOLLOW)
+    writable = own.place.open(os.O_RDWR)
     try:
         if not os.path.samestat(os.fstat(writable), own.status):
             raise NotReadable(CHANGED)

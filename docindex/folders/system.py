@@ -13,8 +13,9 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from docindex.errors import UnsupportedPlatform
 from docindex.private_files import private_opener
@@ -60,6 +61,67 @@ def open_file(path: bytes, flags: int) -> int:
         return os.open(rest, flags, dir_fd=at)
     finally:
         os.close(at)
+
+
+_OPENAT2 = 437
+"""The number of the call on every processor that Python runs on. Linux has it since 5.6."""
+_RESOLVE_NO_SYMLINKS = 4
+_AT_FDCWD = -100
+
+
+def open_without_links(path: bytes) -> int:
+    """The descriptor of a folder; `OSError` if a symbolic link is anywhere in the path.
+
+    The path may have any length.
+    """
+    openat2 = _openat2()
+    try:
+        if openat2 is not None and len(path) < LONGEST_PATH:
+            return openat2(_AT_FDCWD, path)
+        return _open_by_folders(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "its path leads through a link, which is not followed") from error
+        raise
+
+
+def _open_by_folders(path: bytes) -> int:
+    at = os.open(b"/", FOLDER)
+    for name in filter(None, path.split(b"/")):
+        try:
+            below = os.open(name, FOLDER | NO_FOLLOW, dir_fd=at)
+        except NotADirectoryError:  # the error for a link, too
+            if stat.S_ISLNK(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+            raise
+        finally:
+            os.close(at)  # the handlers above run first
+        at = below
+    return at
+
+
+@functools.cache
+def _openat2() -> Callable[[int, bytes], int] | None:
+    """A call that opens a folder by a path without links; None if the kernel has none, or forbids it."""
+    if sys.platform != "linux":
+        return None
+    import ctypes  # takes 1 ms, and only actions need it
+
+    syscall = ctypes.CDLL(None, use_errno=True).syscall
+    how = (ctypes.c_uint64 * 3)(FOLDER, 0, _RESOLVE_NO_SYMLINKS)  # struct open_how
+
+    def opened(at: int, path: bytes) -> int:
+        descriptor: int = syscall(_OPENAT2, at, path, how, ctypes.sizeof(how))
+        if descriptor < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        return descriptor
+
+    try:
+        os.close(opened(_AT_FDCWD, b"/"))
+    except OSError:
+        return None
+    return opened
 
 
 class ListedFolder(NamedTuple):
@@ -151,6 +213,20 @@ def blocks_read() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_inblock
 
 
+def data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
+    """Where each piece of an open file begins and ends that is not a hole."""
+    size, end = os.fstat(descriptor).st_size, 0
+    while end < size:
+        try:
+            begin = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # the rest is a hole
+                return
+            raise
+        end = os.lseek(descriptor, begin, os.SEEK_HOLE)
+        yield begin, end
+
+
 def allocated_bytes(status: os.stat_result) -> int:
     """The bytes that a file takes, at most its size. A file with holes takes less, as a compressed one may.
 
@@ -158,74 +234,6 @@ def allocated_bytes(status: os.stat_result) -> int:
     """
     blocks = getattr(status, "st_blocks", None)  # Windows has none
     return status.st_size if blocks is None else min(status.st_size, int(blocks) * 512)
-
-
-_RENAME_NOREPLACE = 1
-_AT_FDCWD = -100
-_NOT_SUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-
-
-def rename_no_replace(old: bytes, new: bytes) -> None:
-    """Rename a file. `FileExistsError` if the new name is taken; then nothing is changed.
-
-    `OSError` if the file system can neither do that in one step nor make hard links.
-    """
-    try:
-        _rename_in_one_step(old, new)
-        return
-    except OSError as error:
-        if error.errno not in _NOT_SUPPORTED:
-            raise
-    # The kernel or the file system cannot do this in one step, so use two.
-    try:
-        os.link(old, new, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError as error:  # some file systems have no links, and the kernel forbids links to some files
-        raise OSError(
-            errno.EOPNOTSUPP, "its file system cannot rename a file without the risk of replacing another one"
-        ) from error
-    os.unlink(old)
-
-
-def renames_safely(old: bytes, new: bytes) -> bool:
-    """Whether files can be renamed without replacing others on the file system of two paths.
-
-    Makes an empty file at one path, renames it to the other path, and removes it.
-    """
-    os.close(os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSE_ON_EXEC, 0o600))
-    try:
-        rename_no_replace(old, new)
-    except OSError as error:
-        if error.errno == errno.EOPNOTSUPP:
-            return False
-        raise
-    finally:
-        for path in (old, new):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-    return True
-
-
-def _rename_in_one_step(old: bytes, new: bytes) -> None:
-    """Call renameat2 of Linux, which Python does not offer."""
-    rename = _renameat2()
-    if rename is None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    import ctypes
-
-    if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE):
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), new)
-
-
-@functools.cache
-def _renameat2() -> Any:
-    if sys.platform != "linux":
-        return None
-    import ctypes  # takes 1 ms, and only actions need it
-
-    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def extended_attributes(descriptor: int) -> dict[str, bytes]:
@@ -284,6 +292,42 @@ def exclusive_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     with open(path, "a", encoding="utf-8", opener=private_opener) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
+
+
+_PATIENCE_S = 10
+
+
+def lock_folder(descriptor: int) -> None:
+    """Lock an open folder, until it is closed or unlocked; wait for at most ten seconds.
+
+    `BlockingIOError` if another process holds the lock longer. Does nothing where folders cannot be locked.
+    """
+    import fcntl  # Unix only
+
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > end:
+                reason = "another docindex act or undo is working in its folder"
+                raise BlockingIOError(error.errno, reason) from error
+        except OSError:  # for example on a network file system
+            return None
+        time.sleep(0.001)
+
+
+def unlock_folder(descriptor: int) -> None:
+    """Unlock a folder that may be locked."""
+    import fcntl  # Unix only
+
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def file_system_id(descriptor: int) -> int:
+    """The number that the system derives from the file system of an open file; 0 if it does not tell."""
+    return os.fstatvfs(descriptor).f_fsid
 
 
 def take_lease(descriptor: int) -> None:

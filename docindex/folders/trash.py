@@ -1,72 +1,80 @@
 """Move files to the person's trash and back, as Linux desktops do.
 
 Follows https://specifications.freedesktop.org/trash-spec: the trash in the person's home, or one on the same
-file system. Must never copy: a file is renamed, so it moves whole or not at all.
+file system. Must never copy: a file is renamed, so it moves whole or not at all. Must never use a trash that
+another person made, or may write to.
 """
 
 import contextlib
 import datetime as dt
+import functools
 import os
 import re
+import stat
 import urllib.parse
+from collections.abc import Iterator
 
 from docindex.folders.file_reader import NotReadable
-from docindex.folders.system import rename_no_replace, user_number
+from docindex.folders.path_keys import key_of
+from docindex.folders.places import FilePlace, disk_at, make_folders, place_at, rename_no_replace
+from docindex.folders.system import FOLDER, user_number
 
 # The trash in a home folder, and the trashes at the top of a disk: a shared one, or that of one person.
 _TRASH = re.compile(rb"/(Trash|\.Trash(-\d+|/\d+)?)/files/")
 
 
 def is_in_trash(path: bytes) -> bool:
-    """Whether a path leads into a trash, where a file may be deleted at any time."""
-    return _TRASH.search(os.path.realpath(path)) is not None
+    """Whether a path without links leads into a trash, where a file may be deleted at any time."""
+    return _TRASH.search(path) is not None
 
 
-def to_trash(path: bytes, shown: bytes) -> bytes:
-    """Move a file to the trash and return its new path. The trash shows `shown` as its original path.
+def to_trash(place: FilePlace, path: bytes) -> bytes:
+    """Move a file to the trash and return its new path. The trash shows `path` as its original path.
 
-    `NotReadable` if its file system has no trash, or the trash cannot be made.
+    `NotReadable` if its file system has no trash, if the trash cannot be made, or if it is not safe.
     """
-    trash, original = _folder(path, shown)
-    for folder in (b"files", b"info"):
-        os.makedirs(os.path.join(trash, folder), mode=0o700, exist_ok=True)
-    base, number = os.path.basename(shown)[: 255 - 30], 0
-    while True:
-        name = base if not number else b"%b.%d" % (base, number)
-        number += 1
-        info = os.path.join(trash, b"info", name + b".trashinfo")
-        target = os.path.join(trash, b"files", name)
-        if os.path.lexists(target):
-            continue
+    trash, original = _trash_for(place, path)
+    base, number = os.path.basename(path)[: 255 - 30], 0
+    with contextlib.ExitStack() as stack:
         try:
-            handle = os.open(info, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            continue
-        now = dt.datetime.now().astimezone().strftime("%Y-%m-%dT%H:%M:%S")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(
-                    f"[Trash Info]\nPath={urllib.parse.quote(original)}\nDeletionDate={now}\n".encode()
-                )
-            os.rename(path, target)
-        except BaseException:
-            if not os.path.lexists(target):
-                os.unlink(info)
-            raise
-        return target
+            files, infos = stack.enter_context(_opened(trash))
+        except FileNotFoundError:
+            files, infos = stack.enter_context(_made(trash))
+        while True:
+            name = base if not number else b"%b.%d" % (base, number)
+            number += 1
+            info, target = infos.beside(name + b".trashinfo"), files.beside(name)
+            if target.exists():
+                continue
+            try:
+                handle = info.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            except FileExistsError:
+                continue
+            now = dt.datetime.now().astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(
+                        f"[Trash Info]\nPath={urllib.parse.quote(original)}\nDeletionDate={now}\n".encode()
+                    )
+                place.rename(target)
+            except BaseException:
+                if not target.exists():
+                    info.unlink()
+                raise
+            return target.path
 
 
-def from_trash(trashed: bytes, path: bytes) -> None:
-    """Move a file back from the trash; `FileExistsError` if another file is at its path now."""
-    rename_no_replace(trashed, path)
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(_info(trashed))
+def from_trash(trashed: FilePlace, place: FilePlace) -> None:
+    """Move a file back from the trash; `FileExistsError` if another file is at its place now."""
+    rename_no_replace(trashed, place)
+    with contextlib.suppress(FileNotFoundError), place_at(_info(trashed.path)) as info:
+        info.unlink()
 
 
 def is_named_in_trash(trashed: bytes, path: bytes) -> bool:
     """Whether the trash says that a file in it was at this path."""
     try:
-        with open(_info(trashed), "rb") as file:
+        with place_at(_info(trashed)) as info, info.reading() as file:
             line = next(line for line in file if line.startswith(b"Path="))
     except (OSError, StopIteration):
         return False
@@ -77,24 +85,81 @@ def is_named_in_trash(trashed: bytes, path: bytes) -> bool:
 
 def found_in_trash(path: bytes, inode: tuple[int, int]) -> bytes | None:
     """The path in a trash of a file that was at a path, by its device and inode; None if it is not there."""
-    for trash in _trashes(path):
-        with contextlib.suppress(OSError), os.scandir(os.path.join(trash, b"files")) as entries:
+    for trash in (_home(), _at_top(path)):
+        with (
+            contextlib.suppress(OSError, NotReadable),
+            _opened(trash) as (files, _),
+            os.scandir(files.open_folder()) as entries,
+        ):
             for entry in entries:
                 if entry.inode() == inode[1] and entry.stat(follow_symlinks=False).st_dev == inode[0]:
-                    return entry.path if is_named_in_trash(entry.path, path) else None
+                    trashed = files.beside(os.fsencode(entry.name)).path
+                    return trashed if is_named_in_trash(trashed, path) else None
     return None
 
 
-def _trashes(path: bytes) -> tuple[bytes, bytes]:
-    """The trashes in which a file from a path may be."""
-    return _home(), os.path.join(_top(os.path.realpath(os.path.dirname(path))), b".Trash-%d" % user_number())
+def _made(trash: bytes) -> contextlib.AbstractContextManager[tuple[FilePlace, FilePlace]]:
+    """The result of `_opened` for a trash that does not exist yet, or not all of it."""
+    try:
+        for name in (b"files", b"info"):
+            make_folders(os.path.join(trash, name))
+    except OSError as error:
+        raise NotReadable(f"the trash {key_of(trash)} cannot be made: {error.strerror}") from error
+    return _opened(trash)
 
 
-def _top(folder: bytes) -> bytes:
-    """The point at which the file system of a folder is mounted."""
-    while not os.path.ismount(folder):
-        folder = os.path.dirname(folder)
-    return folder
+@contextlib.contextmanager
+def _opened(trash: bytes) -> Iterator[tuple[FilePlace, FilePlace]]:
+    """A place in the folder of the files of a trash, and one in the folder of its trash infos.
+
+    `NotReadable` if one of the folders is not the person's own.
+    """
+    with contextlib.ExitStack() as stack:
+        below = _entered(stack, stack.enter_context(place_at(trash)))
+        if os.fstat(below.open_folder()).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise NotReadable(
+                f"other users may write to the trash {key_of(trash)}; take that right away, as with chmod 700"
+            )
+        files, infos = (_entered(stack, below.beside(name)) for name in (b"files", b"info"))
+        yield files, infos
+
+
+def _entered(stack: contextlib.ExitStack, folder: FilePlace) -> FilePlace:
+    """A place in a folder of the trash; `NotReadable` if the folder is not the person's own."""
+    try:
+        descriptor = folder.open(FOLDER)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise NotReadable(
+            f"{key_of(folder.path)} is a link or a file, not a real folder of the trash; move it away"
+        ) from error
+    stack.callback(os.close, descriptor)
+    if os.fstat(descriptor).st_uid != user_number():
+        raise NotReadable(f"the trash {key_of(folder.path)} belongs to another user; move it away")
+    return FilePlace(descriptor, folder.path, b"")
+
+
+def _trash_for(place: FilePlace, path: bytes) -> tuple[bytes, bytes]:
+    """The trash for the file at a place, and the original path as its trash info names it."""
+    device, home = place.status().st_dev, _home()
+    try:
+        if disk_at(home).device == device:
+            return home, path
+    except OSError as error:
+        raise NotReadable(f"the trash {key_of(home)} cannot be made: {error.strerror}") from error
+    trash = _at_top(path)
+    if disk_at(trash).device != device:
+        raise NotReadable("there is no trash on its file system")
+    return trash, os.path.relpath(path, os.path.dirname(trash))
+
+
+def _at_top(path: bytes) -> bytes:
+    """The path of the person's trash at the point where the file system of a path is mounted."""
+    top = os.path.dirname(path)
+    while not os.path.ismount(top):
+        top = os.path.dirname(top)
+    return os.path.join(top, b".Trash-%d" % user_number())
 
 
 def _info(trashed: bytes) -> bytes:
@@ -104,31 +169,12 @@ def _info(trashed: bytes) -> bytes:
 
 
 def _home() -> bytes:
-    """The trash in the person's home."""
+    """The path of the trash in the person's home. A link may lead to it, but it is none itself."""
     data = os.fsencode(os.environ.get("XDG_DATA_HOME", ""))
     if not os.path.isabs(data):  # the specification requires that a relative path is ignored
         data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")
-    return os.path.join(data, b"Trash")
+    return os.path.join(_real(data), b"Trash")
 
 
-def _folder(path: bytes, shown: bytes) -> tuple[bytes, bytes]:
-    """The trash for a file, and the original path as its trash info names it."""
-    device, home = os.lstat(path).st_dev, _home()
-    try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise NotReadable(f"the trash {os.fsdecode(home)} cannot be made: {error.strerror}") from error
-    if os.stat(home).st_dev == device:
-        return home, shown
-    real = os.path.realpath(os.path.dirname(path))
-    top = _top(real)
-    trash = os.path.join(top, b".Trash-%d" % user_number())
-    try:
-        if os.stat(top).st_dev != device:
-            raise NotReadable("there is no trash on its file system")
-        os.makedirs(trash, mode=0o700, exist_ok=True)
-        if os.path.islink(trash):
-            raise NotReadable("the trash on its file system is a link, which is not safe to use")
-    except OSError as error:
-        raise NotReadable(f"there is no trash on its file system ({error.strerror})") from error
-    return trash, os.path.relpath(os.path.join(real, os.path.basename(shown)), top)
+# Asked once: for each file, it would take a tenth of the processor time of an act.
+_real = functools.lru_cache(maxsize=8)(os.path.realpath)

@@ -104,12 +104,15 @@ def folder(tmp_path, monkeypatch):
     for name in ("a", "b"):
         (tmp_path / name).write_text("the same")
     files = [
-        {"key": str(tmp_path / name), "keep": name == "a", "size": 8, "mtime_ns": -1} for name in ("a", "b")
-    ]
+        {"key": str(tmp_path / name), "keep": name == "a", "size": 8, "mtime_ns": -1,
+         "device": found.st_dev, "inode": found.st_ino}
+        for name in ("a", "b") if (found := (tmp_path / name).stat())
+    ]  # fmt: skip
     group = {"files": files, "digest": DIGEST, "reclaimable": 8}
     (tmp_path / "plan.json").write_text(json.dumps({"docindex-plan": 1, "groups": [group]}))
     step = {"begun": "delete", "step": "1", "act": "1", "at": 1.0, "size": 8,
-            "inode": [0, 0], "kept_inode": [0, 0], "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
+            "inode": [0, 0], "kept_inode": [0, 0], "disk": [tmp_path.stat().st_dev, 0],
+            "kept_path": str(tmp_path / "a"), "key": str(tmp_path / "c"), "kept": str(tmp_path / "a"),
             "digest": DIGEST, "mtime_ns": 0, "mode": 0o644, "aside": str(tmp_path / ".docindex-1"),
             "owner": [os.getuid(), os.getgid()], "attributes": {}}  # fmt: skip
     (tmp_path / "journal").write_text(json.dumps(step) + "\n")

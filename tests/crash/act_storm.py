@@ -1,6 +1,6 @@
 """``python -m tests.crash.act_storm``: change, kill and disturb `act` and `undo`, and look for lost bytes.
 
-Four storms, each of rounds with a folder of copies:
+Six storms, each of rounds with a folder of copies, hard links, copied folders and repositories:
 
 - replacements: people change files between the plan and the act; then the act is undone.
 - kills: `act` and `undo` are killed with SIGKILL at random moments and run again; then all is undone.
@@ -8,22 +8,27 @@ Four storms, each of rounds with a folder of copies:
   memory, and keeps them open for a while, during the act; then the act is undone.
 - pairs: two acts run at once, with the same plan or with plans that contradict each other, each with a lock
   of its own, as those of two users have.
+- links: folders are swapped for links to other folders, and back, during acts and undos.
+- disks: the disk is unmounted during an act, is away during an undo, and comes back.
 
 After each round every byte string that existed, or that a program wrote last to a file, must exist: in its
 place, in the trash, or under the name of a kept file. What is undone must have the same bytes, names, times,
-owners, modes and attributes as before. ``python -m tests.crash.act_storm`` makes 1,000 replacements, 300
-kills, 1,000 writings and 100 pairs, which takes a few minutes; the test makes a few of each.
+owners, modes and attributes as before, and nothing temporary stays behind.
+``python -m tests.crash.act_storm`` makes 3,000 rounds; the test makes a few of each storm.
 """
 
 import argparse
 import collections
 import contextlib
+import ctypes
 import functools
 import json
 import mmap
 import os
 import random
+import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -36,7 +41,11 @@ from docindex.folders.act_list import list_acts
 
 HOWS = ("trash", "hardlink", "delete")
 OLD_NS = 10**18
-_PATIENCE_S = 60
+_PATIENCE_S = 600
+_C = ctypes.CDLL(None, use_errno=True)
+_AT_FDCWD, _RENAME_EXCHANGE, _CLONE_NEWNS = -100, 2, 0x20000
+_NO_MOUNTS = 77
+"""The exit code of a child that cannot mount a file system."""
 _LONGEST = 1 << 20
 """Bytes; more than any file has."""
 
@@ -51,20 +60,31 @@ class World:
         self.root = folder / "root"
         self.journal = folder / "journal"
         for name in ("root/one", "root/two/deep", "data", "state"):
-            (folder / name).mkdir(parents=True)
+            (folder / name).mkdir(parents=True, exist_ok=True)
         use_state(folder / "state")
         os.environ["XDG_DATA_HOME"] = str(folder / "data")
         for number in range(groups):
             data = rng.randbytes(rng.choice((1, 100, 5000, 70_000))) + b"group %d" % number
             for copy in range(rng.randrange(2, 5)):
-                self.write(rng.choice(("", "one/", "two/", "two/deep/")) + f"{number}-{copy}", data)
+                name = rng.choice(("", "one/", "two/", "two/deep/")) + f"{number}-{copy}"
+                self.write(name, data)
+                if rng.random() < 0.1:
+                    (self.root / f"{name}-linked").hardlink_to(self.root / name)
+        for name in ("one", "two"):
+            repository = self.root / name / ".git"
+            (repository / "objects").mkdir(parents=True)
+            for part, data in (("HEAD", b"ref: main"), ("config", b"[core]"), ("objects/1", b"a commit")):
+                self.write(f"{name}/.git/{part}", data)
+        if rng.random() < 0.5:
+            shutil.copytree(self.root / "one", self.root / "copy of one")
 
     def write(self, name, data):
         """Make a file with a random time, mode and owner."""
         path = self.root / name
         path.write_bytes(data)
         if self.how != "hardlink":  # a link does not replace a file with another mode or owner
-            os.setxattr(path, "user.tag", self.rng.randbytes(3))
+            with contextlib.suppress(OSError):  # some temporary file systems have no attributes
+                os.setxattr(path, "user.tag", self.rng.randbytes(3))
             if os.geteuid() == 0 and self.rng.random() < 0.3:
                 os.chown(path, self.rng.randrange(5), self.rng.randrange(5))
             path.chmod(self.rng.choice((0o644, 0o600, 0o755)))
@@ -76,6 +96,11 @@ class World:
 
     def act(self, plan, how, journal=None):
         return folders.act(plan, how, journal=journal or self.journal)
+
+    def act_anew(self):
+        """Act on a plan of the files as they are now: those that `undo` copied have other inodes."""
+        self.act(folders.Plan(()), self.how)  # restores the file of an act that was interrupted
+        return self.act(self.plan(), self.how)
 
     def undo_all(self):
         """Undo every act; returns what was left."""
@@ -174,12 +199,12 @@ def replacements(folder, rng, count, met):
 def kills(folder, rng, count, met):
     """Kill `act` and `undo` at random moments."""
     world = World(folder, rng, groups=40)
-    plan, how = world.plan(), world.how
+    how = world.how
     before, facts = world.contents(), world.facts()
     killed = 0
     while killed < count:
         undoes = rng.random() < 0.5
-        child = forked(world.undo_all if undoes else lambda: world.act(plan, how))
+        child = forked(world.undo_all if undoes else world.act_anew)
         time.sleep(rng.random() ** 2 * 0.15)
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
@@ -191,7 +216,7 @@ def kills(folder, rng, count, met):
             met["ended before the kill"] += 1
         lost = before - world.contents()
         assert not lost, f"a kill during {'undo' if undoes else how} lost {lost}"
-    world.act(plan, how)
+    world.act_anew()
     world.check_nothing_temporary()
     left = world.undo_all()
     assert left == [], left
@@ -268,7 +293,7 @@ class Writer:
 def writers(folder, rng, count, met):
     """Write to files during the act."""
     world = World(folder, rng, groups=30)
-    plan, how = world.plan(), world.how
+    how = world.how
     originals = world.facts()
     result = folder / "written.json"
     seed = rng.random()
@@ -282,13 +307,15 @@ def writers(folder, rng, count, met):
     child = forked(write)
     outcomes = collections.Counter()
     deadline = time.monotonic() + _PATIENCE_S
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
+    is_over = False
+    while not is_over:  # once at least: on a busy machine the writer may end before this begins
         assert time.monotonic() < deadline, "the writer hangs"
-        for file in world.act(plan, how).files:
+        for file in world.act_anew().files:
             if file.outcome == "done" or "use by another" in (file.reason or ""):
                 outcomes[f"{file.outcome} {file.reason or ''}".strip()] += 1
         if rng.random() < 0.7:  # so that the next act has something to do
             world.undo_all()
+        is_over = os.waitpid(child, os.WNOHANG) != (0, 0)
     written = json.loads(result.read_text())
     found = world.contents()
     for content in map(bytes.fromhex, written["files"]):
@@ -341,13 +368,128 @@ def one_pair(world, rng, met):
     compared = slice(1) if how == "hardlink" else slice(None)
     found = {path: known[compared] for path, known in world.facts().items()}
     assert found == {path: known[compared] for path, known in facts.items()}, f"{how} twice was not undone"
+    world.check_nothing_temporary()
+
+
+def links(folder, rng, count, met):
+    """Swap folders for links to other folders during acts and undos."""
+    world = World(folder, rng, groups=12)
+    how, facts, before = world.how, world.facts(), world.contents()
+    strange = folder / "strange"
+    shutil.copytree(
+        world.root, strange
+    )  # the same names and bytes, so that a path that leads there finds files
+    untouched = {path: (facts_of(path), path.stat().st_ino) for path in files_below(strange)}
+    stop, seed = folder / "stop", rng.random()
+
+    def swap():
+        chance = random.Random(seed)
+        while not stop.exists():
+            path = world.root / chance.choice(("one", "two", "two/deep"))
+            link = folder / "link"
+            link.symlink_to(strange / path.relative_to(world.root))
+            with contextlib.suppress(FileNotFoundError):  # act has removed the folder
+                exchange(link, path)
+                time.sleep(chance.random() * 0.002)
+                exchange(link, path)
+            link.unlink()
+            time.sleep(chance.random() * 0.004)
+
+    child = forked(swap)
+    try:
+        for _ in range(count):
+            for file in world.act_anew().files:
+                met[
+                    f"links: {file.outcome} {'through a link' if 'link,' in (file.reason or '') else ''}"
+                ] += 1
+            met["links: left by undo"] += len(world.undo_all())
+    finally:
+        stop.touch()
+        _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, "the swapper failed"
+    lost = before - world.contents()
+    assert not lost, f"{how} lost {lost}"
+    assert {path: (facts_of(path), path.stat().st_ino) for path in files_below(strange)} == untouched, how
+    world.act(folders.Plan(()), how)
+    left = world.undo_all()
+    assert left == [], left
+    now = world.facts()
+    differing = [
+        (str(path), now.get(path, ())[1:], facts.get(path, ())[1:])
+        for path in {*now, *facts}
+        if now.get(path) != facts.get(path)
+    ]
+    assert not differing, (how, differing)
+    world.check_nothing_temporary()
+
+
+def exchange(one, other):
+    """Exchange two names in one step."""
+    if _C.renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(one))
+
+
+def disks(folder, rng, count, met):
+    """Unmount the disk during an act, undo while it is away, and mount it again."""
+    for number in range(count):
+        here = folder / f"{number}"
+        for name in ("disk", "root"):
+            (here / name).mkdir(parents=True)
+        seen = here / "met.json"
+        child = forked(functools.partial(one_disk, here, random.Random(rng.random()), seen))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, _NO_MOUNTS), "a disk that went away did harm, see above"
+        if code == _NO_MOUNTS:
+            met["disks: skipped, because no file system can be mounted here"] += 1
+        else:
+            met.update(json.loads(seen.read_text()))
+
+
+def one_disk(here, rng, seen):
+    """In a namespace of its own: mount a disk, act, and let the disk go away and come back."""
+    if (
+        _C.unshare(_CLONE_NEWNS)
+        or not mounted("--make-rprivate", "/")
+        or not mounted("-t", "tmpfs", "none", here / "disk")
+    ):
+        os._exit(_NO_MOUNTS)
+    root = here / "root"
+    assert mounted("--bind", here / "disk", root)
+    world = World(here, rng, groups=12)
+    how, facts, before = world.how, world.facts(), world.contents()
+    plan = world.plan()
+    child = forked(lambda: world.act(plan, how))
+    time.sleep(rng.random() * 0.3)
+    subprocess.run(["umount", "--lazy", root], check=True)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    left = world.undo_all()
+    assert {file.reason for file in left} <= {"its disk is not mounted"}, left
+    assert list(root.iterdir()) == [], "something was written into the mount point"
+    assert mounted("--bind", here / "disk", root)
+    lost = before - world.contents()
+    assert not lost, f"{how} lost {lost}"
+    world.act(folders.Plan(()), how)
+    again = world.undo_all()
+    assert again == [], again
+    assert world.facts() == facts, f"{how} was not undone after the disk came back"
+    world.check_nothing_temporary()
+    seen.write_text(
+        json.dumps({"disks: went away": 1, "disks: files left by undo, and restored later": len(left)})
+    )
+
+
+def mounted(*arguments):
+    return not subprocess.run(["mount", *arguments], capture_output=True, check=False).returncode
 
 
 STORMS = {
     "replacements": (replacements, 25),
     "kills": (kills, 10),
     "writers": (writers, 50),
-    "pairs": (pairs, 5),
+    "pairs": (pairs, 1),
+    "links": (links, 3),
+    "disks": (disks, 1),
 }
 """Each storm, and how many of its events one round has."""
 
@@ -368,14 +510,16 @@ def storm(name, count, seed):
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.crash.act_storm", description=__doc__)
-    full = {"replacements": 1000, "kills": 300, "writers": 1000, "pairs": 100}
-    for name, count in full.items():
-        parser.add_argument(f"--{name}", type=int, default=count, help="how many (default: %(default)s)")
+    parser.add_argument("--storm", choices=STORMS, help="only this one")
+    parser.add_argument(
+        "--rounds", type=int, default=3000, help="of all storms together (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    for name in STORMS:
+    wanted = [options.storm] if options.storm else list(STORMS)
+    for name in wanted:
         began = time.monotonic()
-        met = storm(name, getattr(options, name), options.seed)
+        met = storm(name, -(-options.rounds // len(wanted)) * STORMS[name][1], options.seed)
         print(f"{name}: nothing is lost ({time.monotonic() - began:.0f} s)")
         for what, count in sorted(met.items()):
             print(f"{count:8,} {what}")

@@ -11,10 +11,15 @@ from tests.crash import act_storm
         ("replacements", 75, "hardlink: done"),
         ("kills", 5, "kills of act"),
         ("writers", 40, "during writings: done"),
-        ("pairs", 3, "pairs: both ran"),
+        ("pairs", 15, "pairs: both ran"),
+        ("links", 6, "links: left through a link"),
+        ("disks", 3, "disks: went away"),
     ],
 )
 def test_nothing_is_lost_and_everything_is_undone(monkeypatch, tmp_path, name, count, must_meet):
     for variable in ("XDG_DATA_HOME", "XDG_STATE_HOME"):  # so that the environment is restored
         monkeypatch.setenv(variable, str(tmp_path))
-    assert act_storm.storm(name, count, seed=3)[must_meet] > 0
+    met = act_storm.storm(name, count, seed=3)
+    if "disks: skipped, because no file system can be mounted here" in met:
+        pytest.skip("no file system can be mounted here")
+    assert met[must_meet] > 0

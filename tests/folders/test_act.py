@@ -11,10 +11,11 @@ import pytest
 
 from docindex.errors import DiskFull
 from docindex.folders import journal as journals
-from docindex.folders import system
+from docindex.folders import places
 from docindex.folders.journal import Journal
 from docindex.folders.keep_rules import KEEP
 from docindex.folders.path_keys import key_of, path_of, root_of
+from docindex.folders.places import place_at
 from docindex.folders.removal import HOW, remove_copies
 from docindex.folders.trash import from_trash
 from tests.folders.trees import contents_of, copied, from_json, planned, to_json, tree
@@ -114,7 +115,8 @@ def test_every_trashed_file_can_be_restored(root, trash):
     )
     for one in done:
         if one.trashed:
-            from_trash(path_of(one.trashed), path_of(one.key))
+            with place_at(path_of(one.trashed)) as trashed, place_at(path_of(one.key)) as own:
+                from_trash(trashed, own)
     assert contents_of(root) == before
     assert list((trash / "info").iterdir()) == list((trash / "files").iterdir()) == []
 
@@ -131,23 +133,27 @@ def test_the_trash_accepts_several_files_with_one_name(root, trash):
     assert len(list((trash / "files").iterdir())) == 4
 
 
-def test_another_path_to_the_kept_file_is_left(root):
+@pytest.mark.parametrize("way", ["a link to its folder", "a hard link"])
+def test_another_path_to_the_kept_file_is_left(root, way):
     with open(os.path.join(root, b"a"), "wb") as file:
         file.write(b"the only one")
-    os.symlink(root, root + b".too")
-    (key,) = [key_of(os.path.join(root, b"a"))]
+    key, other = key_of(os.path.join(root, b"a")), key_of(os.path.join(root + b".too", b"a"))
+    if way == "a hard link":
+        os.mkdir(root + b".too")
+        os.link(path_of(key), path_of(other))
+        reason = "it is the kept file itself, under another name"
+    else:
+        os.symlink(root, root + b".too")
+        reason = "its path leads through a link, which is not followed"
     status = os.stat(os.path.join(root, b"a"))
-    other = key_of(os.path.join(root + b".too", b"a"))
+    identity = {"size": status.st_size, "mtime_ns": -1, "device": status.st_dev, "inode": status.st_ino}
     text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 1, "files": [
-        {"key": key, "keep": True, "size": status.st_size, "mtime_ns": -1},
-        {"key": other, "keep": False, "size": status.st_size, "mtime_ns": -1},
+        {"key": key, "keep": True, **identity},
+        {"key": other, "keep": False, **identity},
     ]}]})  # fmt: skip
     for how in HOW:
         (one,) = remove_copies(from_json(text), how, dry_run=False, journal=Journal(None))
-        assert (one.outcome, one.reason) == (
-            "left",
-            "it is the kept file itself, under another name",
-        )
+        assert (one.outcome, one.reason) == ("left", reason)
     assert contents_of(root) == {os.path.join(root, b"a"): b"the only one"}
 
 
@@ -224,12 +230,13 @@ def test_a_rename_never_replaces_a_file(root, monkeypatch, known):
     copied(root, b"a")
     copied(root, b"b", content=b"a person's")
     if not known:
-        monkeypatch.setattr(system, "_renameat2", lambda: None)
+        monkeypatch.setattr(places, "_renameat2", lambda: None)
     a, b, c = (os.path.join(root, name) for name in (b"a", b"b", b"c"))
-    with pytest.raises(FileExistsError):
-        system.rename_no_replace(a, b)
-    assert contents_of(root) == {a: b"the same", b: b"a person's"}
-    system.rename_no_replace(a, c)
+    with place_at(a) as own:
+        with pytest.raises(FileExistsError):
+            places.rename_no_replace(own, own.beside(b"b"))
+        assert contents_of(root) == {a: b"the same", b: b"a person's"}
+        places.rename_no_replace(own, own.beside(b"c"))
     assert contents_of(root) == {b: b"a person's", c: b"the same"}
 
 
@@ -266,9 +273,20 @@ def test_a_file_in_the_trash_does_not_count_as_a_kept_copy(root, trash):
     with open(os.path.join(root, b"own"), "wb") as file:
         file.write(b"the same")
     both = [str(trash / "files" / "kept"), key_of(os.path.join(root, b"own"))]
-    text = json.dumps({"docindex-plan": 1, "groups": [{"digest": "0" * 32, "reclaimable": 8, "files": [
-        {"key": key, "keep": number == 0, "size": 8, "mtime_ns": -1} for number, key in enumerate(both)
-    ]}]})  # fmt: skip
+    files = [
+        {
+            "key": key,
+            "keep": number == 0,
+            "size": 8,
+            "mtime_ns": -1,
+            "device": found.st_dev,
+            "inode": found.st_ino,
+        }
+        for number, key in enumerate(both)
+        if (found := os.stat(path_of(key)))
+    ]
+    group = {"digest": "0" * 32, "reclaimable": 8, "files": files}
+    text = json.dumps({"docindex-plan": 1, "groups": [group]})
     (one,) = remove_copies(from_json(text), "delete", dry_run=False, journal=Journal(None))
     assert (one.outcome, one.reason) == ("left", "no kept file has the same bytes any more")
 
@@ -288,7 +306,7 @@ def test_a_journal_that_cannot_be_written_leaves_the_files(root):
 def test_files_are_left_if_their_file_system_cannot_rename_them_back_safely(root, monkeypatch):
     copied(root, b"a", b"b")
     before = contents_of(root)
-    monkeypatch.setattr(system, "_renameat2", lambda: None)
+    monkeypatch.setattr(places, "_renameat2", lambda: None)
     monkeypatch.setattr(os, "link", lambda *_, **__: (_ for _ in ()).throw(PermissionError(1, "no")))
     (one,) = remove_copies(planned(root), "trash", dry_run=False, journal=Journal(None))
     assert (one.outcome, one.reason) == (

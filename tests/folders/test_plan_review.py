@@ -267,10 +267,12 @@ def test_the_files_in_which_copied_folders_differ_are_listed(home):
 
 
 def test_a_plan_of_thousands_of_groups_is_saved_without_writing_each_group_again(tmp_path, monkeypatch):
+    identity = {"device": 1, "inode": 2}
     groups = [
         {
             "files": [
-                {"key": f"/{number}/{name}", "keep": name == "a", "size": 8, "mtime_ns": -1} for name in "ab"
+                {"key": f"/{number}/{name}", "keep": name == "a", "size": 8, "mtime_ns": -1, **identity}
+                for name in "ab"
             ],
             "digest": "0" * 32,
             "reclaimable": 8,

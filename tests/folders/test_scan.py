@@ -5,7 +5,6 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import pytest
@@ -293,9 +292,7 @@ def test_a_scan_does_not_wait_for_a_pipe_that_replaces_a_file(index, folder, mon
         return read(path, **options)
 
     monkeypatch.setattr(file_readers, "read_file", swapped)
-    began = time.monotonic()
-    report = scan(index, [root_of(folder)])
-    assert time.monotonic() - began < 5
+    report = scan(index, [root_of(folder)])  # a scan that waits would never end
     assert (len(index), report.skipped["unreadable"]) == (0, 1)
 
 

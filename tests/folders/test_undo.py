@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from docindex.folders import removal, restore
+from docindex.folders import restore
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import path_of
 from docindex.folders.removal import remove_copies
@@ -38,7 +38,7 @@ def test_everything_can_be_undone_while_the_kept_copies_exist(root, tmp_path, ho
     assert undo(tmp_path / "journal", dry_run=False) == []
 
 
-def test_links_to_a_file_that_the_same_act_replaced_become_files_of_their_own(root, tmp_path):
+def test_links_to_a_file_that_a_later_act_replaced_become_files_of_their_own(root, tmp_path):
     paths = [os.path.join(root, name) for name in (b"a", b"b", b"c", b"d")]
     os.makedirs(root, exist_ok=True)
     for number, path in enumerate(paths):
@@ -53,13 +53,29 @@ def test_links_to_a_file_that_the_same_act_replaced_become_files_of_their_own(ro
         group._replace(files=(keep[0], a._replace(keep=False), b._replace(keep=False))),
         group._replace(files=(keep[1], c._replace(keep=False))),
     ]
-    with Journal(tmp_path / "journal") as journal:
-        done = list(remove_copies(steps, "hardlink", dry_run=False, journal=journal))
-    assert [one.outcome for one in done] == ["done"] * 3
+    for step in steps:  # in one plan, the second one would not remove what the first one keeps
+        with Journal(tmp_path / "journal") as journal:
+            done = list(remove_copies([step], "hardlink", dry_run=False, journal=journal))
+        assert {one.outcome for one in done} == {"done"}
     assert {one.outcome for one in undo(tmp_path / "journal", dry_run=False)} == {"undone"}
     assert [os.stat(path).st_mtime_ns for path in paths] == [10**18 + number for number in range(4)]
     assert {os.stat(path).st_nlink for path in paths} == {1}
     assert sorted(os.listdir(root)) == [b"a", b"b", b"c", b"d"]
+
+
+def test_a_file_that_two_acts_in_turn_have_linked_comes_back_with_its_own_time(root, tmp_path):
+    copied(root, b"a", b"b", b"c")
+    own = os.path.join(root, b"b")
+    os.utime(own, ns=(10**18, 10**18 + 5))
+    for kept in (b"a", b"c"):
+        (group,) = planned(root)
+        files = tuple(file._replace(keep=path_of(file.key).endswith(kept)) for file in group.files)
+        files = tuple(file for file in files if file.keep or path_of(file.key) == own)
+        with Journal(tmp_path / "journal") as journal:
+            (one,) = remove_copies([group._replace(files=files)], "hardlink", dry_run=False, journal=journal)
+        assert one.outcome == "done"
+    assert {one.is_back for one in undo(tmp_path / "journal", dry_run=False)} == {True}
+    assert os.stat(own).st_mtime_ns == 10**18 + 5
 
 
 def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(root, tmp_path):
@@ -80,13 +96,12 @@ def test_undo_replaces_nothing_and_gives_a_reason_for_each_file_that_is_left(roo
     }
     assert (tmp_path / "tree" / "b").read_text() == "something new"
     (tmp_path / "tree" / "a").unlink()
-    assert undo(tmp_path / "journal", dry_run=False) == []  # both are settled
-    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False, act=1)} == {
+    assert {one.reason for one in undo(tmp_path / "journal", dry_run=False)} == {
         "another file is at its path now, and stays",
         "the kept file is gone or has changed",
     }
     (tmp_path / "tree" / "a").write_text("the same")
-    (one,) = undo(tmp_path / "journal", dry_run=False, act=1)[:1]
+    (one,) = undo(tmp_path / "journal", dry_run=False)[:1]
     assert (os.path.basename(one.key), one.outcome) == ("c", "undone")
 
 
@@ -125,15 +140,15 @@ def test_undo_does_not_replace_a_file_that_appears_while_it_copies(root, tmp_pat
     copied(root, b"a", b"b")
     with Journal(tmp_path / "journal") as journal:
         list(remove_copies(planned(root), "hardlink", dry_run=False, journal=journal))
-    copy = restore._copy
+    copy = restore.write_copy
 
-    def saving(source, target, step):
-        copy(source, target, step)
+    def saving(*arguments):
+        copy(*arguments)
         with open(os.path.join(root, b"new"), "wb") as file:
             file.write(b"hours of work")
         os.rename(os.path.join(root, b"new"), os.path.join(root, b"b"))
 
-    monkeypatch.setattr(restore, "_copy", saving)
+    monkeypatch.setattr(restore, "write_copy", saving)
     (one,) = undo(tmp_path / "journal", dry_run=False)
     assert one.outcome == "left"
     assert contents_of(root) == {
@@ -170,7 +185,7 @@ def test_an_interrupted_undo_leaves_nothing_behind(root, tmp_path, how, by, monk
 
         with monkeypatch.context() as patches, contextlib.suppress(Stopped):
             for name in ("rename", "unlink", "open"):
-                patches.setattr(restore.os, name, counted(getattr(os, name)))
+                patches.setattr(os, name, counted(getattr(os, name)))
             patches.setattr(restore, "rename_no_replace", counted(restore.rename_no_replace))
             undo(tmp_path / "journal", dry_run=False)
         assert set(contents_of(root).values()) == {b"the same"}
@@ -245,10 +260,10 @@ def test_undo_does_not_restore_a_file_that_was_never_removed(root, tmp_path, mon
     copied(root, b"a", b"b")
     with monkeypatch.context() as patches, Journal(tmp_path / "journal") as journal:
 
-        def refuse(*_):
+        def refuse(*_, **__):
             raise PermissionError(13, "Permission denied")
 
-        patches.setattr(removal.os, "rename", refuse)
+        patches.setattr(os, "rename", refuse)
         (one,) = remove_copies(planned(root), "delete", dry_run=False, journal=journal)
         assert (one.outcome, one.reason) == ("left", "Permission denied")
     os.unlink(os.path.join(root, b"b"))

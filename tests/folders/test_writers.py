@@ -115,7 +115,7 @@ def test_a_program_that_opens_the_file_in_the_moment_of_its_removal_loses_nothin
 
     def opening(path, **options):
         unlink(path, **options)
-        if re.search(rb"/\.docindex-[0-9a-f]{16}$", path):
+        if re.search(rb"\.docindex-[0-9a-f]{16}$", path):
             monkeypatch.setattr(os, "unlink", unlink)
             descriptor = next(int(name) for name in os.listdir("/proc/self/fd") if is_deleted(name))
             threads.append(threading.Thread(target=append, args=(f"/proc/self/fd/{descriptor}",)))
@@ -142,7 +142,7 @@ def append(path):
 
 
 def wait_until(condition):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 300  # the machine may be busy
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.001)
