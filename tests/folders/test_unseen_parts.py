@@ -227,7 +227,7 @@ def test_what_only_the_kept_folder_has_unseen_lets_the_copy_go_and_is_exchanged_
     assert (other.folder, other.is_exact, other.remark) == (
         *(str(home / "proj"), False, "not compared: .hidden"),
     )
-    outcome = acted(plan, tmp_path)
+    outcome = acted(plan, tmp_path, "trash")  # from where the same files come back
     assert not copy.exists()
     assert str(copy / "empty") in outcome.emptied
     folders.undo(outcome)
