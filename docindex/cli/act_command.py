@@ -76,7 +76,13 @@ def act_command(
          "freed": 0, "trashed": None, "guard": None}
         for key in outcome.emptied
     ]  # fmt: skip
-    code = show(records, form, lambda: _acted(done, how, outcome.emptied, dry_run=dry_run))
+    code = show(
+        records,
+        form,
+        lambda: "\n".join(
+            [*_staying_lines(plan.folders), _acted(done, how, outcome.emptied, dry_run=dry_run)]
+        ),
+    )
     return code if any(file.outcome != "left" for file in done) else NOTHING_FOUND
 
 
@@ -112,6 +118,14 @@ def _acted(
     if dry_run and acted:
         lines.append(DRY_RUN)
     return "\n".join(lines)
+
+
+def _staying_lines(groups: Iterable[folders.FolderGroup]) -> Iterable[str]:
+    """Say why copied folders stay that the plan keeps."""
+    below = below_current_folder()
+    for group in groups:
+        if group.keep and group.remark:
+            yield f"folder stays: {display_path(group.folder, below)} ({one_line(group.remark)})"
 
 
 def _line(file: folders.FileOutcome, how: folders.How, below: str) -> str:

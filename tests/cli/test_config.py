@@ -125,3 +125,11 @@ def test_an_editor_that_fails_is_named(config, capsys, monkeypatch):
     assert err == (
         f"docindex: the editor failed (false: Editing failed); open {config} in another one, or set EDITOR\n"
     )
+
+
+@pytest.mark.parametrize("value", ["[" * 5000, "9" * 5000])
+def test_a_value_that_is_nested_too_deep_or_too_long_is_one_sentence(value, config, home, capsys):
+    config.write_text(f"folders = {value}")
+    code, out, err = run(capsys, "dups", home)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "too long or nested too deep" in err

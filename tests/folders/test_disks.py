@@ -45,7 +45,8 @@ for how in ("trash", "hardlink", "delete"):
         kept.write_bytes(b"the same")
         os.utime(kept, ns=(10**18, 10**18))
     roots = [mounted / how, *([kept] if how == "delete" else [])]
-    plan = folders.find_exact(roots, keep="first", prefer=[kept] if how == "delete" else [], other_disks=True).plan()
+    prefer = [kept] if how == "delete" else []
+    plan = folders.find_exact(roots, keep="first", prefer=prefer, other_disks=True).plan()
     outcome = folders.act(plan, how)
     assert {file.outcome for file in outcome.files} == {"done"}, outcome
     assert files() != before or how == "hardlink"

@@ -144,7 +144,8 @@ def test_the_command_names_what_was_not_compared_and_keeps_the_folder(
     main([*arguments, "--json"])
     (tmp_path / "plan.json").write_text(capsys.readouterr().out)
     main(["act", "plan.json", "--trash", "--no-dry-run"])
-    assert capsys.readouterr().out.startswith("moved to the trash: 0 files")
+    shown = capsys.readouterr().out
+    assert shown.startswith("folder stays: home/proj copy (not compared: .git)\nmoved to the trash: 0 files")
     assert git(repository, "log", "--format=%s", "-1") == "Unpushed work"
     assert (repository / "src" / "c.txt").exists()
 
