@@ -24,8 +24,8 @@ _DELETE = (
     "returning sum"
 )
 _OF_DOCUMENTS = f"{EXTRACTION.select} where document in (select value from carray(?) as wanted)"
-_LONGEST = 1 << 28
-"""More bytes of places are damage."""
+_LONGEST, _MOST_COMMAS = 1 << 26, 1 << 23
+"""More places are damage: those of a source are up to a million, each with six commas and a short name."""
 
 
 class Extraction(NamedTuple):
@@ -102,10 +102,13 @@ def _packed(extracted: Extracted | Extraction) -> bytes:
 
 def _unpacked(db: apsw.Connection, row: ExtractionRow) -> Extraction:
     try:
-        written = zlib.decompressobj().decompress(row.places, _LONGEST)
+        inflate = zlib.decompressobj()
+        written = inflate.decompress(row.places, _LONGEST)
+        if not inflate.eof or written.count(b",") > _MOST_COMMAS:
+            raise ValueError("there are too many places")
         found = json.loads(written.decode("utf-8", "surrogatepass"))
         return Extraction(row.reading, found["title"], unpacked_places(found))
-    except (zlib.error, ValueError, TypeError, KeyError, IndexError) as error:
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise _damaged(db, row.document) from error
 
 
