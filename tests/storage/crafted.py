@@ -34,7 +34,7 @@ from tests.storage.damage import WITHOUT_ROWID, build, questions
 
 NUMBERS = (0, -1, 2**31, 2**32, 2**40, 2**62)
 MEMORY = 600 << 20
-SECONDS = 15
+SECONDS = 20
 """How long the questions to one file may take. They take a second or two."""
 LARGEST_FILE = 16 << 20
 """A file that grows to this size, from 200 KB, is written without an end."""
@@ -100,6 +100,8 @@ def changes(path):
             if table.endswith("segment") and column in ("hash_bits", "block_bits", "kind", "moved", "target"):
                 values = (*values, 1, 2, 5, 20, 31, 40, 63, 64)
             for row, value in itertools.product(dict.fromkeys(rows), values):
+                if row is None and not isinstance(value, int) and len(value) > 1000:
+                    continue  # the file itself would be large
                 where, bindings = (f" where {key} = ?", (row,)) if row is not None else ("", ())
                 shown = value if isinstance(value, int) else f"{len(value)} bytes {value[:8].hex()}"
                 yield (
