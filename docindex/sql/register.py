@@ -7,6 +7,7 @@ the connection.
 import functools
 import logging
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -35,8 +36,10 @@ _log = logging.getLogger("docindex")
 _NAME_THEMSELVES = {"doc_distance", "doc_sketch_resemblance"}
 
 # SQL can make a text of any size in no time: hex(zeroblob(500000000)). Functions of a text of this size take
-# up to a second, and 300 MB of memory.
-_MOST_TEXT_BYTES = 10_000_000
+# up to a second, and 200 MB of memory.
+_MOST_TEXT_BYTES = 5_000_000
+_TEXTS_OF_AGGREGATE = 20
+"""All texts and keys of an aggregate, which may keep them, have this many times as many bytes."""
 
 
 def register(
@@ -54,7 +57,7 @@ def register(
 
     They run on the connection itself. So they see the changes of its open transaction, and the changes that
     they make belong to that transaction. `limit_s` limits the time of a question on sqlite3. Then no argument
-    may be longer than `most_text_bytes`, which is 10 MB unless you say otherwise.
+    may be longer than `most_text_bytes`, which is 5 MB unless you say otherwise.
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(":memory:")
@@ -189,13 +192,16 @@ def _refuse_long(values: tuple[Value, ...], most: int) -> None:
     """`ValueError` for a TEXT or BLOB of more bytes than `most`, before anything reads or copies it."""
     for value in values:
         if isinstance(value, (str, bytes)) and 4 * len(value) > most:  # a character has at most four bytes
-            size = len(value)
-            if isinstance(value, str) and size <= most and not value.isascii():
-                size = len(value.encode("utf-8", "surrogatepass"))
+            size, unit = len(value), "bytes"
+            if isinstance(value, str) and not value.isascii():
+                if size > most:
+                    unit = "characters"
+                else:
+                    size = len(value.encode("utf-8", "surrogatepass"))
             if size > most:
                 raise ValueError(
-                    f"an argument has {size:,} {'bytes' if size <= 4 * most else 'bytes or more'}, and at "
-                    f"most {most:,} are allowed; shorten it, or raise most_text_bytes of docindex.register"
+                    f"an argument has {size:,} {unit}, and at most {most:,} bytes are allowed; shorten it, or "
+                    "raise most_text_bytes of docindex.register"
                 )
 
 
@@ -279,9 +285,19 @@ class _ErrorLog:
         def __init__(self, errors: "_ErrorLog", name: str, aggregate: Callable[[], Aggregate]) -> None:
             self._state = aggregate()
             self._deadline: float | None = None
+            self._bytes_left = _TEXTS_OF_AGGREGATE * (errors._most_text_bytes or sys.maxsize)
             # All values together have the time limit of one question, whatever functions give the values.
-            self.step = errors.watch(_with_name(name, self._state.step), self._go_on)
+            self.step = errors.watch(_with_name(name, self._step), self._go_on)
             self.finalize = errors.watch(_with_name(name, self._state.finalize), self._go_on)
+
+        def _step(self, *values: Value) -> None:
+            self._bytes_left -= sum([len(value) for value in values if isinstance(value, (str, bytes))])
+            if self._bytes_left < 0:
+                raise ValueError(
+                    f"the values together are longer than {_TEXTS_OF_AGGREGATE} times most_text_bytes of "
+                    "docindex.register; choose fewer rows, or raise it"
+                )
+            self._state.step(*values)
 
         def _go_on(self, clock: Sqlite3Host) -> None:
             if self._deadline is None:

@@ -90,15 +90,19 @@ def changes(path):
         columns = db.execute("select name, type from pragma_table_info(?)", (table,)).fetchall()
         (key,) = WITHOUT_ROWID.get(table, ["rowid"])
         rows = [value for (value,) in db.execute(f"select {key} from {table} order by {key}")]
-        rows = [rows[-1], None] if rows else []
-        if table.endswith(("tally", "_sequence", "segment")):
-            rows = [value for (value,) in db.execute(f"select {key} from {table} order by {key}")]
+        if table.endswith(("tally", "_sequence")):
+            pass  # each of them is about another table
+        elif table.endswith("segment"):
+            merging = [number for (number,) in db.execute(_MERGING)]
+            rows = [*merging, rows[0], rows[-1]]
+        else:
+            rows = [rows[-1], None] if rows else []
         for column, kind in columns:
             values = NUMBERS if kind in ("INTEGER", "") and column != "name" else _BLOBS.get(column, ())
             if table.endswith("boilerplate") and column == "hash" or kind == "TEXT" or column == "sum":
                 continue
-            if table.endswith("segment") and column in ("hash_bits", "block_bits", "kind", "moved", "target"):
-                values = (*values, 1, 2, 5, 20, 31, 40, 63, 64)
+            if column.endswith("_bits"):
+                values = (*values, 5, 20, 31, 40, 63)
             for row, value in itertools.product(dict.fromkeys(rows), values):
                 if row is None and not isinstance(value, int) and len(value) > 1000:
                     continue  # the file itself would be large
@@ -122,6 +126,10 @@ def changes(path):
             )
     db.close()
 
+
+# A target, and a source of it.
+_MERGING = "select min(id) from docindex_segment where moved > 0 union all " \
+    "select min(id) from docindex_segment where target is not null"
 
 # Rows that a small index does not have.
 _ROWS = {
