@@ -69,9 +69,7 @@ class Connector:
         return connection
 
     @contextlib.contextmanager
-    def _released_on_error(
-        self, connection: apsw.Connection, *passed_on: type[apsw.Error]
-    ) -> Iterator[None]:
+    def _released_on_error(self, connection: apsw.Connection, *passed_on: type[apsw.Error]) -> Iterator[None]:
         """Release a connection if a statement fails. Errors of the classes `passed_on` are not translated."""
         try:
             yield

@@ -161,7 +161,9 @@ def _merge_added(db: apsw.Connection, newest: int, segments: list[Segment]) -> i
     limit = _MERGED_PER_ADDED * sum(
         segment.possible_postings * _share_above(newest, segment) for segment in segments
     )
-    under_way = sum(each.possible_postings for each in segments if each.moved is not None and each.postings <= limit)
+    under_way = sum(
+        each.possible_postings for each in segments if each.moved is not None and each.postings <= limit
+    )
     if under_way:
         return under_way
     segments = [segment for segment in segments if segment.moved is None]

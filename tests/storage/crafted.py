@@ -1,7 +1,7 @@
 """Craft index files: impossible numbers, with checksums and tallies that fit them. Then ask everything.
 
-``python -m tests.storage.crafted 2000`` tries 2000 changes, two thirds of them single numbers, and prints the
-problems. A child process with limited memory, time and file size reads the files, trusted and not. Checksums
+``python -m tests.storage.crafted 2000`` tries 2000 changes, first each by itself and then pairs of them, and
+prints the problems. A child process with limited memory, time and file size reads the files, trusted and not. Checksums
 are no secret, so whoever crafts a file makes them fit: only what the file can hold says that a number is false.
 """
 
@@ -128,8 +128,10 @@ def changes(path):
 
 
 # A target, and a source of it.
-_MERGING = "select min(id) from docindex_segment where moved > 0 union all " \
+_MERGING = (
+    "select min(id) from docindex_segment where moved > 0 union all "
     "select min(id) from docindex_segment where target is not null"
+)
 
 # Rows that a small index does not have.
 _ROWS = {
@@ -232,8 +234,10 @@ def _ask_all(path, expected, problems, *, trusted):
 
 def _is_sentence(error):
     frames = traceback.extract_tb(error.__traceback__)
-    return frames[-1].filename.endswith((".py",)) and "docindex/" in frames[-1].filename and (
-        "raise" in (frames[-1].line or "")
+    return (
+        frames[-1].filename.endswith((".py",))
+        and "docindex/" in frames[-1].filename
+        and ("raise" in (frames[-1].line or ""))
     )
 
 
@@ -330,31 +334,26 @@ class Reader:
 
     def __init__(self, expected_path):
         self._expected_path = expected_path
+        self._errors = Path(f"{expected_path}-errors")
         self._process = None
 
     def problems_of(self, path):
         """The problems with one file."""
         if self._process is None:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    f"from tests.storage.crafted import serve; serve({str(self._expected_path)!r})",
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=Path(f"{self._expected_path}-errors").open("w"),
-            )
+            program = f"from tests.storage.crafted import serve; serve({str(self._expected_path)!r})"
+            with self._errors.open("w") as errors:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", program],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                )  # fmt: skip
         self._process.stdin.write(json.dumps(str(path)).encode() + b"\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if line:
             return json.loads(line)
         self.close()
-        errors = Path(f"{self._expected_path}-errors").read_text().splitlines()
-        frames = [
-            " ".join(line.split()[1:]).rpartition("/")[2] for line in errors if "/docindex/" in line
-        ]
+        errors = self._errors.read_text().splitlines()
+        frames = [" ".join(line.split()[1:]).rpartition("/")[2] for line in errors if "/docindex/" in line]
         return [f"the process ended: {errors[:1]} {' < '.join(frames[:4])}"]
 
     def close(self):
@@ -378,29 +377,18 @@ def expected_of(path):
         return {"asked keys": ["big", "not kept", "never there"], "hashes": sorted(hashes), "dead": []}
 
 
-def run(count, folder, seed=0):
-    """Try up to `count` changes in an order that depends on the seed; yields (change, problem)."""
+def run(folder, choose):
+    """Try the changes that `choose` picks from a list of all; yields the name and the problems of each."""
     whole = Path(folder) / "whole"
     build(whole, 200)
     expected = Path(folder) / "expected"
     expected.write_text(json.dumps(expected_of(whole)))
-    rng = random.Random(seed)
-    single = list(changes(whole))
-    rng.shuffle(single)
-    pairs = (
-        (f"{a[0]}; {b[0]}", a[1] + b[1]) for a, b in ((rng.choice(single), rng.choice(single)) for _ in range(count))
-    )
-    reader, tried = Reader(expected), 0
-    with contextlib.closing(reader):
-        for name, statements in itertools.chain(single, pairs):
-            if tried >= count:
-                break
-            copy = Path(folder) / f"crafted{tried}"
+    with contextlib.closing(Reader(expected)) as reader:
+        for number, (name, statements) in enumerate(choose(list(changes(whole)))):
+            copy = Path(folder) / f"crafted{number}"
             shutil.copy(whole, copy)
             if craft(copy, statements):
-                tried += 1
-                for problem in reader.problems_of(copy):
-                    yield name, problem
+                yield name, reader.problems_of(copy)
             for left in Path(folder).glob(f"{copy.name}*"):
                 left.unlink()
 
@@ -408,12 +396,23 @@ def run(count, folder, seed=0):
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    found = 0
+    rng = random.Random(seed)
+
+    def choose(single):
+        rng.shuffle(single)
+        pairs = ((rng.choice(single), rng.choice(single)) for _ in range(count))
+        joined = ((f"{one[0]}; {other[0]}", one[1] + other[1]) for one, other in pairs)
+        return itertools.islice(itertools.chain(single, joined), count)
+
+    tried, false = 0, 0
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
-        for name, problem in run(count, folder, seed):
-            found += 1
-            print(f"{name} -> {problem}", flush=True)
-    sys.exit(bool(found))
+        for name, problems in run(folder, choose):
+            tried += 1
+            false += bool(problems)
+            for problem in problems:
+                print(f"{name} -> {problem}", flush=True)
+    print(f"{tried} files, {false} with problems")
+    sys.exit(bool(false))
 
 
 if __name__ == "__main__":
