@@ -189,19 +189,18 @@ def _with_name(name: str, function: Callable[..., Value]) -> Callable[..., Value
 
 
 def _refuse_long(values: tuple[Value, ...], most: int) -> None:
-    """`ValueError` for a TEXT or BLOB of more bytes than `most`, before anything reads or copies it."""
+    """`ValueError` for a TEXT or BLOB of more bytes than `most`, before anything reads it."""
     for value in values:
-        if isinstance(value, (str, bytes)) and 4 * len(value) > most:  # a character has at most four bytes
+        if isinstance(value, (str, bytes)) and 4 * len(value) > most:  # a character has up to four
             size, unit = len(value), "bytes"
             if isinstance(value, str) and not value.isascii():
-                if size > most:
-                    unit = "characters"
-                else:
-                    size = len(value.encode("utf-8", "surrogatepass"))
+                unit = "characters"
+                if size <= most:
+                    size, unit = len(value.encode("utf-8", "surrogatepass")), "bytes"
             if size > most:
                 raise ValueError(
-                    f"an argument has {size:,} {unit}, and at most {most:,} bytes are allowed; shorten it, or "
-                    "raise most_text_bytes of docindex.register"
+                    f"an argument has {size:,} {unit}, and at most {most:,} bytes are allowed; shorten it, "
+                    "or raise most_text_bytes of docindex.register"
                 )
 
 
@@ -233,7 +232,7 @@ class _ErrorLog:
     def __init__(self, host: Sqlite3Host, last_error: LastError, most_text_bytes: int | None) -> None:
         self._clock = host if host.has_limit else None
         self._last = last_error
-        self._most_text_bytes = most_text_bytes
+        self.most_text_bytes = most_text_bytes
 
     def last(self) -> str | None:
         """The message of the last error, or NULL if there was no error."""
@@ -249,8 +248,8 @@ class _ErrorLog:
         @functools.wraps(function)
         def call(*values: Value) -> Value:
             try:
-                if self._most_text_bytes is not None:
-                    _refuse_long(values, self._most_text_bytes)
+                if self.most_text_bytes is not None:
+                    _refuse_long(values, self.most_text_bytes)
                 if self._clock is None:
                     return function(*values)
                 starts(self._clock)
@@ -285,7 +284,7 @@ class _ErrorLog:
         def __init__(self, errors: "_ErrorLog", name: str, aggregate: Callable[[], Aggregate]) -> None:
             self._state = aggregate()
             self._deadline: float | None = None
-            self._bytes_left = _TEXTS_OF_AGGREGATE * (errors._most_text_bytes or sys.maxsize)
+            self._bytes_left = _TEXTS_OF_AGGREGATE * (errors.most_text_bytes or sys.maxsize)
             # All values together have the time limit of one question, whatever functions give the values.
             self.step = errors.watch(_with_name(name, self._step), self._go_on)
             self.finalize = errors.watch(_with_name(name, self._state.finalize), self._go_on)

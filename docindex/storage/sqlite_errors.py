@@ -66,7 +66,7 @@ def translation(
         case apsw.CorruptError() | apsw.FormatError():
             # SQLite says so, too, if the operating system cannot read a page.
             failure = read_failure(path)
-            return _damaged(path, error) if failure is None else disk_error(path, failure.strerror)
+            return _damaged(path, error) if failure is None else disk_error(path, str(failure.strerror))
         case apsw.SQLError() if "unsupported file format" in str(error):  # an impossible number in the header
             return _damaged(path, error)
     return _not_opened(error, path) or _not_registered(error, path)

@@ -1,8 +1,9 @@
 """Craft index files: impossible numbers, with checksums and tallies that fit them. Then ask everything.
 
 ``python -m tests.storage.crafted 2000`` tries 2000 changes, first each by itself and then pairs of them, and
-prints the problems. A child process with limited memory, time and file size reads the files, trusted and not. Checksums
-are no secret, so whoever crafts a file makes them fit: only what the file can hold says that a number is false.
+prints the problems. A child process with limited memory, time and file size reads the files, trusted and not.
+Checksums are no secret, so whoever crafts a file makes them fit: only what the file can hold says that a
+number is false.
 """
 
 import contextlib
@@ -50,7 +51,8 @@ _BLOBS = {
     "mod_m": (b"\xff" * 8, b"\0" * 7),
     "level": (b"\xff" * 8, b"\0" * 7),
     "data": (zlib.compress(bytes(300_000_000), 9), zlib.compress(bytes(4_000_000)), b"\xff", b""),
-    "places": tuple(
+    "places": (
+        *(
         zlib.compress(json.dumps(found).encode())
         for found in (
             {"title": None, "gaps": [0, 2**62], "places": ["a", "b"]},
@@ -63,8 +65,9 @@ _BLOBS = {
             {"title": None, "kind": "line", "steps": [2**80], "gaps": [0], "columns": None, "span": 1},
             [],
         )
-    )
-    + (zlib.compress(bytes(300_000_000), 9),),
+    ),
+        zlib.compress(bytes(300_000_000), 9),
+    ),
     "grams": (b"\xff" * 6, b"\0" * 5),
     "shingles": (b"\xff" * 8, b"\0" * 7),
 }  # fmt: skip
@@ -99,7 +102,7 @@ def changes(path):
             rows = [rows[-1], None] if rows else []
         for column, kind in columns:
             values = NUMBERS if kind in ("INTEGER", "") and column != "name" else _BLOBS.get(column, ())
-            if table.endswith("boilerplate") and column == "hash" or kind == "TEXT" or column == "sum":
+            if (table.endswith("boilerplate") and column == "hash") or kind == "TEXT" or column == "sum":
                 continue
             if column.endswith("_bits"):
                 values = (*values, 5, 20, 31, 40, 63)
@@ -215,8 +218,7 @@ def _ask_all(path, expected, problems, *, trusted):
             if isinstance(error, (apsw.NoMemError, apsw.InternalError, apsw.MisuseError, apsw.FullError)):
                 problems.append(f"{name} (trusted={trusted}): {_told(error)}")
         except ValueError as error:
-            # Whoever merges gets a `ValueError` for conflicts, and so does the caller of a document that is gone
-            # in SQL. Both are sentences of docindex.
+            # A conflict of a merge, or in SQL a document that is gone: both are sentences of docindex.
             if not _is_sentence(error):
                 problems.append(f"{name} (trusted={trusted}): {_told(error)}")
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""A file system that refuses locks is not called a writer, and a disk that cannot be read is not called damage.
+"""A file system that refuses locks is not called a writer, nor is a disk that fails called damage.
 
 A library that is loaded before all others lets the calls of the operating system fail, so that SQLite and
 Python meet them as they do on a real disk.

@@ -20,8 +20,8 @@ from datasette.utils.asgi import NotFound, Request, Response
 
 from docindex.sql.register import LastError, register_on_sqlite3
 
-# A URL can ask for hex(zeroblob(500000000)). Python copies the arguments of a function before the function can
-# refuse them: so SQLite refuses to make, or to read, a value of more bytes.
+# A URL can ask for hex(zeroblob(500000000)). Python copies the arguments of a function before the function
+# can refuse them: so SQLite refuses to make, or to read, a value of more bytes.
 _MAX_VALUE_BYTES = 40_000_000
 _MAX_CHARACTERS = 200_000
 _MAX_MATCHES = 20
