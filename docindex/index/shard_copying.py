@@ -76,7 +76,7 @@ class ShardCopy:
 
     def _documents(self, db: Connection) -> Iterator[list[Incoming]]:
         """The documents to store, with the sketches of contents that this copy has not stored yet."""
-        recipe, copied = self.shard.recipe, _ContentSet(stored_sketches.content_ids(db))
+        recipe, copied = self.shard.recipe, _ContentSet(stored_sketches.ids_of_contents(db))
         last = taken = 0
         while batches := stored_sketches.document_batches(db, last, recipe):
             for batch in batches:

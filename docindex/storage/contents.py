@@ -32,7 +32,7 @@ PARTS = "id between ? and ?"
 """The condition that a row of `fingerprint` or `text` belongs to a content; `part_ids` gives its bindings."""
 
 
-HASH_BYTES = 16
+TEXT_HASH_BYTES = 16
 """The bytes of `hash` and `words_hash`."""
 
 

@@ -21,7 +21,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, source_of
 from docindex.storage.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are_all_parts, only
-from docindex.storage.contents import HASH_BYTES, damaged_content
+from docindex.storage.contents import TEXT_HASH_BYTES, damaged_content
 from docindex.storage.document_lookup import damaged_document
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, whole_fingerprints_in
 from docindex.storage.halved_sums import content_sums, damaged_fingerprints, document_sums
@@ -130,7 +130,7 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
     if not np.array_equal(ids, contents):
         raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
     slots = slots_in(column["slots"], recipe.slots)
-    if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {HASH_BYTES}:
+    if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {TEXT_HASH_BYTES}:
         damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
         raise damaged_content(db, next(damaged, int(ids[0])))
     sums = content_sums(columns[:-1]) if len(ids) else []
@@ -176,7 +176,7 @@ def texts_after(db: apsw.Connection, content: int) -> dict[bytes, int]:
     return dict(rows(db, _HASHES_AFTER, (content,)))
 
 
-def content_ids(db: apsw.Connection) -> I64:
+def ids_of_contents(db: apsw.Connection) -> I64:
     """All contents, ascending."""
     found = column_lists(db, "select id from main.docindex_content order by id", most=_ROWS_AT_A_TIME)
     return np.concatenate([np.empty(0, np.int64), *(np.array(ids, np.int64) for (ids,) in found)])
