@@ -20,6 +20,7 @@ from docindex.kernels.arrays import I64, Bool
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts
 from docindex.storage import (
+    bulk,
     document_lookup,
     extractions,
     file_rows,
@@ -76,7 +77,7 @@ class ShardCopy:
 
     def _documents(self, db: Connection) -> Iterator[list[Incoming]]:
         """The documents to store, with the sketches of contents that this copy has not stored yet."""
-        recipe, copied = self.shard.recipe, _ContentSet(stored_sketches.ids_of_contents(db))
+        recipe, copied = self.shard.recipe, _ContentSet(bulk.content_ids(db))
         last = taken = 0
         while batches := stored_sketches.document_batches(db, last, recipe):
             for batch in batches:

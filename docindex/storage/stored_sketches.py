@@ -176,12 +176,6 @@ def texts_after(db: apsw.Connection, content: int) -> dict[bytes, int]:
     return dict(rows(db, _HASHES_AFTER, (content,)))
 
 
-def ids_of_contents(db: apsw.Connection) -> I64:
-    """All contents, ascending."""
-    found = column_lists(db, "select id from main.docindex_content order by id", most=_ROWS_AT_A_TIME)
-    return np.concatenate([np.empty(0, np.int64), *(np.array(ids, np.int64) for (ids,) in found)])
-
-
 def text_numbers(db: apsw.Connection) -> tuple[I64, U64]:
     """All contents, and the first 8 bytes of the hash of each text as a number: equal if the texts are."""
     contents, numbers = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
