@@ -389,6 +389,8 @@ def run(folder, choose):
         for number, (name, statements) in enumerate(choose(list(changes(whole)))):
             copy = Path(folder) / f"crafted{number}"
             shutil.copy(whole, copy)
+            if not number % 40:
+                reader.close()  # so that memory which earlier files have left in pieces does not count
             if craft(copy, statements):
                 yield name, reader.problems_of(copy)
             for left in Path(folder).glob(f"{copy.name}*"):
