@@ -108,6 +108,7 @@ INSIDE = {
             "tracked_files",
             "transactions",
         },
+        {"file_failures"},
         {"user_sql", "sqlite_errors", "write_ahead_log", "log_guard", "file_identity"},
         {"held_files"},
         {"forks", "safe_closing"},

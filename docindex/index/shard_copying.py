@@ -20,6 +20,7 @@ from docindex.kernels.arrays import I64, Bool
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts
 from docindex.storage import (
+    bulk,
     document_lookup,
     extractions,
     file_rows,
@@ -76,7 +77,7 @@ class ShardCopy:
 
     def _documents(self, db: Connection) -> Iterator[list[Incoming]]:
         """The documents to store, with the sketches of contents that this copy has not stored yet."""
-        recipe, copied = self.shard.recipe, _ContentSet()
+        recipe, copied = self.shard.recipe, _ContentSet(bulk.content_ids(db))
         last = taken = 0
         while batches := stored_sketches.document_batches(db, last, recipe):
             for batch in batches:
@@ -173,17 +174,17 @@ def refuse_followed(shard: Index) -> None:
 
 
 class _ContentSet:
-    """The contents of a shard that were copied: a byte for each."""
+    """The contents of a shard that were copied. Sized by their number, not by their ids."""
 
-    def __init__(self) -> None:
-        self._are_in = np.zeros(1 << 16, bool)
+    def __init__(self, existing: I64) -> None:
+        self._existing = existing
+        self._are_in = np.zeros(len(existing), bool)
 
     def add(self, contents: I64) -> Bool:
-        """Add some ascending contents, and return which of them are new."""
-        if len(contents) and contents[-1] >= len(self._are_in):
-            self._are_in = np.append(self._are_in, np.zeros(int(contents[-1]) + 1, bool))
-        new = ~self._are_in[contents]
-        self._are_in[contents] = True
+        """Add some existing contents, and return which of them are new."""
+        places = self._existing.searchsorted(contents)
+        new = ~self._are_in[places]
+        self._are_in[places] = True
         return new
 
 

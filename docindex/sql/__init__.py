@@ -550,7 +550,8 @@ the file through sqlite3:
 A question is part of your statement: interrupt the connection, or set a progress handler, to stop
 it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds. It can take a
 little longer, because the current step is finished first: a step of SQLite, or a part of a very
-long text. In Datasette, `sql_time_limit_ms` sets this limit.
+long text. Then no argument may have more than 5 MB; `most_text_bytes` sets another limit. In
+Datasette, `sql_time_limit_ms` sets the limit of time, and no value may have more than 40 MB.
 
 On sqlite3, the `text_factory` and the `row_factory` of the connection do not change an answer. With
 `detect_types`, do not register converters for INTEGER, TEXT or BLOB. A condition in `where` can use

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from docindex import argument_checks
+from docindex.argument_checks import shown
 from docindex.sql.sql_values import Value, type_name
 from docindex.storage.user_sql import HarmlessCondition
 
@@ -39,8 +40,8 @@ def options_in_json(value: Value, names: tuple[str, ...]) -> dict[str, Any] | No
         return None
     try:
         options: dict[str, Any] = json.loads(value)
-    except ValueError as error:
-        raise ValueError(f"expected a JSON object of parameters, not {value!r} ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected a JSON object of parameters, not {shown(value)} ({error})") from error
     if unknown := [name for name in options if name not in names]:
         raise TypeError(f"there is no parameter {unknown[0]!r}; the parameters are {', '.join(names)}")
     return options
@@ -51,14 +52,14 @@ def _boilerplate(value: Any) -> bool | list[str]:
         return bool(value)
     names = _json_array(value) if isinstance(value, str) else value
     if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-        raise TypeError(f"boilerplate must be 1, 0 or a JSON array of template names, not {value!r}")
+        raise TypeError(f"boilerplate must be 1, 0 or a JSON array of template names, not {shown(value)}")
     return names
 
 
 def _json_array(value: str) -> Any:
     try:
         return json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -73,7 +74,7 @@ def _between(value: Any) -> tuple[HarmlessCondition, HarmlessCondition]:
     match conditions:
         case [str(first), str(second)]:
             return HarmlessCondition(first), HarmlessCondition(second)
-    raise TypeError(f"between must be a JSON array of two conditions, not {value!r}")
+    raise TypeError(f"between must be a JSON array of two conditions, not {shown(value)}")
 
 
 def _limit(value: Any) -> Any:

@@ -7,6 +7,7 @@ the connection.
 import functools
 import logging
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -34,12 +35,19 @@ _log = logging.getLogger("docindex")
 # that adds the name would cost a third as much as they do.
 _NAME_THEMSELVES = {"doc_distance", "doc_sketch_resemblance"}
 
+# SQL can make a text of any size in no time: hex(zeroblob(500000000)). Functions of a text of this size take
+# up to a second, and 200 MB of memory.
+_MOST_TEXT_BYTES = 5_000_000
+_TEXTS_OF_AGGREGATE = 20
+"""All texts and keys of an aggregate, which may keep them, have this many times as many bytes."""
+
 
 def register(
     connection: apsw.Connection | sqlite3.Connection,
     index: IndexReader | None = None,
     *,
     limit_s: float | None = None,
+    most_text_bytes: int | None = None,
 ) -> None:
     """Register docindex's SQL functions on a connection, and its tables on a connection of apsw.
 
@@ -48,7 +56,8 @@ def register(
     Functions that take only texts work on any database.
 
     They run on the connection itself. So they see the changes of its open transaction, and the changes that
-    they make belong to that transaction. `limit_s` limits the time of a question on sqlite3.
+    they make belong to that transaction. `limit_s` limits the time of a question on sqlite3. Then no argument
+    may be longer than `most_text_bytes`, which is 5 MB unless you say otherwise.
 
     >>> import sqlite3
     >>> connection = sqlite3.connect(":memory:")
@@ -60,14 +69,17 @@ def register(
     if not (index is None or isinstance(index, IndexReader)):
         raise TypeError(f"index must be an index that docindex.open returned, or None, not {index!r}")
     limit_s = None if limit_s is None else argument_checks.seconds("limit_s", limit_s)
+    if most_text_bytes is not None:
+        argument_checks.whole_number("most_text_bytes", most_text_bytes, least=1)
     if isinstance(connection, apsw.Connection):
-        if limit_s is not None:
+        if limit_s is not None or most_text_bytes is not None:
             raise ValueError(
-                "limit_s is for connections of sqlite3; on a connection of apsw, set a progress handler"
+                "limit_s and most_text_bytes are for connections of sqlite3; on a connection of apsw, set a "
+                "progress handler and SQLITE_LIMIT_LENGTH"
             )
         register_on(connection, index)
     elif isinstance(connection, sqlite3.Connection):
-        register_on_sqlite3(connection, index, limit_s=limit_s)
+        register_on_sqlite3(connection, index, limit_s=limit_s, most_text_bytes=most_text_bytes)
     else:
         kind = type(connection).__name__
         raise TypeError(f"a connection must be an apsw.Connection or a sqlite3.Connection, not {kind}")
@@ -117,6 +129,7 @@ def register_on_sqlite3(
     index: IndexReader | None = None,
     *,
     limit_s: float | None = None,
+    most_text_bytes: int | None = None,
     last_error: LastError | None = None,
 ) -> None:
     """Register the functions on a connection of sqlite3.
@@ -126,7 +139,9 @@ def register_on_sqlite3(
     host = Sqlite3Host(connection, limit_s)
     source: IndexSource = ConnectionDatabases(host) if index is None else GivenIndex(index)
     scalars = Scalars(source)
-    errors = _ErrorLog(host, last_error or LastError())
+    if most_text_bytes is None and host.has_limit:
+        most_text_bytes = _MOST_TEXT_BYTES
+    errors = _ErrorLog(host, last_error or LastError(), most_text_bytes)
     for name, function, count in _each(scalars.all() | DocumentTexts(source).all()):
         quick = name in _NAME_THEMSELVES
         wrapped = errors.watch_quick(function) if quick else errors.watch(_with_name(name, function))
@@ -173,6 +188,22 @@ def _with_name(name: str, function: Callable[..., Value]) -> Callable[..., Value
     return call
 
 
+def _refuse_long(values: tuple[Value, ...], most: int) -> None:
+    """`ValueError` for a TEXT or BLOB of more bytes than `most`, before anything reads it."""
+    for value in values:
+        if isinstance(value, (str, bytes)) and 4 * len(value) > most:  # a character has up to four
+            size, unit = len(value), "bytes"
+            if isinstance(value, str) and not value.isascii():
+                unit = "characters"
+                if size <= most:
+                    size, unit = len(value.encode("utf-8", "surrogatepass")), "bytes"
+            if size > most:
+                raise ValueError(
+                    f"an argument has {size:,} {unit}, and at most {most:,} bytes are allowed; shorten it, "
+                    "or raise most_text_bytes of docindex.register"
+                )
+
+
 def _json(table: TableFunction, source: IndexSource) -> Callable[..., Value]:
     return lambda *values: table.as_json(source, *values)
 
@@ -198,9 +229,10 @@ class _ErrorLog:
     goes to the log "docindex", and `select doc_error()` returns it.
     """
 
-    def __init__(self, host: Sqlite3Host, last_error: LastError) -> None:
+    def __init__(self, host: Sqlite3Host, last_error: LastError, most_text_bytes: int | None) -> None:
         self._clock = host if host.has_limit else None
         self._last = last_error
+        self.most_text_bytes = most_text_bytes
 
     def last(self) -> str | None:
         """The message of the last error, or NULL if there was no error."""
@@ -216,6 +248,8 @@ class _ErrorLog:
         @functools.wraps(function)
         def call(*values: Value) -> Value:
             try:
+                if self.most_text_bytes is not None:
+                    _refuse_long(values, self.most_text_bytes)
                 if self._clock is None:
                     return function(*values)
                 starts(self._clock)
@@ -250,9 +284,19 @@ class _ErrorLog:
         def __init__(self, errors: "_ErrorLog", name: str, aggregate: Callable[[], Aggregate]) -> None:
             self._state = aggregate()
             self._deadline: float | None = None
+            self._bytes_left = _TEXTS_OF_AGGREGATE * (errors.most_text_bytes or sys.maxsize)
             # All values together have the time limit of one question, whatever functions give the values.
-            self.step = errors.watch(_with_name(name, self._state.step), self._go_on)
+            self.step = errors.watch(_with_name(name, self._step), self._go_on)
             self.finalize = errors.watch(_with_name(name, self._state.finalize), self._go_on)
+
+        def _step(self, *values: Value) -> None:
+            self._bytes_left -= sum([len(value) for value in values if isinstance(value, (str, bytes))])
+            if self._bytes_left < 0:
+                raise ValueError(
+                    f"the values together are longer than {_TEXTS_OF_AGGREGATE} times most_text_bytes of "
+                    "docindex.register; choose fewer rows, or raise it"
+                )
+            self._state.step(*values)
 
         def _go_on(self, clock: Sqlite3Host) -> None:
             if self._deadline is None:

@@ -187,7 +187,7 @@ def simhash_distance(x: Value, y: Value) -> Value:
 
 def sketch_resemblance(x: Value, y: Value) -> Value:
     """The resemblance of two texts, estimated from their sketches: the share of equal slots."""
-    if isinstance(x, bytes) and isinstance(y, bytes) and len(x) == len(y) and x and not len(x) % 2:
+    if isinstance(x, bytes) and isinstance(y, bytes) and 0 < len(x) == len(y) <= 2 * _MOST and not len(x) % 2:
         return 2 * int(np.count_nonzero(np.frombuffer(x, "<u2") == np.frombuffer(y, "<u2"))) / len(x)
     if x is None or y is None:
         return None
@@ -200,7 +200,7 @@ def sketch_slots(sketch: Value) -> U16:
     """The slots in a sketch that `doc_sketch` made."""
     if not isinstance(sketch, bytes):
         raise TypeError(f"expected a BLOB from doc_sketch, not {type_name(sketch)}")
-    if not sketch or len(sketch) % 2:
+    if len(sketch) % 2 or not 0 < len(sketch) <= 2 * _MOST:
         raise ValueError(f"expected a BLOB from doc_sketch, not a BLOB of {len(sketch)} bytes")
     return np.frombuffer(sketch, "<u2")
 

@@ -16,7 +16,7 @@ import apsw
 from docindex.cancel_tokens import is_cancelled
 from docindex.errors import Busy
 from docindex.storage import handles, write_ahead_log
-from docindex.storage.sqlite_errors import translation
+from docindex.storage.sqlite_errors import disk_error, translation
 from docindex.storage.waiting import Waiting
 
 Durability = Literal["full", "normal"]
@@ -69,15 +69,13 @@ class Connector:
         return connection
 
     @contextlib.contextmanager
-    def _released_on_error(
-        self, connection: apsw.Connection, about_file: type[apsw.Error] = apsw.Error
-    ) -> Iterator[None]:
-        """Release a connection if a statement fails. Translates only errors of the class `about_file`."""
+    def _released_on_error(self, connection: apsw.Connection, *passed_on: type[apsw.Error]) -> Iterator[None]:
+        """Release a connection if a statement fails. Errors of the classes `passed_on` are not translated."""
         try:
             yield
         except BaseException as error:
             try:
-                if isinstance(error, about_file):
+                if isinstance(error, apsw.Error) and not isinstance(error, passed_on):
                     self.raise_translated(error, [connection])
                 raise
             finally:
@@ -86,7 +84,7 @@ class Connector:
     def _connect_readonly(self) -> apsw.Connection:
         connection = self._made(self._path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            with self._released_on_error(connection, apsw.IOError):
+            with self._released_on_error(connection, apsw.CantOpenError, apsw.ReadOnlyError):
                 connection.execute("select 1 from main.sqlite_schema").fetchall()
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             # In a folder without write permission SQLite cannot make the files that readers and writers
@@ -103,12 +101,15 @@ class Connector:
         if self._in_memory:
             connection = apsw.Connection(name, flags)
         else:
-            connection = handles.acquire(
-                *(self._path, flags),
-                name=name,
-                is_restricted=self._guard is not None,
-                timeout_s=self._waiting.timeout_s,
-            )
+            try:
+                connection = handles.acquire(
+                    *(self._path, flags),
+                    name=name,
+                    is_restricted=self._guard is not None,
+                    timeout_s=self._waiting.timeout_s,
+                )
+            except OSError as error:  # it reads the head of the file
+                raise disk_error(self._path, error.strerror or str(error)) from error
         connection.set_busy_handler(self._waiting.busy_handler())
         # The handler also lets Python notice Control-C during a long statement.
         connection.set_progress_handler(is_cancelled, _STEPS, id="cancelling")

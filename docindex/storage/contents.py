@@ -32,6 +32,10 @@ PARTS = "id between ? and ?"
 """The condition that a row of `fingerprint` or `text` belongs to a content; `part_ids` gives its bindings."""
 
 
+TEXT_HASH_BYTES = 16
+"""The bytes of `hash` and `words_hash`."""
+
+
 def text_hash(text: str) -> bytes:
     """The xxh3-128 of a text in UTF-8, computed without a second copy of a long text."""
     if len(text) <= PIECE_CHARACTERS:  # most texts

@@ -17,7 +17,7 @@ from docindex.sketching.text_parts import EXTERNAL
 from docindex.storage import extractions, tallies
 from docindex.storage.batch_rows import PART_BITS, kept_column
 from docindex.storage.content_writer import SET_KEPT, content_tallies, document_tallies
-from docindex.storage.contents import PARTS, content_row, damaged_content, part_ids
+from docindex.storage.contents import PARTS, TEXT_HASH_BYTES, content_row, damaged_content, part_ids
 from docindex.storage.document_lookup import intact_documents
 from docindex.storage.other_connection import bound_array
 from docindex.storage.rows import PREFIX, counter, rows, rows_for, value
@@ -138,7 +138,7 @@ def _content_rows(db: apsw.Connection, contents: I64) -> list[ContentRow]:
     """The rows of some ascending contents, verified."""
     found = rows_for(db, _CONTENTS, contents)
     for columns in found:
-        if not CONTENT.is_intact(columns):
+        if not CONTENT.is_intact(columns) or len(CONTENT.made(columns).words_hash) != TEXT_HASH_BYTES:
             raise damaged_content(db, columns[0])
     if len(found) < len(contents):
         missing = set(contents.tolist()).difference(columns[0] for columns in found)

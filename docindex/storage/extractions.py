@@ -24,8 +24,8 @@ _DELETE = (
     "returning sum"
 )
 _OF_DOCUMENTS = f"{EXTRACTION.select} where document in (select value from carray(?) as wanted)"
-_LONGEST = 1 << 28
-"""More bytes of places are damage."""
+_LONGEST, _MOST_COMMAS = 1 << 26, 1 << 23
+"""More places are damage: those of a source are up to a million, each with six commas and a short name."""
 
 
 class Extraction(NamedTuple):
@@ -97,15 +97,28 @@ def _packed(extracted: Extracted | Extraction) -> bytes:
     """The title and the places as JSON, deflated."""
     stored = {"title": extracted.title, **packed_places(extracted.places)}
     written = json.dumps(stored, separators=(",", ":"))
-    return zlib.compress(written.encode("utf-8", "surrogatepass"))
+    source = written.encode("utf-8", "surrogatepass")
+    if _is_too_long(source):
+        raise ValueError(
+            f"the {len(extracted.places.starts):,} places of a text are more than an index can hold; give "
+            "fewer, up to a million with short names"
+        )
+    return zlib.compress(source)
+
+
+def _is_too_long(source: bytes) -> bool:
+    return len(source) >= _LONGEST or source.count(b",") > _MOST_COMMAS
 
 
 def _unpacked(db: apsw.Connection, row: ExtractionRow) -> Extraction:
     try:
-        written = zlib.decompressobj().decompress(row.places, _LONGEST)
+        inflate = zlib.decompressobj()
+        written = inflate.decompress(row.places, _LONGEST)
+        if not inflate.eof or _is_too_long(written):
+            raise ValueError("there are too many places")
         found = json.loads(written.decode("utf-8", "surrogatepass"))
         return Extraction(row.reading, found["title"], unpacked_places(found))
-    except (zlib.error, ValueError, TypeError, KeyError, IndexError) as error:
+    except (zlib.error, ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         raise _damaged(db, row.document) from error
 
 

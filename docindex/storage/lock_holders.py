@@ -65,15 +65,24 @@ def frames_in_log(path: str) -> int | None:
 
 def _shared_header(path: str) -> bytes | None:
     """The header of the shared memory, read through the descriptor with which SQLite has it open here."""
+    descriptor = open_descriptor(path + "-shm")
+    if descriptor is not None:
+        with contextlib.suppress(OSError):  # closed in the meantime
+            header = os.pread(descriptor, _HEADER_BYTES, 0)
+            return header if len(header) == _HEADER_BYTES else None
+    return None
+
+
+def open_descriptor(path: str) -> int | None:
+    """A descriptor with which SQLite has a file open in this process; None if the system does not tell."""
     if not hasattr(os, "pread"):
         return None
     with contextlib.suppress(OSError):
-        wanted = Path(os.path.realpath(path) + "-shm").stat()
-        for entry in Path("/proc/self/fd").iterdir():
+        wanted = Path(os.path.realpath(path)).stat()
+        for entry in Path("/dev/fd").iterdir():
             with contextlib.suppress(OSError):  # closed in the meantime
                 if os.path.samestat(os.fstat(int(entry.name)), wanted):
-                    header = os.pread(int(entry.name), _HEADER_BYTES, 0)
-                    return header if len(header) == _HEADER_BYTES else None
+                    return int(entry.name)
     return None
 
 

@@ -158,8 +158,12 @@ def begin_merge_of_added(db: apsw.Connection, newest: int) -> int:
 
 def _merge_added(db: apsw.Connection, newest: int, segments: list[Segment]) -> int:
     """The same for the segments of a kind."""
-    limit = _MERGED_PER_ADDED * sum(segment.postings * _share_above(newest, segment) for segment in segments)
-    under_way = sum(each.postings for each in segments if each.moved is not None and each.postings <= limit)
+    limit = _MERGED_PER_ADDED * sum(
+        segment.possible_postings * _share_above(newest, segment) for segment in segments
+    )
+    under_way = sum(
+        each.possible_postings for each in segments if each.moved is not None and each.postings <= limit
+    )
     if under_way:
         return under_way
     segments = [segment for segment in segments if segment.moved is None]
@@ -169,7 +173,7 @@ def _merge_added(db: apsw.Connection, newest: int, segments: list[Segment]) -> i
     if len(sources) < 2:
         return 0
     _begin_merge(db, sources)
-    return sum(segment.postings for segment in sources)
+    return sum(segment.possible_postings for segment in sources)
 
 
 def _share_above(newest: int, segment: Segment) -> float:
@@ -209,7 +213,7 @@ _IN_SEGMENTS = "select 1 from main.docindex_dead where segment between ? and ? l
 def _begin_merge(db: apsw.Connection, sources: Sequence[Segment]) -> None:
     first, last = min(source.first for source in sources), max(source.last for source in sources)
     hash_bits = min(64 - (last - first).bit_length(), *(source.hash_bits for source in sources))
-    postings = sum(source.postings for source in sources)
+    postings = sum(source.possible_postings for source in sources)
     target = _create(db, Segment(0, sources[0].kind, first, last, hash_bits, 0, postings, None, 0))
     _change(db, sources, [dataclasses.replace(source, target=target.id) for source in sources])
 

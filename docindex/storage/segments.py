@@ -60,6 +60,11 @@ KEYS_IN_MEMORY = 1 << 20
 
 _BLOCKS_AT_A_TIME = 4096
 
+# The segments of a file cannot have more blocks than the file has room for. To ask for its size takes as long
+# as a tenth of a small question, and so many blocks are no work.
+_FEW_BLOCKS = 1 << 16
+_LEAST_ROW = 8  # bytes: a row of a block without keys takes 12 or more
+
 _BLOCK_RANGE = "select id, keys, sum from main.docindex_posting where id >= ? and id < ? order by id"
 # Without the id: the sum is computed with it, and so says that each block is the wanted one.
 _BLOCKS_BY_ID = (
@@ -111,7 +116,10 @@ class Segment:
 
     @property
     def possible_postings(self) -> int:
-        """How many postings the segment has. A damaged number is limited to what its blocks can hold."""
+        """How many postings the segment has. A false number is limited to what its blocks can hold.
+
+        Work is sized by this number only: each block has a row.
+        """
         return min(self.postings, KEYS_PER_BLOCK << self.block_bits)
 
     @property
@@ -164,9 +172,13 @@ def all_segments(db: apsw.Connection) -> list[Segment]:
     if not found:
         tallies.refuse_other(db, "segment", tallies.NOTHING)
     try:
-        return list(_verified(found))
+        segments = _verified(found)
     except ValueError as error:
         raise CorruptIndex(f"{error}; restore a backup, or index again", db.filename) from error
+    blocks = sum([len(segment.blocks) for segment in segments])
+    if blocks > _FEW_BLOCKS and blocks * _LEAST_ROW > db.pragma("page_count") * db.pragma("page_size"):
+        damaged_segments(f"the segments have {blocks:,} blocks, more than the file can hold", db.filename)
+    return list(segments)
 
 
 @functools.lru_cache(maxsize=256)
@@ -223,7 +235,10 @@ def _has_possible_layout(segment: Segment) -> bool:
 
 
 def _has_possible_merge(segment: Segment, segments: dict[int, Segment]) -> bool:
-    """Whether a segment has no target, or has the target of an unfinished merge and is not a target."""
+    """Whether a segment has no target, or has the target of an unfinished merge and is not a target.
+
+    The keys of the target must have room for those of the segment.
+    """
     if segment.target is None:
         return True
     target = segments.get(segment.target)
@@ -232,6 +247,8 @@ def _has_possible_merge(segment: Segment, segments: dict[int, Segment]) -> bool:
         and target.kind == segment.kind
         and target.moved is not None
         and segment.moved is None
+        and target.first <= segment.first <= segment.last <= target.last
+        and target.hash_bits <= segment.hash_bits
     )
 
 

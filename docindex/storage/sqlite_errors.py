@@ -4,6 +4,7 @@ Damage is only what SQLite calls damage. A disk that fails is a `DiskError`: the
 translate an error that says nothing about the file: it may be a mistake of docindex.
 """
 
+import errno
 import os
 import shutil
 from pathlib import Path
@@ -23,6 +24,7 @@ from docindex.errors import (
     Refused,
     UnreadableFile,
 )
+from docindex.storage.file_failures import lock_refusal, read_failure
 from docindex.storage.lock_holders import WRITER, lock_holders, process_name
 
 
@@ -37,8 +39,10 @@ def translation(
     match error:
         case apsw.BusyError() if is_snapshot(error):
             return Busy(BEGAN_AS_READER, path)
-        case apsw.BusyError() | apsw.LockedError():
-            return still_writing(path, _writer_of(path), timeout_s)
+        case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
+            return _lock_refused(path) or still_writing(path, _writer_of(path), timeout_s)
+        case apsw.PermissionsError():
+            return _lock_refused(path) or _not_locked(path, OSError(errno.EPERM, str(error)))
         case apsw.ConstraintError():
             return refused(path, error)
         case apsw.AuthError() if not trusted:
@@ -60,7 +64,9 @@ def translation(
                 path,
             )
         case apsw.CorruptError() | apsw.FormatError():
-            return _damaged(path, error)
+            # SQLite says so, too, if the operating system cannot read a page.
+            failure = read_failure(path)
+            return _damaged(path, error) if failure is None else disk_error(path, str(failure.strerror))
         case apsw.SQLError() if "unsupported file format" in str(error):  # an impossible number in the header
             return _damaged(path, error)
     return _not_opened(error, path) or _not_registered(error, path)
@@ -114,11 +120,30 @@ def _io_error(path: str, error: apsw.IOError) -> FileError:
     """The error for a disk that failed, with the operating system's own words if SQLite has them."""
     if getattr(error, "extendedresult", None) == _FALSE_CHECKSUM:
         return _damaged(path, error)
+    return _lock_refused(path) or disk_error(path, str(error))
+
+
+def disk_error(path: str, reason: str) -> DiskError:
+    """The error for a disk that failed for a reason."""
     return DiskError(
-        f"{path} cannot be read or written: the disk or its file system failed ({error}); committed changes "
+        f"{path} cannot be read or written: the disk or its file system failed ({reason}); committed changes "
         "stay: check the disk and its connection, then try again",
         path,
     )
+
+
+def _lock_refused(path: str) -> DiskError | None:
+    """The error for a file that cannot be locked; None if it can be."""
+    refusal = lock_refusal(path)
+    return None if refusal is None else _not_locked(path, refusal)
+
+
+def _not_locked(path: str, refusal: OSError) -> DiskError:
+    if refusal.errno in (errno.EACCES, errno.EPERM):
+        why, advice = "locking is refused", "check the rules of its disk or network folder, or copy the file"
+    else:
+        why, advice = "its file system does not lock files", "copy the file to a local disk"
+    return DiskError(f"{path} cannot be locked: {why} ({refusal.strerror}); {advice}, then try again", path)
 
 
 def _damaged(path: str, error: apsw.Error) -> CorruptIndex:

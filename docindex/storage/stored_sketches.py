@@ -21,7 +21,7 @@ from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches
 from docindex.sketching.text_parts import Parts, source_of
 from docindex.storage.batch_rows import FINGERPRINTS_A_PART, PART_BITS, are_all_parts, only
-from docindex.storage.contents import damaged_content
+from docindex.storage.contents import TEXT_HASH_BYTES, damaged_content
 from docindex.storage.document_lookup import damaged_document
 from docindex.storage.fingerprint_bytes import NUMBER_BYTES, whole_fingerprints_in
 from docindex.storage.halved_sums import content_sums, damaged_fingerprints, document_sums
@@ -30,7 +30,6 @@ from docindex.storage.rows import column_lists, columns_for, rows, rows_for
 from docindex.storage.slot_bytes import slots_in
 from docindex.storage.tables import CONTENT, DOCUMENT, SAMPLE, ContentRow, DocumentRow
 
-_HASH_BYTES = 16
 _DOCUMENTS = f"{DOCUMENT.select} where id > ? order by id limit ?"
 _DOCUMENTS_AT_A_TIME = 4096
 _CONTENT_OF = (
@@ -131,7 +130,7 @@ def contents_with_sketches(db: apsw.Connection, contents: I64, recipe: Recipe) -
     if not np.array_equal(ids, contents):
         raise damaged_content(db, int(np.setdiff1d(contents, ids)[0]))
     slots = slots_in(column["slots"], recipe.slots)
-    if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {_HASH_BYTES}:
+    if slots is None or {*map(len, column["hash"]), *map(len, column["words_hash"])} - {TEXT_HASH_BYTES}:
         damaged = (found[0] for found in zip(*columns, strict=True) if not CONTENT.is_intact(found))
         raise damaged_content(db, next(damaged, int(ids[0])))
     sums = content_sums(columns[:-1]) if len(ids) else []

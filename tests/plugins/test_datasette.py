@@ -264,3 +264,44 @@ def test_the_page_says_when_nothing_was_found_and_when_the_text_is_too_long(brow
     assert "No document shares text with yours." in found("p")[-1].text
     found = pasted(browser, server, "x " * 150_000)
     assert "paste at most 200,000" in found(".error")[0].text
+
+
+MEASURED = """
+import asyncio, resource, sys, urllib.parse
+from datasette.app import Datasette
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+async def main(path, *statements):
+    datasette = Datasette([path], settings={"sql_time_limit_ms": 1000})
+    await datasette.invoke_startup()
+    async def asked(sql):
+        return await datasette.client.get(f"/index.json?sql={urllib.parse.quote(sql)}")
+    await asked("select doc_canonical('a short text')")
+    before = peak()
+    for sql in statements:
+        answer = await asked(sql)
+        print(answer.status_code, peak() - before, sql)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def test_a_short_url_takes_no_gigabyte(tmp_path):
+    with docindex.open(tmp_path / "index.db") as index:
+        index.add("ada", "The Analytical Engine weaves algebraical patterns")
+    statements = [
+        "select doc_fingerprints_json(hex(zeroblob(150000000)))",
+        "select doc_resemblance(x, x) from (select hex(zeroblob(19000000)) x)",
+        "select doc_sketch_resemblance(zeroblob(39000000), zeroblob(39000000))",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path / "index.db"), *statements],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    assert [sql for _, _, sql in lines] == statements
+    for status, megabytes, sql in lines:
+        assert (status, int(megabytes) < 300) == ("400", True), (sql, megabytes)

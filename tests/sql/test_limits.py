@@ -5,8 +5,11 @@ No test measures a time: the tests count how often a question asks whether it mu
 
 import contextlib
 import itertools
+import json
 import random
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 
@@ -15,6 +18,7 @@ import pytest
 import docindex
 from docindex import checkpoints
 from docindex.reading import slicing
+from docindex.sql import register
 from docindex.storage.hosts import Sqlite3Host
 from tests.storage.texts import prose
 
@@ -128,6 +132,123 @@ def test_a_question_about_all_documents_asks_the_clock_while_it_writes_its_rows(
         monkeypatch.setattr("docindex.sql.table_functions._ROWS_AT_A_TIME", 1)
         connection.execute(f"select {question}").fetchone()
     assert len(asked) - asked_of_few > asked_of_few + 30
+
+
+@pytest.mark.parametrize(
+    ("made", "size"),
+    [
+        ("hex(zeroblob(2500001))", "5,000,002 bytes"),
+        ("zeroblob(5000001)", "5,000,001 bytes"),
+        ("replace(hex(zeroblob(833334)), '0', '漢')", "5,000,004 bytes"),
+        ("replace(hex(zeroblob(2500001)), '0', '漢')", "5,000,002 characters"),
+    ],
+)
+@pytest.mark.parametrize(
+    "function",
+    [
+        "doc_canonical({})",
+        "doc_search_json({})",
+        "doc_resemblance('a', {})",
+        "doc_common({})",
+        "doc_group({}, 'x')",
+    ],
+)
+def test_an_argument_under_a_limit_of_time_has_a_limit_of_bytes(function, made, size):
+    with connected() as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute(f"select {function.format(made)}").fetchone()
+        assert connection.execute("select doc_error()").fetchone()[0] == (
+            f"an argument has {size}, and at most 5,000,000 bytes are allowed; shorten it, or raise "
+            "most_text_bytes of docindex.register"
+        )
+
+
+def test_the_limit_of_bytes_can_be_chosen_and_is_not_there_without_a_limit_of_time():
+    connection = sqlite3.connect(":memory:")
+    with contextlib.closing(connection):
+        docindex.register(connection)
+        text = "a" * 5_000_001
+        assert connection.execute("select doc_resemblance(?1, ?1)", [text]).fetchone() == (1.0,)
+        docindex.register(connection, most_text_bytes=6)
+        assert connection.execute("select doc_canonical('A b c')").fetchone() == ("a b c",)
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute("select doc_canonical('1234567')")
+        for wrong, error in ((0, ValueError), (1.5, TypeError)):
+            with pytest.raises(error, match="most_text_bytes must be a whole number"):
+                docindex.register(connection, most_text_bytes=wrong)
+
+
+def test_the_values_of_an_aggregate_have_a_limit_of_bytes_together(monkeypatch):
+    monkeypatch.setattr(register, "_TEXTS_OF_AGGREGATE", 3)
+    connection = sqlite3.connect(":memory:")
+    with contextlib.closing(connection):
+        docindex.register(connection, most_text_bytes=10)
+        grouped = "select doc_group(value, 'text') from json_each(?)"
+        connection.execute(grouped, [json.dumps(["key " + "k" * 4] * 2)]).fetchone()
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute(grouped, [json.dumps(["key " + "k" * 4] * 3)]).fetchone()
+        (message,) = connection.execute("select doc_error()").fetchone()
+        assert message.startswith("doc_group: the values together are longer than 3 times most_text_bytes")
+
+
+GREEDY = """
+import resource, sqlite3, docindex
+sqlite3.enable_callback_tracebacks(False)
+connection = sqlite3.connect(":memory:")
+docindex.register(connection, limit_s=1)
+functions = [
+    "doc_canonical({})", "doc_sketch({})", "doc_resemblance({0}, {0})", "doc_common({})", "doc_group(1, {})",
+    "doc_features({})",
+]
+texts = [
+    "hex(zeroblob(2499999))", "replace(hex(randomblob(2499999)), '0', ' ')",
+    "replace(hex(zeroblob(800000)), '0', '漢')",
+]
+def asked(text):
+    for function in functions:
+        try:
+            connection.execute(f"select length({function.format(text)})").fetchone()
+        except sqlite3.OperationalError as error:
+            assert "user-defined" in str(error), error
+asked("'a short text'")
+idle = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for text in texts:
+    asked(text)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - idle) // 1024)
+"""
+
+
+def test_texts_that_sql_makes_take_a_bounded_memory():
+    done = subprocess.run([sys.executable, "-c", GREEDY], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 300
+
+
+def test_a_condition_full_of_quotes_without_an_end_is_read_once(tmp_path):
+    with docindex.open(tmp_path / "index") as index:
+        index.add("ada", "The Analytical Engine weaves algebraical patterns")
+        for quotes in ("[" * 1_000_000, "`[" * 500_000):
+            with pytest.raises(ValueError, match="a quote is not closed"):
+                index.search("patterns", where=quotes)
+        assert (
+            len(
+                index.search(
+                    docindex.Key("ada"), where="key in ('ada') and key not in ('[', '`', 'it''s') -- '"
+                )
+            )
+            == 1
+        )
+
+
+@pytest.mark.parametrize("options", ['{"a":' * 100_000, "{" + "9" * 10_000])
+def test_options_that_are_no_json_are_refused_with_a_short_sentence(options, tmp_path):
+    docindex.open(tmp_path / "index").close()
+    with connected(tmp_path / "index") as connection:
+        with pytest.raises(sqlite3.OperationalError):
+            connection.execute("select doc_search_json('a text', ?)", [options]).fetchone()
+        (message,) = connection.execute("select doc_error()").fetchone()
+    assert message.startswith("doc_search_json: expected a JSON object of parameters, not '{")
+    assert len(message) < 300
 
 
 def stopped_at_every_checkpoint(ask):

@@ -303,7 +303,7 @@ def test_connections_and_indexes_of_other_kinds_are_refused(path):
         docindex.register(str(path))
     with pytest.raises(TypeError, match=r"an index that docindex\.open returned, or None"):
         docindex.register(apsw.Connection(":memory:"), str(path))
-    with pytest.raises(ValueError, match="limit_s is for connections of sqlite3"):
+    with pytest.raises(ValueError, match="limit_s and most_text_bytes are for connections of sqlite3"):
         docindex.register(apsw.Connection(":memory:"), limit_s=1)
 
 

@@ -17,6 +17,8 @@ DAMAGE = {apsw.CorruptError, apsw.FormatError}
 TRANSLATED = {
     apsw.BusyError: docindex.Busy,
     apsw.LockedError: docindex.Busy,
+    apsw.ProtocolError: docindex.Busy,
+    apsw.PermissionsError: docindex.DiskError,
     apsw.ConstraintError: docindex.Refused,
     apsw.FullError: docindex.DiskFull,
     apsw.IOError: docindex.DiskError,

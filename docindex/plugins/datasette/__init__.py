@@ -20,6 +20,9 @@ from datasette.utils.asgi import NotFound, Request, Response
 
 from docindex.sql.register import LastError, register_on_sqlite3
 
+# A URL can ask for hex(zeroblob(500000000)). Python copies the arguments of a function before the function
+# can refuse them: so SQLite refuses to make, or to read, a value of more bytes.
+_MAX_VALUE_BYTES = 40_000_000
 _MAX_CHARACTERS = 200_000
 _MAX_MATCHES = 20
 
@@ -49,6 +52,8 @@ class PageFindings:
 def prepare_connection(conn: sqlite3.Connection, database: str, datasette: Any) -> None:
     """Add docindex's SQL functions to a new connection to a database."""
     last_error = _last_errors.setdefault(datasette, {}).setdefault(database, LastError())
+    most = conn.getlimit(sqlite3.SQLITE_LIMIT_LENGTH)
+    conn.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(most, _MAX_VALUE_BYTES))
     register_on_sqlite3(conn, limit_s=_limit_s(datasette), last_error=last_error)
 
 
