@@ -12,6 +12,7 @@ from functools import partial
 
 import apsw
 
+from docindex.cancel_tokens import is_cancelled
 from docindex.errors import CorruptIndex, DiskFull, OutOfDate
 from docindex.storage import handles
 from docindex.storage.connector import Durability
@@ -93,10 +94,11 @@ class Store(FileConnections):
     def _begin_reading(self, loan: Loan) -> apsw.Connection:
         try:
             self._refuse_closed()
-            self.refuse_cancelled(self.waiting.cancels)  # in a block that is cancelled already
+            if is_cancelled():
+                self.refuse_cancelled(self.waiting.cancels)
             connection = self._lender.lend(loan)
             self._refuse_replaced()
-            handles.refuse_another_library(connection, self.path, is_change=False)
+            handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=False)
             self._connector.refuse_changed()
             self._log.question_begins(connection)
             connection.execute("begin")
@@ -136,7 +138,7 @@ class Store(FileConnections):
                 raise still_writing(self.path, "another thread of this process", self.waiting.timeout_s)
         refuse()  # `close` or `cancel` may have been called during the wait
         self._refuse_replaced()
-        handles.refuse_another_library(connection, self.path, is_change=True)
+        handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=True)
         return connection
 
     def _end_turn(self, before: int, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
@@ -240,7 +242,7 @@ class Store(FileConnections):
             if error is None:
                 with self._undone(connection, before):
                     self._refuse_replaced()
-                    handles.refuse_another_library(connection, self.path, is_change=False)
+                    handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=False)
                     connection.execute("commit")
             else:
                 self._undo(connection, before, error)
@@ -268,7 +270,7 @@ class Store(FileConnections):
         try:
             yield loan.connection
             if isinstance(error, (apsw.Error, CorruptIndex)):  # perhaps only two libraries in one process
-                handles.refuse_another_library(loan.connection, self.path, is_change=True)
+                handles.refuse_another_library(getattr(loan.connection, "held", None), self.path, is_change=True)
             if isinstance(error, apsw.Error):
                 raise error
         except apsw.Error as failed:

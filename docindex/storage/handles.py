@@ -19,7 +19,7 @@ from docindex.errors import Busy
 from docindex.storage import log_guard
 from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_count
 from docindex.storage.forks import keep_alive, refuse_inherited
-from docindex.storage.held_files import FILES, HeldFile
+from docindex.storage.held_files import FILES, HeldFile, beside
 from docindex.storage.log_guard import OPEN_FLAGS, LogGuard
 
 Way = tuple[str, int, bool]
@@ -28,6 +28,8 @@ Way = tuple[str, int, bool]
 _WAIT_S = 0.01
 # If the host opens and closes equally many files between two questions, it is noticed after this time.
 _LOOK_S = 0.01
+# A library needs longer to open a file and to begin a transaction.
+_ASK_S = 0.000_05
 _SQLITE = b"SQLite format 3\0"
 _WRITE_AHEAD = b"\2\2"  # bytes 18 and 19 of a database in write-ahead mode
 _MODE = 0o644  # as SQLite makes a file
@@ -118,13 +120,14 @@ def _acquired(path: str, way: Way, held: HeldFile | None) -> Handle | None:
         held = _first_held(path, way[1])
     try:
         if held.lent or held.connections:
-            _refuse_another_library(held, path, _beside(path, "-shm"))
+            refuse_another_library(held, path, is_change=True)
         elif not _is_safe(held, path):
             return None
         connection = _parked(held, way) or _opened(held, way)
         held.lent[id(connection)] = connection.readonly("main")
         connection.is_lent = True
-        held.looked = open_count(), time.monotonic() + _LOOK_S
+        now = time.monotonic()
+        held.looked = open_count(), now + _ASK_S, now + _LOOK_S
         return connection
     finally:
         if not held.lent:
@@ -179,7 +182,7 @@ def _is_safe(held: HeldFile, path: str) -> bool:
     """Whether SQLite may open a file. Guards the log of a file in write-ahead mode."""
     os.lseek(held.main, 0, os.SEEK_SET)
     header = os.read(held.main, 20)
-    has_journal = os.path.exists(_beside(path, "-journal"))
+    has_journal = os.path.exists(beside(path, "-journal"))
     if not header.startswith(_SQLITE) and not has_journal:
         return True  # a new file, or one of another kind
     if header[18:] != _WRITE_AHEAD or has_journal:
@@ -188,42 +191,41 @@ def _is_safe(held: HeldFile, path: str) -> bool:
         if held.is_open_in_another_library():
             raise Busy(_ANOTHER_LIBRARY.format(path), path)
         return True
-    index_path = _beside(path, "-shm")
-    _refuse_another_library(held, path, index_path)
+    refuse_another_library(held, path, is_change=True)
     if not log_guard.CAN_LOCK:
         return True
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
         try:
-            held.guard = LogGuard(index_path, held.main)
+            held.guard = LogGuard(beside(path, "-shm"), held.main)
         except OSError:
             return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
     held.guard.hold(held.main)
     return held.guard.is_held
 
 
-def refuse_another_library(connection: apsw.Connection, path: str, *, is_change: bool) -> None:
-    """`Busy` if another SQLite library of this process uses the file of a connection.
+def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool) -> None:
+    """`Busy` if another SQLite library of this process uses the file.
 
     Locks belong to the process: one library takes those of the other for its own, and ends them. So both may
     write at once, and a reader may see pages of two states.
 
+
     A look at all descriptors takes longer than reading a document. So it is done only if their number has
     changed, or after a moment; or before each change, on a system that does not tell their number.
     """
-    held = getattr(connection, "held", None)
     if held is None:
         return
-    now, count = time.monotonic(), open_count()
-    last, due = held.looked
+    now = time.monotonic()
+    last, asks, due = held.looked
+    if now < asks and not is_change:
+        return
+    count = open_count()
     if count != last or now >= due or (is_change and not count):
-        _refuse_another_library(held, path, f"{connection.filename}-shm")
-        held.looked = count, now + _LOOK_S
-
-
-def _refuse_another_library(held: HeldFile, path: str, index_path: str) -> None:
-    if held.is_used_by_another_library(index_path):
-        raise Busy(_ANOTHER_LIBRARY.format(path), path)
+        if held.is_used_by_another_library(path):
+            raise Busy(_ANOTHER_LIBRARY.format(path), path)
+        due = now + _LOOK_S
+    held.looked = count, now + _ASK_S, due
 
 
 _ANOTHER_LIBRARY = (
@@ -239,11 +241,6 @@ _CANNOT_GUARD = (
     "{} cannot be opened now: its write-ahead log is locked by a program that is opening or closing the file, or "
     "has it to itself; try again"
 )
-
-
-def _beside(path: str, suffix: str) -> str:
-    # SQLite follows a link before it appends the suffix.
-    return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
 
 
 def guard_log(connection: apsw.Connection) -> None:

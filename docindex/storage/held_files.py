@@ -47,8 +47,9 @@ class HeldFile:
         """The parked descriptors."""
         self.main = -1
         """A descriptor that stays open as long as there are connections, else -1."""
-        self.looked = 0, 0.0
-        """The `open_count` of the process when nobody else used the file, and when to look again."""
+        self.looked = 0, 0.0, 0.0
+        """The `open_count` of the process when nobody else used the file, when to ask for it again, and when to
+        look again in any case."""
         self.guard: LogGuard | None = None
         self.is_closing = False
 
@@ -75,17 +76,19 @@ class HeldFile:
         self.count_hosts()
         return open_descriptors(self.file) != self._count_own() + sum(self.hosts)
 
-    def is_used_by_another_library(self, index_path: str) -> bool:
+    def is_used_by_another_library(self, path: str) -> bool:
         """Whether another SQLite library of this process has used the file, and still has it open.
 
         In write-ahead mode, each library that has read or written has one descriptor of the index of the log,
         however many connections it has. Other programs' code that copies or hashes files cannot write there.
         """
-        index = file_at(index_path) if self.guard is None else self.guard.file
+        index = self.guard.file if self.guard else file_at(beside(path, "-shm"))
         found = 0 if index is None else open_descriptors(index, writable=True)
+        is_open_here = bool(self.lent or self.connections)
         if found:
-            own = bool(self.lent or self.connections) or self.is_used_by_host()
-            return found > own + (self.guard is not None)
+            return found > (self.guard is not None) + (is_open_here or self.is_used_by_host())
+        if not is_open_here:
+            return False
         # The file has a rollback journal.
         own = [*self.lent.values(), *(one.readonly("main") for one in self.connections)].count(False)
         found = open_descriptors(self.file, writable=True)
@@ -141,6 +144,11 @@ class HeldFile:
             left = list(self.hosts)
             left[kind] -= 1
             self.hosts = left[0], left[1]
+
+
+def beside(path: str, suffix: str) -> str:
+    """The path of a file that SQLite keeps beside a database. It follows a link before it appends the suffix."""
+    return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
 
 
 class HeldFiles:
