@@ -126,8 +126,6 @@ def _acquired(path: str, way: Way, held: HeldFile | None) -> Handle | None:
         connection = _parked(held, way) or _opened(held, way)
         held.lent[id(connection)] = connection.readonly("main")
         connection.is_lent = True
-        now = time.monotonic()
-        held.looked = open_count(), now + _ASK_S, now + _LOOK_S
         return connection
     finally:
         if not held.lent:
@@ -191,8 +189,8 @@ def _is_safe(held: HeldFile, path: str) -> bool:
         if held.is_open_in_another_library():
             raise Busy(_ANOTHER_LIBRARY.format(path), path)
         return True
-    refuse_another_library(held, path, is_change=True)
     if not log_guard.CAN_LOCK:
+        refuse_another_library(held, path, is_change=True)
         return True
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
@@ -200,7 +198,8 @@ def _is_safe(held: HeldFile, path: str) -> bool:
             held.guard = LogGuard(beside(path, "-shm"), held.main)
         except OSError:
             return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
-    held.guard.hold(held.main)
+    if not held.guard.hold(held.main):
+        refuse_another_library(held, path, is_change=True)
     return held.guard.is_held
 
 
@@ -228,6 +227,14 @@ def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool)
     held.looked = count, now + _ASK_S, due
 
 
+def expect(connection: apsw.Connection) -> None:
+    """Note that the descriptors that a new connection has just opened are our own: no look is needed."""
+    held = connection.held if isinstance(connection, Handle) else None
+    if held is not None:
+        now = time.monotonic()
+        held.looked = open_count(), now + _ASK_S, now + _LOOK_S
+
+
 _ANOTHER_LIBRARY = (
     "{} is in use in this process through another SQLite library, such as Python's sqlite3, and two libraries "
     "in one process destroy each other's changes: call docindex.register(connection) on that connection "
@@ -238,8 +245,8 @@ _UNDER_WAY = (
     "open it after the handler has returned"
 )
 _CANNOT_GUARD = (
-    "{} cannot be opened now: its write-ahead log is locked by a program that is opening or closing the file, or "
-    "has it to itself; try again"
+    "{} cannot be opened now: another connection or program is opening or closing it, or has locked it, so its "
+    "write-ahead log cannot be protected; try again when that is done"
 )
 
 
