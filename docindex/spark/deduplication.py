@@ -40,8 +40,9 @@ def deduplicate(
     If several documents are equal by the rule, the one with the lowest key is kept.
 
     The sketches are read several times. If `frame` has texts, they would be sketched anew each time, so give
-    the `sketches` of these texts, stored or cached; `ValueError` if one was made of another text. `counts` is an `Observation` of Spark. After the result
-    was computed once, its `get` has the numbers of `documents`, `kept`, `removed` and `clusters`.
+    the `sketches` of these texts, stored or cached. `ValueError` if a sketch was made of another text.
+    `counts` is an `Observation` of Spark. After the result was computed once, its `get` has the numbers of
+    `documents`, `kept`, `removed` and `clusters`.
 
         counts = Observation()
         spark.deduplicate(texts, sketches=sketches, counts=counts).write.parquet("deduplicated")

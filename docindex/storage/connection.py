@@ -224,7 +224,7 @@ class Store(FileConnections):
         if self.readonly:
             raise OutOfDate(
                 f"{self.path} has changes of an app that are not indexed yet, and is open for reading only; "
-                "ask once on a connection of the app that docindex.register was called with, or open the file "
+                "ask once on a connection of the app, after docindex.register(connection), or open the file "
                 "for writing in another process",
                 self.path,
             )
@@ -242,7 +242,9 @@ class Store(FileConnections):
             if error is None:
                 with self._undone(connection, before):
                     self._refuse_replaced()
-                    handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=False)
+                    handles.refuse_another_library(
+                        getattr(connection, "held", None), self.path, is_change=False
+                    )
                     connection.execute("commit")
             else:
                 self._undo(connection, before, error)
@@ -270,7 +272,9 @@ class Store(FileConnections):
         try:
             yield loan.connection
             if isinstance(error, (apsw.Error, CorruptIndex)):  # perhaps only two libraries in one process
-                handles.refuse_another_library(getattr(loan.connection, "held", None), self.path, is_change=True)
+                handles.refuse_another_library(
+                    getattr(loan.connection, "held", None), self.path, is_change=True
+                )
             if isinstance(error, apsw.Error):
                 raise error
         except apsw.Error as failed:

@@ -85,7 +85,7 @@ def open_count() -> int:
 
 
 class _Listing:
-    """The folder that lists the open descriptors, which stays open: to look it up would take twice as long."""
+    """The folder that lists the open descriptors. It stays open: to look it up would take twice as long."""
 
     descriptor = -1
 

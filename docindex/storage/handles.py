@@ -236,17 +236,17 @@ def expect(connection: apsw.Connection) -> None:
 
 
 _ANOTHER_LIBRARY = (
-    "{} is in use in this process through another SQLite library, such as Python's sqlite3, and two libraries "
-    "in one process destroy each other's changes: call docindex.register(connection) on that connection "
-    "instead of opening the file here, or give the index a file of its own"
+    "{} is in use in this process through another SQLite library, such as Python's sqlite3, and two "
+    "libraries in one process destroy each other's changes: call docindex.register(connection) on that "
+    "connection instead of opening the file here, or give the index a file of its own"
 )
 _UNDER_WAY = (
     "{} cannot be opened now: a signal handler interrupted docindex while it was opening or closing a file; "
     "open it after the handler has returned"
 )
 _CANNOT_GUARD = (
-    "{} cannot be opened now: another connection or program is opening or closing it, or has locked it, so its "
-    "write-ahead log cannot be protected; try again when that is done"
+    "{} cannot be opened now: another connection or program is opening or closing it, or has locked it, so "
+    "its write-ahead log cannot be protected; try again when that is done"
 )
 
 

@@ -48,8 +48,8 @@ class HeldFile:
         self.main = -1
         """A descriptor that stays open as long as there are connections, else -1."""
         self.looked = 0, 0.0, 0.0
-        """The `open_count` of the process when nobody else used the file, when to ask for it again, and when to
-        look again in any case."""
+        """The `open_count` of the process when nobody else used the file, when to ask for that number again,
+        and when to look again in any case."""
         self.guard: LogGuard | None = None
         self.is_closing = False
 
@@ -147,7 +147,7 @@ class HeldFile:
 
 
 def beside(path: str, suffix: str) -> str:
-    """The path of a file that SQLite keeps beside a database. It follows a link before it appends the suffix."""
+    """The path of a file that SQLite keeps beside a database: it follows a link, then appends the suffix."""
     return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
 
 

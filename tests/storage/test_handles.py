@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import descriptors, handles, log_guard
+from docindex.storage import descriptors, handles
 from docindex.storage.connection import Store
 
 # The tests are about locks that Unix drops when a file is closed.

@@ -156,11 +156,15 @@ def test_a_reading_index_of_a_file_with_a_rollback_journal_is_refused_at_its_nex
 
 def test_a_change_is_undone_if_the_host_came_during_its_transaction(path):
     with docindex.open(path) as index:
-        stack = contextlib.ExitStack()
-        with stack:
-            with pytest.raises(docindex.Busy, match=REFUSED), index._store.writing() as db:
-                db.execute("create table half (x)")
-                stack.enter_context(using(path))
+        with contextlib.ExitStack() as stack:
+
+            def change():
+                with index._store.writing() as db:
+                    db.execute("create table half (x)")
+                    stack.enter_context(using(path))
+
+            with pytest.raises(docindex.Busy, match=REFUSED):
+                change()
         assert index.check() == []
         with index._store.reading() as db:
             assert not db.execute("select 1 from main.sqlite_schema where name = 'half'").fetchall()
@@ -204,8 +208,8 @@ def test_a_file_is_open_to_a_library_that_uses_other_files_or_other_processes(pa
         memory = sqlite3.connect(":memory:")
         memory.execute("create table own (x)")
         program = (
-            "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); print(*db.execute('pragma user_version'));"
-            "sys.stdout.flush(); sys.stdin.read()"
+            "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]);"
+            "print(*db.execute('pragma user_version')); sys.stdout.flush(); sys.stdin.read()"
         )
         command = [sys.executable, "-c", program, str(path)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -230,7 +234,12 @@ def test_connections_of_apsw_are_no_other_library(path, mode):
         closed.close()
     with docindex.open(path) as index:
         begun, done = threading.Event(), threading.Event()
-        app.create_scalar_function("wait", lambda: (begun.set(), done.wait(60)) and None)
+
+        def wait():
+            begun.set()
+            done.wait(60)
+
+        app.create_scalar_function("wait", wait)
         busy = threading.Thread(target=lambda: app.execute("select wait()").fetchall())
         busy.start()
         begun.wait(60)
@@ -300,7 +309,7 @@ def test_a_process_that_cannot_list_its_descriptors_opens_the_file(path, monkeyp
 def test_a_scan_may_read_the_index_that_it_writes(path):
     (path.parent / "a.txt").write_text("some text that is read")
     with docindex.open(path) as index, contextlib.ExitStack() as stack:
-        for name in os.listdir(path.parent):
-            stack.enter_context((path.parent / name).open("rb"))
+        for file in path.parent.iterdir():
+            stack.enter_context(file.open("rb"))
         folders.scan(index, [path.parent])
         assert len(index.search(TEXT)) == 1
