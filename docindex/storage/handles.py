@@ -286,6 +286,8 @@ def _park(connection: Handle, held: HeldFile) -> None:
     connection.is_lent = False
     held.lent.pop(id(connection), None)
     held.connections.append(connection)
+    if connection.way == _NEVER_AGAIN and held.guard is not None:
+        FILES.suspended.add(held.guard.file)
     FILES.close_parked(held)
     if connection.way == _NEVER_AGAIN and connection in held.connections:
         _close_before_others(connection, held)

@@ -86,7 +86,8 @@ class HeldFile:
         found = 0 if index is None else open_descriptors(index, writable=True)
         is_open_here = bool(self.lent or self.connections)
         if found:
-            return found > (self.guard is not None) + (is_open_here or self.is_used_by_host())
+            ours = is_open_here or index in FILES.suspended or self.is_used_by_host()
+            return found > ours + (self.guard is not None)
         if not is_open_here:
             return False
         # The file has a rollback journal.
@@ -158,6 +159,8 @@ class HeldFiles:
         # Reentrant, because a signal handler may use an index, and must not wait for its own thread.
         self.lock: Any = threading.RLock()
         self._files: dict[FileId, HeldFile] = HELD
+        self.suspended: set[FileId] = set()
+        """The indexes of logs that a suspended statement may keep open after its connection was closed."""
 
     def is_locked_here(self) -> bool:
         """Whether this thread has the lock."""
