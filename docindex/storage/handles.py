@@ -209,7 +209,6 @@ def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool)
     Locks belong to the process: one library takes those of the other for its own, and ends them. So both may
     write at once, and a reader may see pages of two states.
 
-
     A look at all descriptors takes longer than reading a document. So it is done only if their number has
     changed, or after a moment; or before each change, on a system that does not tell their number.
     """
@@ -217,7 +216,7 @@ def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool)
         return
     now = time.monotonic()
     last, asks, due = held.looked
-    if now < asks and not is_change:
+    if now < asks and (last or not is_change):
         return
     count = open_count()
     if count != last or now >= due or (is_change and not count):
