@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from docindex.query.defaults import SAME_WORK
 from docindex.spark.frame_clusters import clusters
 from docindex.spark.keep_order import KeepOrder, as_column
-from docindex.spark.sketching import SPARK_SCHEMA, sketch
+from docindex.spark.sketching import SPARK_SCHEMA, refuse_other_texts, sketch
 
 _PLACE = "docindex_place"
 """The place of a document in its cluster, from 1; null for a document that is in no cluster."""
@@ -40,8 +40,9 @@ def deduplicate(
     If several documents are equal by the rule, the one with the lowest key is kept.
 
     The sketches are read several times. If `frame` has texts, they would be sketched anew each time, so give
-    the `sketches` of these texts, stored or cached. `counts` is an `Observation` of Spark. After the result
-    was computed once, its `get` has the numbers of `documents`, `kept`, `removed` and `clusters`.
+    the `sketches` of these texts, stored or cached. `ValueError` if a sketch was made of another text.
+    `counts` is an `Observation` of Spark. After the result was computed once, its `get` has the numbers of
+    `documents`, `kept`, `removed` and `clusters`.
 
         counts = Observation()
         spark.deduplicate(texts, sketches=sketches, counts=counts).write.parquet("deduplicated")
@@ -50,6 +51,8 @@ def deduplicate(
     order = KeepOrder.of(keep)
     if sketches is None:
         sketches = frame if set(SPARK_SCHEMA.names) <= set(frame.columns) else sketch(frame)
+    elif sketches is not frame:
+        refuse_other_texts(frame, sketches)
     values = order.values(sketches, frame)
     members = clusters(sketches, min_resemblance, ignore_above=ignore_above).select("key", "cluster")
     members = members.join(values, "key")

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from docindex.argument_checks import shown
 from docindex.recipe import Recipe
 from docindex.sketching.sketch_tables import SCHEMA, SketchedDocuments, to_record_batch
 from docindex.sketching.sketcher import sketch_batches
@@ -45,6 +46,36 @@ def recipe_of(frame: DataFrame) -> Recipe:
     if len(found) > 1:
         raise recipe_mismatch(*map(Recipe.from_json, found))
     return Recipe.from_json(found[0]) if found else Recipe()
+
+
+def refuse_other_texts(frame: DataFrame, sketches: DataFrame) -> None:
+    """`ValueError` if a sketch was made of another text than the document of a DataFrame with its key.
+
+    `frame` has texts, or the hashes that `sketch` makes. Reads it once; without both there is nothing to
+    compare.
+    """
+    key = F.col("key").cast("string")
+    if "text_hash" in frame.columns:
+        given = frame.select(key, F.col("text_hash").alias("given"))
+    elif "text" in frame.columns:
+        texts = frame.select(key, F.col("text").cast("string")).where("text is not null")
+        given = texts.mapInArrow(_hashed, "key string, given binary")
+    else:
+        return
+    both = given.join(sketches.select("key", "text_hash"), "key")
+    for row in both.where(F.col("given") != F.col("text_hash")).limit(1).collect():
+        raise ValueError(
+            f"the sketch with the key {shown(row.key)} was made of another text than the document with this "
+            "key; sketch the texts again with docindex.spark.sketch"
+        )
+
+
+def _hashed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The key of each document, and the hash of its text."""
+    for batch in batches:
+        hashes = [text_hash(text) for text in batch.column("text").to_pylist()]
+        columns = [batch.column("key"), pa.array(hashes, pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, names=["key", "given"])
 
 
 def _sketching(

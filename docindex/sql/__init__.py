@@ -536,16 +536,11 @@ Functions and tables run on the connection itself, on both libraries. They see t
 open transaction, and the databases that are attached at the time of the call; docindex opens no
 other connection to the file.
 
-In one process, write to a file through one SQLite library only. docindex and apsw use one library,
-Python's sqlite3 uses another, and neither sees the locks of the other. If your application writes to
-the file through sqlite3:
-
-- call `docindex.register` on its connections, and ask and change with SQL there: `doc_search_json`,
-  `doc_put`, `doc_remove`. This alone is always safe;
-- if the same process also uses `docindex.open`, only read there, with `readonly=True`. A transaction
-  of sqlite3 that writes keeps its locks. Keep transactions that only read short, in both libraries:
-  one can lose its lock when the other library stops reading. If another process then changes the
-  file, the transaction can see some of the new data, or SQLite can call the file malformed.
+In one process, use a file through one SQLite library only. docindex and apsw use one library, Python's
+sqlite3 uses another, and neither sees the locks of the other. If your application uses the file
+through sqlite3, call `docindex.register` on its connections, and ask and change with SQL there:
+`doc_search_json`, `doc_put`, `doc_remove`. An index that `docindex.open` returned raises
+`docindex.Busy` as long as a connection of sqlite3 in the same process uses its file.
 
 A question is part of your statement: interrupt the connection, or set a progress handler, to stop
 it. `register(connection, limit_s=2)` limits a question on sqlite3 to two seconds. It can take a

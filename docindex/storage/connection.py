@@ -12,7 +12,8 @@ from functools import partial
 
 import apsw
 
-from docindex.errors import DiskFull, OutOfDate
+from docindex.cancel_tokens import is_cancelled
+from docindex.errors import CorruptIndex, DiskFull, OutOfDate
 from docindex.storage import handles
 from docindex.storage.connector import Durability
 from docindex.storage.file_connections import FileConnections, roll_back
@@ -93,9 +94,11 @@ class Store(FileConnections):
     def _begin_reading(self, loan: Loan) -> apsw.Connection:
         try:
             self._refuse_closed()
-            self.refuse_cancelled(self.waiting.cancels)  # in a block that is cancelled already
+            if is_cancelled():
+                self.refuse_cancelled(self.waiting.cancels)
             connection = self._lender.lend(loan)
             self._refuse_replaced()
+            handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=False)
             self._connector.refuse_changed()
             self._log.question_begins(connection)
             connection.execute("begin")
@@ -135,6 +138,7 @@ class Store(FileConnections):
                 raise still_writing(self.path, "another thread of this process", self.waiting.timeout_s)
         refuse()  # `close` or `cancel` may have been called during the wait
         self._refuse_replaced()
+        handles.refuse_another_library(getattr(connection, "held", None), self.path, is_change=True)
         return connection
 
     def _end_turn(self, before: int, loan: Loan, _: object, error: BaseException | None, __: object) -> None:
@@ -220,7 +224,8 @@ class Store(FileConnections):
         if self.readonly:
             raise OutOfDate(
                 f"{self.path} has changes of an app that are not indexed yet, and is open for reading only; "
-                "open it once without readonly=True",
+                "ask once on a connection of the app, after docindex.register(connection), or open the file "
+                "for writing in another process",
                 self.path,
             )
         with self.writing():
@@ -237,6 +242,9 @@ class Store(FileConnections):
             if error is None:
                 with self._undone(connection, before):
                     self._refuse_replaced()
+                    handles.refuse_another_library(
+                        getattr(connection, "held", None), self.path, is_change=False
+                    )
                     connection.execute("commit")
             else:
                 self._undo(connection, before, error)
@@ -263,6 +271,10 @@ class Store(FileConnections):
         assert loan.connection is not None
         try:
             yield loan.connection
+            if isinstance(error, (apsw.Error, CorruptIndex)):  # perhaps only two libraries in one process
+                handles.refuse_another_library(
+                    getattr(loan.connection, "held", None), self.path, is_change=True
+                )
             if isinstance(error, apsw.Error):
                 raise error
         except apsw.Error as failed:

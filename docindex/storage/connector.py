@@ -66,6 +66,7 @@ class Connector:
                 connection.execute(f"pragma page_size = {_PAGE_SIZE}")
                 connection.execute(f"pragma synchronous = {self._durability}")
                 connection.execute(f"pragma journal_size_limit = {write_ahead_log.BOUND}")
+        handles.expect(connection)
         return connection
 
     @contextlib.contextmanager

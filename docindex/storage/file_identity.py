@@ -32,7 +32,11 @@ class OpenedFile:
 
     def refuse_replaced(self) -> None:
         """`FileReplaced` if the name does not lead to the file that was opened, now or at an earlier call."""
-        if self._found is not None or file_at(self._path) != self._identity:
+        try:
+            status = os.stat(self._path)  # noqa: PTH116 - a `Path` takes three times as long
+        except OSError:
+            raise self._replaced() from None
+        if (status.st_dev, status.st_ino) != self._identity or self._found is not None:
             raise self._replaced()
 
     def remember_log(self) -> None:

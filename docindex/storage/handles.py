@@ -18,15 +18,19 @@ import apsw
 from docindex.errors import Busy
 from docindex.private_files import FILE_MODE
 from docindex.storage import log_guard
-from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_descriptors
+from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_count
 from docindex.storage.forks import keep_alive, refuse_inherited
-from docindex.storage.held_files import FILES, HeldFile
+from docindex.storage.held_files import FILES, HeldFile, beside
 from docindex.storage.log_guard import OPEN_FLAGS, LogGuard
 
 Way = tuple[str, int, bool]
 """How a connection is opened: the name for SQLite, the flags, and whether it is restricted."""
 
 _WAIT_S = 0.01
+# If the host opens and closes equally many files between two questions, it is noticed after this time.
+_LOOK_S = 0.01
+# A library needs longer to open a file and to begin a transaction.
+_ASK_S = 0.000_05
 _SQLITE = b"SQLite format 3\0"
 _WRITE_AHEAD = b"\2\2"  # bytes 18 and 19 of a database in write-ahead mode
 _NEVER_AGAIN: Way = ("", 0, False)
@@ -43,7 +47,7 @@ class Handle(apsw.Connection):
 
     def __del__(self) -> None:
         if self.is_lent and self.held is not None:  # an interrupt came before anybody could keep it
-            self.held.lent.discard(id(self))
+            self.held.lent.pop(id(self), None)
 
 
 def acquire(
@@ -115,10 +119,12 @@ def _acquired(path: str, way: Way, held: HeldFile | None) -> Handle | None:
     if held is None or held.main < 0:
         held = _first_held(path, way[1])
     try:
-        if not (held.lent or held.connections or _is_safe(held, path)):
+        if held.lent or held.connections:
+            refuse_another_library(held, path, is_change=True)
+        elif not _is_safe(held, path):
             return None
         connection = _parked(held, way) or _opened(held, way)
-        held.lent.add(id(connection))
+        held.lent[id(connection)] = connection.readonly("main")
         connection.is_lent = True
         return connection
     finally:
@@ -174,54 +180,73 @@ def _is_safe(held: HeldFile, path: str) -> bool:
     """Whether SQLite may open a file. Guards the log of a file in write-ahead mode."""
     os.lseek(held.main, 0, os.SEEK_SET)
     header = os.read(held.main, 20)
-    if not header.startswith(_SQLITE):
+    has_journal = os.path.exists(beside(path, "-journal"))
+    if not header.startswith(_SQLITE) and not has_journal:
         return True  # a new file, or one of another kind
-    if header[18:] != _WRITE_AHEAD or os.path.exists(_beside(path, "-journal")):
+    if header[18:] != _WRITE_AHEAD or has_journal:
         # A journal may be left from a crash while the file became one in write-ahead mode. SQLite applies it
         # when nobody else uses the file: the guard of the log would keep SQLite from that.
-        _refuse_unsafe_mode(held, path)
+        if held.is_open_in_another_library():
+            raise Busy(_ANOTHER_LIBRARY.format(path), path)
         return True
     if not log_guard.CAN_LOCK:
-        index = file_at(_beside(path, "-shm"))
-        return index is None or not open_descriptors(index)
+        refuse_another_library(held, path, is_change=True)
+        return True
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
         try:
-            held.guard = LogGuard(_beside(path, "-shm"), held.main)
+            held.guard = LogGuard(beside(path, "-shm"), held.main)
         except OSError:
             return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
-    held.guard.hold(held.main)
+    if not held.guard.hold(held.main):
+        refuse_another_library(held, path, is_change=True)
     return held.guard.is_held
 
 
-def _refuse_unsafe_mode(held: HeldFile, path: str) -> None:
-    """`Busy` for a file with a rollback journal that another library of this process has open.
+def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool) -> None:
+    """`Busy` if another SQLite library of this process uses the file.
 
-    There, even reading drops the locks of the other library: SQLite gives up the lock of a reader by removing
-    all locks of the process.
+    Locks belong to the process: one library takes those of the other for its own, and ends them. So both may
+    write at once, and a reader may see pages of two states.
+
+    A look at all descriptors takes longer than reading a document. So it is done only if their number has
+    changed, or after a moment; or before each change, on a system that does not tell their number.
     """
-    if held.is_open_in_another_library():
-        raise Busy(_UNSAFE_MODE.format(path), path)
+    if held is None:
+        return
+    now = time.monotonic()
+    last, asks, due = held.looked
+    if now < asks and (last or not is_change):
+        return
+    count = open_count()
+    if count != last or now >= due or (is_change and not count):
+        if held.is_used_by_another_library(path):
+            raise Busy(_ANOTHER_LIBRARY.format(path), path)
+        due = now + _LOOK_S
+    held.looked = count, now + _ASK_S, due
 
 
-_UNSAFE_MODE = (
-    "{} is open in this process through another SQLite library, and is not in write-ahead mode. That "
-    "library could lose its locks if docindex opened the file: close it there, or run "
-    "`pragma journal_mode = wal` there"
+def expect(connection: apsw.Connection) -> None:
+    """Note that the descriptors that a new connection has just opened are our own: no look is needed."""
+    held = connection.held if isinstance(connection, Handle) else None
+    if held is not None:
+        now = time.monotonic()
+        held.looked = open_count(), now + _ASK_S, now + _LOOK_S
+
+
+_ANOTHER_LIBRARY = (
+    "{} is in use in this process through another SQLite library, such as Python's sqlite3, and two "
+    "libraries in one process destroy each other's changes: call docindex.register(connection) on that "
+    "connection instead of opening the file here, or give the index a file of its own"
 )
 _UNDER_WAY = (
     "{} cannot be opened now: a signal handler interrupted docindex while it was opening or closing a file; "
     "open it after the handler has returned"
 )
 _CANNOT_GUARD = (
-    "{} is open in this process through another SQLite library, and its write-ahead log cannot be protected "
-    "from that library; close the file there first"
+    "{} cannot be opened now: another connection or program is opening or closing it, or has locked it, so "
+    "its write-ahead log cannot be protected; try again when that is done"
 )
-
-
-def _beside(path: str, suffix: str) -> str:
-    # SQLite follows a link before it appends the suffix.
-    return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
 
 
 def guard_log(connection: apsw.Connection) -> None:
@@ -258,8 +283,10 @@ def _park(connection: Handle, held: HeldFile) -> None:
         if connection.in_transaction:
             connection.execute("rollback")
     connection.is_lent = False
-    held.lent.discard(id(connection))
+    held.lent.pop(id(connection), None)
     held.connections.append(connection)
+    if connection.way == _NEVER_AGAIN and held.guard is not None:
+        FILES.suspended.add(held.guard.file)
     FILES.close_parked(held)
     if connection.way == _NEVER_AGAIN and connection in held.connections:
         _close_before_others(connection, held)

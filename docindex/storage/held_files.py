@@ -16,7 +16,7 @@ from typing import Any
 
 import apsw
 
-from docindex.storage.descriptors import HELD, FileId, file_at, file_id, open_descriptors
+from docindex.storage.descriptors import HELD, FileId, begin_counting, file_at, file_id, open_descriptors
 from docindex.storage.log_guard import LogGuard
 
 
@@ -31,20 +31,25 @@ class HeldFile:
         "hosts",
         "is_closing",
         "lent",
+        "looked",
         "main",
         "spare",
     )
 
     def __init__(self, file: FileId) -> None:
         self.file = file
-        self.lent: set[int] = set()
-        """The `id` of each connection in use. References would keep their owners from being freed."""
+        self.lent: dict[int, bool] = {}
+        """The `id` of each connection in use, and whether it only reads. References would keep their owners
+        from being freed."""
         self.connections: list[apsw.Connection] = []
         """The parked connections."""
         self.descriptors: list[int] = []
         """The parked descriptors."""
         self.main = -1
         """A descriptor that stays open as long as there are connections, else -1."""
+        self.looked = 0, 0.0, 0.0
+        """The `open_count` of the process when nobody else used the file, when to ask for that number again,
+        and when to look again in any case."""
         self.guard: LogGuard | None = None
         self.is_closing = False
 
@@ -70,6 +75,25 @@ class HeldFile:
         """Whether this process has, or may have, the file open otherwise than through apsw."""
         self.count_hosts()
         return open_descriptors(self.file) != self._count_own() + sum(self.hosts)
+
+    def is_used_by_another_library(self, path: str) -> bool:
+        """Whether another SQLite library of this process has used the file, and still has it open.
+
+        In write-ahead mode, each library that has read or written has one descriptor of the index of the log,
+        however many connections it has. Other programs' code that copies or hashes files cannot write there.
+        """
+        index = self.guard.file if self.guard else file_at(beside(path, "-shm"))
+        found = 0 if index is None else open_descriptors(index, writable=True)
+        is_open_here = bool(self.lent or self.connections)
+        if found:
+            ours = is_open_here or index in FILES.suspended or self.is_used_by_host()
+            return found > ours + (self.guard is not None)
+        if not is_open_here:
+            return False
+        # The file has a rollback journal.
+        own = [*self.lent.values(), *(one.readonly("main") for one in self.connections)].count(False)
+        found = open_descriptors(self.file, writable=True)
+        return found is not None and found > own + self.spare[0] and not self.is_used_by_host()
 
     def _count_own(self) -> int:
         """The descriptors of docindex."""
@@ -123,6 +147,11 @@ class HeldFile:
             self.hosts = left[0], left[1]
 
 
+def beside(path: str, suffix: str) -> str:
+    """The path of a file that SQLite keeps beside a database: it follows a link, then appends the suffix."""
+    return (os.path.realpath(path) if os.path.islink(path) else path) + suffix
+
+
 class HeldFiles:
     """The files that docindex has open in this process. Each method is called with the lock held."""
 
@@ -130,6 +159,8 @@ class HeldFiles:
         # Reentrant, because a signal handler may use an index, and must not wait for its own thread.
         self.lock: Any = threading.RLock()
         self._files: dict[FileId, HeldFile] = HELD
+        self.suspended: set[FileId] = set()
+        """The indexes of logs that a suspended statement may keep open after its connection was closed."""
 
     def is_locked_here(self) -> bool:
         """Whether this thread has the lock."""
@@ -163,6 +194,7 @@ class HeldFiles:
                 os.close(held.guard.index)
         self.lock = threading.RLock()
         self._files.clear()
+        begin_counting()
         return files
 
     def close_parked(self, held: HeldFile) -> None:

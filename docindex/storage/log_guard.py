@@ -73,20 +73,23 @@ class LogGuard:
         self.file = file_id(os.fstat(self.index))
         self.is_held = False
 
-    def hold(self, main: int) -> None:
-        """Take the locks if they are free.
+    def hold(self, main: int) -> bool:
+        """Take the locks if they are free. Returns whether nobody used the log before.
 
         No library clears the index of the log from then on. So it is cleared here if nobody uses it: it may
         be left from a crash.
         """
+        was_unused = False
         if self.is_held or not CAN_LOCK:
-            return
+            return was_unused
         with contextlib.suppress(OSError):  # somebody uses it
             _lock(self.index, "F_WRLCK", _INDEX_IN_USE)
+            was_unused = True
             os.ftruncate(self.index, _CLEARED)
         with contextlib.suppress(OSError):  # another process is opening or closing the file at this moment
             _request(main, self.index, "F_RDLCK")
             self.is_held = True
+        return was_unused
 
     def let_go(self, main: int) -> None:
         """Give up the locks, which would keep our own last connection from removing the log."""

@@ -49,7 +49,9 @@ class Asker:
         self.index = corpus.build(self.path)
         self.kept = {self.truth.texts[key] for key in self.index if self.index.text(key) is not None}
         self.ids = {key: self.index[key].id for key in self.index}
-        self.by_apsw, self.by_sqlite3 = apsw.Connection(self.path), sqlite3.connect(self.path)
+        copy = f"{self.path}-copy"  # in one process, two libraries cannot use one file
+        self.index.backup(copy)
+        self.by_apsw, self.by_sqlite3 = apsw.Connection(self.path), sqlite3.connect(copy)
         docindex.register(self.by_apsw)
         docindex.register(self.by_sqlite3)
         self.of_all = self.truth.all_pairs(set(self.truth.texts), None, self.kept)

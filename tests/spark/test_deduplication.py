@@ -99,3 +99,18 @@ def test_the_kept_document_does_not_depend_on_the_partitions(frame, sketches):
         for each in (frame, mixed)
     ]
     assert sorted(found[0].collect()) == sorted(found[1].collect())
+
+
+@pytest.mark.parametrize("columns", ["texts", "sketches"])
+def test_sketches_of_other_texts_under_the_same_keys_are_refused(session, columns):
+    rows = [(key, f"the text of {key} has nothing in common with any other {key * 7}") for key in "abc"]
+    texts = session.createDataFrame(rows, "key string, text string")
+    given = texts if columns == "texts" else spark.sketch(texts)
+    others = session.createDataFrame(
+        [(key, "one and the same text of some words") for key in "ab"] + rows[2:], "key string, text string"
+    )
+    with pytest.raises(ValueError, match=r"the sketch with the key '[ab]' was made of another text"):
+        spark.deduplicate(given, sketches=spark.sketch(others))
+    assert spark.deduplicate(given, sketches=spark.sketch(texts)).count() == 3
+    keys = texts.select("key")  # without texts there is nothing to compare
+    assert spark.deduplicate(keys, sketches=spark.sketch(texts)).count() == 3

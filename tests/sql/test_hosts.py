@@ -122,14 +122,15 @@ def test_the_tracers_and_factories_of_a_host_do_not_change_an_answer(db, path):
     db.execute("insert into doc_index (key, text) values ('new', 'text')")
     assert all("doc_" in sql or "fingerprint_list" in sql for sql in seen)
     assert db.row_trace((), (1, 2)) == (2, 1)
+    with docindex.open(path) as index:
+        canonical = index.execute("select doc_canonical(7)")[0][0]
     plain = sqlite3.connect(path)
     plain.row_factory = lambda cursor, row: {
         column[0]: value for column, value in zip(cursor.description, row, strict=True)
     }
     plain.text_factory = bytes
     docindex.register(plain)
-    assert plain.execute("select doc_canonical(7) as c").fetchone() == {"c": docindex.open(path).execute(
-        "select doc_canonical(7)")[0][0].encode()}  # fmt: skip
+    assert plain.execute("select doc_canonical(7) as c").fetchone() == {"c": canonical.encode()}
     plain.close()
 
 

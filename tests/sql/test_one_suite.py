@@ -85,6 +85,9 @@ def connected(library, kind, folder, index):
     if kind == "uncommitted":
         path = str(folder / library.__name__)
         docindex.open(path, recipe=RECIPE).close()
+    elif library is sqlite3 and kind != "given":  # in one process, two libraries cannot use one file
+        path = str(folder / "copy")
+        index.backup(path)
     connection = library.Connection(":memory:" if kind in ("given", "attached") else path)
     if kind == "attached":
         connection.execute("create temp table docindex_document (other)")  # a table of the host

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 import docindex
-from docindex.storage import descriptors, handles, log_guard
+from docindex.storage import descriptors, handles
 from docindex.storage.connection import Store
 
 # The tests are about locks that Unix drops when a file is closed.
@@ -51,52 +51,16 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def host(path):
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("create table own (x)")
-    connection.execute("begin immediate")
-    connection.execute("insert into own values (1)")
-    yield connection
-    connection.close()
+def app(path):
+    """A connection of apsw that keeps what docindex releases from being closed."""
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("create table own (x)")
+        yield connection
 
 
 def read(path):
     with docindex.open(path, readonly=True) as index:
         assert index.search("A text that somebody will look for.")
-
-
-def open_for_writing(path):
-    docindex.open(path).close()
-
-
-def drop(path):
-    assert list(docindex.open(path)) == ["a"]
-    gc.collect()
-
-
-def drop_twice(path):
-    drop(path)
-    drop(path)
-
-
-def fail(path):
-    with pytest.raises(docindex.RecipeMismatch):
-        docindex.open(path, recipe=docindex.Recipe(k=5))
-
-
-def untrusted(path):
-    with docindex.open(path, readonly=True, trusted=False) as index:
-        assert list(index) == ["a"]
-
-
-@pytest.mark.parametrize("use", [read, open_for_writing, drop, drop_twice, fail, untrusted])
-def test_a_transaction_of_sqlite3_keeps_its_lock_while_docindex_uses_the_file(path, host, use):
-    use(path)
-    assert is_locked(path)
-    host.execute("commit")
-    host.close()
-    read(path)
-    assert opened(path) == 0
 
 
 RESTART = """
@@ -126,54 +90,10 @@ def test_a_reader_of_sqlite3_keeps_its_lock_while_it_asks_docindex(path):
     host.close()
 
 
-@pytest.mark.parametrize("mode", ["wal", "delete"])
-def test_a_failed_open_of_a_database_of_the_host_drops_no_lock(tmp_path, mode):
-    host = sqlite3.connect(tmp_path / "app.db", isolation_level=None)
-    host.execute(f"pragma journal_mode = {mode}")
-    host.execute("create table own (x)")
-    host.execute("begin immediate")
-    host.execute("insert into own values (1)")
-    for readonly in (False, True):
-        with pytest.raises(docindex.NotAnIndex if mode == "wal" else docindex.Busy):
-            docindex.open(tmp_path / "app.db", readonly=readonly)
-        assert is_locked(tmp_path / "app.db")
-    host.execute("commit")
-    host.close()
-    with pytest.raises(docindex.NotAnIndex):
-        docindex.open(tmp_path / "app.db", readonly=True)
-    assert opened(tmp_path / "app.db") == 0
-
-
 def test_no_commit_is_lost_in_a_process_that_uses_sqlite3_and_docindex():
     command = [sys.executable, "-m", "tests.stress.two_libraries", "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("0 of 2400 commits lost"), done
-
-
-@pytest.mark.usefixtures("host")
-@pytest.mark.parametrize("way", [read, drop])
-def test_many_opens_beside_another_library_keep_few_files_open(path, way):
-    way(path)
-    few = opened(path)
-    for _ in range(100):
-        way(path)
-    assert opened(path) == few
-
-
-@pytest.mark.usefixtures("host")
-def test_many_threads_beside_another_library_keep_few_files_open(path):
-    def work():
-        for _ in range(30):
-            read(path)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (
-        opened(path) <= 22
-    )  # three of the host, three of docindex, two connections of each thread with their logs
 
 
 def test_a_closed_index_leaves_no_file_open_and_no_journal(path):
@@ -206,7 +126,7 @@ def test_a_library_that_first_uses_the_file_while_it_is_opened_here_keeps_its_lo
 
 
 def test_indexes_that_are_dropped_are_released_without_the_garbage_collector(path):
-    held = sqlite3.connect(path)  # else a released connection would be closed at once
+    held = apsw.Connection(str(path))  # else a released connection would be closed at once
     held.execute("select count(*) from docindex_document").fetchone()
     gc.disable()
     try:
@@ -225,7 +145,7 @@ def test_an_index_that_is_dropped_leaves_no_file_open_and_no_journal(path):
     assert [file.name for file in path.parent.iterdir()] == ["index"]
 
 
-def test_a_connection_that_is_used_again_is_as_new(path, host):
+def test_a_connection_that_is_used_again_is_as_new(path, app):
     store = Store(str(path), readonly=False, durability="normal", timeout_s=1)
     with store.alone() as db:
         first = db
@@ -239,7 +159,7 @@ def test_a_connection_that_is_used_again_is_as_new(path, host):
         assert db is first
         assert not db.in_transaction
         assert (db.pragma("cache_size"), db.pragma("synchronous")) == (-16_384, 2)
-        host.execute("commit")
+        app.execute("insert into own values (1)")
         assert db.execute("select x from own").fetchall() == [(1,)]
     store.close()
 
@@ -319,14 +239,15 @@ def test_a_lock_of_sqlite3_is_kept_beside_descriptors_that_sqlite_keeps_for_the_
             connection.close()
         other = sqlite3.connect(path)
         other.execute("begin immediate")
-    read(path)
+    with pytest.raises(docindex.Busy, match="another SQLite library"):
+        read(path)
     assert is_locked(path)
     other.close()
     read(path)
     assert opened(path) == 0
 
 
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("app")
 def test_a_connection_with_something_left_is_not_used_again(path):
     for leave in ("create temp table t (x)", "attach ':memory:' as other"):
         store = Store(str(path), readonly=False, durability="full", timeout_s=1)
@@ -340,9 +261,10 @@ def test_a_connection_with_something_left_is_not_used_again(path):
         store.close()
 
 
-@pytest.mark.usefixtures("host")
+@pytest.mark.usefixtures("app")
 def test_a_guarded_connection_is_not_used_without_its_guard(path):
-    untrusted(path)
+    with docindex.open(path, readonly=True, trusted=False) as index:
+        assert list(index) == ["a"]
     with docindex.open(path) as index:
         assert index._store._writer.authorizer is None
         assert index._store._writer.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1)
@@ -369,20 +291,13 @@ def test_another_library_that_opens_the_file_does_not_clear_the_index_of_the_log
             assert is_locked(path)
 
 
-def test_a_file_in_use_is_not_opened_where_its_log_cannot_be_guarded(path, host, monkeypatch):
-    monkeypatch.setattr(log_guard, "CAN_LOCK", False)
-    with pytest.raises(docindex.Busy, match="cannot be protected from that library"):
-        docindex.open(path, timeout_s=0.1)
-    assert is_locked(path)
-    host.close()
-    read(path)
-    assert opened(path) == 0
-
-
 AT_EXIT = """
 import builtins, os, sqlite3, sys
 from tests.storage.test_handles import IS_LOCKED
 
+import docindex
+index = docindex.open(sys.argv[1], readonly=True)
+list(index)
 host = sqlite3.connect(sys.argv[1], isolation_level=None)
 host.execute("begin immediate")
 
@@ -394,11 +309,6 @@ class Late:
         system(self.ask)
 
 builtins.late = Late(host)  # it is freed after all modules
-import docindex
-with docindex.open(sys.argv[1], readonly=True) as index:
-    list(index)
-other = docindex.open(sys.argv[1], readonly=True)
-list(other)
 """
 
 

@@ -2,8 +2,8 @@
 
 Each function is one kind of process. It does some requests, then ends by itself. A request that commits
 takes a place in the sequence of its actor, and the actor writes a line once the commit has returned. So each
-line is a promise that the commit is in the file. A process writes through one library only, as the README
-demands; it reads through both.
+line is a promise that the commit is in the file. A process uses the file
+through one library only; docindex refuses it to the other.
 """
 
 import contextlib
