@@ -4,6 +4,7 @@ An error inside a function reaches its caller with docindex's message. Must neve
 the connection.
 """
 
+import ctypes
 import functools
 import logging
 import sqlite3
@@ -27,6 +28,11 @@ from docindex.sql.sql_values import Value, errors_from
 from docindex.sql.table_functions import TABLES, TableFunction
 from docindex.sql.virtual_tables import TableModule
 from docindex.storage.hosts import ApswHost, Sqlite3Host
+
+# When a process ends, Python may free apsw before a connection that the host has hidden well, for example in
+# the module sys. A statement on a table that is still open then calls functions of apsw that are gone, which
+# is a signal 11. With this reference, apsw is never freed.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(apsw))
 
 _Registered = TypeVar("_Registered")
 _log = logging.getLogger("docindex")

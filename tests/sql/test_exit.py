@@ -26,6 +26,15 @@ if kind == "closure":
 elif kind == "cycle":
     app.db, app.itself = db, app
     del db, app
+elif kind == "module":  # Python frees the module sys last
+    if library == "apsw":
+        cursor = db.execute("select key from doc_near('some text of many words', 63)")
+        next(cursor)
+
+    def hide(db):
+        sys.on_change = lambda: db
+
+    hide(globals().pop("db"))
 elif kind == "thread":
     asked = threading.Event()
 
@@ -43,7 +52,7 @@ elif kind == "cursor":
 
 
 @pytest.mark.parametrize("library", ["apsw", "sqlite3"])
-@pytest.mark.parametrize("kind", ["global", "closure", "cycle", "thread", "cursor"])
+@pytest.mark.parametrize("kind", ["global", "closure", "cycle", "module", "thread", "cursor"])
 def test_a_process_with_a_registered_connection_ends_with_0(tmp_path, kind, library):
     with docindex.open(tmp_path / "index") as index:
         index.add_many([("a", "some text of many words"), ("b", "another text of other words")])
