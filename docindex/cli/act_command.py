@@ -121,7 +121,7 @@ def _acted(
 
 
 def _staying_lines(groups: Iterable[folders.FolderGroup]) -> Iterable[str]:
-    """Say why copied folders stay that the plan keeps."""
+    """A line for each copied folder that the plan keeps, with the reason."""
     below = below_current_folder()
     for group in groups:
         if group.keep and group.remark:

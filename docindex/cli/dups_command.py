@@ -86,8 +86,8 @@ _LARGEST = 20
 @click.option(
     "--other-disks",
     is_flag=True,
-    help="Let exact copies go that are on another disk than the file to keep. Without it they stay, because "
-    "they may be a backup.",
+    help="Also remove exact copies that are on a different disk from the kept file. By default they stay, "
+    "because they may be a backup.",
 )
 @click.option("--no-scan", is_flag=True, help="Compare the files as the last scan found them.")
 @selection_options

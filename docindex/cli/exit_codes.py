@@ -48,7 +48,7 @@ MEANINGS = {
     5: "the index was made by a newer docindex",
     DAMAGED: "the index is damaged",
     7: "the command needs a text that the index does not store",
-    8: "another process is writing, or has been reading for too long",
+    8: "somebody else is writing to the file, has been reading for too long, or uses it otherwise",
     9: "the file is open for reading only",
     10: "a trigger or constraint of your own tables in the file forbids the change",
     11: "the disk is full",

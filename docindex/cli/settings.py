@@ -91,7 +91,7 @@ def settings_in(data: bytes, path: str) -> Settings:
         what, line = _place_in(str(error), text)
         raise ValueError(f"{path}, line {line}: {what}") from error
     except (ValueError, RecursionError) as error:  # a number with too many digits, too many brackets
-        raise ValueError(f"{path}: a value is too long or nested too deep; make it simpler") from error
+        raise ValueError(f"{path}: a value is too long or too deeply nested; make it simpler") from error
     values = {name: _checked(name, value, path, text) for name, value in found.items()}
     values = {_FIELDS.get(name, name): value for name, value in values.items()}
     return Settings(path, True, **values)

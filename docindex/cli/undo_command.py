@@ -30,7 +30,7 @@ def undo_command(
 ) -> int:
     """Restore the files that act removed or linked.
 
-    Undoes the last act of which a file is not back yet. ACT chooses another one, by the number that --list
+    Undoes the latest act that has files left to restore. ACT chooses another one, by the number that --list
     shows. With FILE, only this file is restored, or all files below this folder. A file is taken back from
     the trash, or copied from the kept file if that still has the same bytes. If another file is at its path
     now, that file stays. Without --no-dry-run nothing is changed. The exit code is 0 only if every file is

@@ -23,9 +23,11 @@ from docindex.storage.safe_closing import close_descriptor
 
 GONE = "already gone"
 CHANGED = "it was changed while it was compared"
-SAME_FILE = "it is the kept file itself, under another name"
+SAME_FILE = "the plan keeps this file under another name"
 _CHANGED_SINCE = "it was changed since the plan was made"
-_REPLACED_SINCE = "another file has its path since the plan was made; make a new plan"
+_REPLACED_SINCE = (
+    "it is not the file in the plan: it was replaced, or its disk was mounted again; make a new plan"
+)
 
 _PIECE = 1 << 20
 _FACTS = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
@@ -56,7 +58,7 @@ class OpenFile:
     def check_folder(self) -> None:
         """`NotReadable` unless the path of its folder still leads to that folder."""
         if not self.place.is_in_its_folder():
-            raise NotReadable(f"the folder of {key_of(self.place.path)} was moved or replaced meanwhile")
+            raise NotReadable(f"the folder of {key_of(self.place.path)} was moved while act was working")
 
     def guarded(self, in_use: str) -> WriteGuard:
         """The guard against writers of this file, to be entered; `in_use` is its reason."""

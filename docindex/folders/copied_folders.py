@@ -50,7 +50,9 @@ def grouped_copies(
     """
     if not (with_folders and copies):
         return GroupedCopies([], largest_first(filter(None, map(choice.group, copies))))
-    pairs = _Pairs(FolderTree(roots, itertools.starmap(FolderFile, files), copies), copies, choice)
+    tree = FolderTree(roots, itertools.starmap(FolderFile, files), copies)
+    entries = _LeftOut(tree, left_out)
+    pairs = _Pairs(tree, copies, choice, entries)
     chosen = pairs.chosen()
     leaving = {key: number for number, pair in enumerate(chosen) for key in pair.shared.shared}
     inside: list[list[CopyGroup]] = [[] for _ in chosen]
@@ -70,7 +72,6 @@ def grouped_copies(
         if group.other_disk or not all(file.keep for file in staying):
             single.append(_without(group, staying, found))
     # Without a group, all files are hard links to files that stay.
-    entries = _LeftOut(pairs.tree, left_out)
     folders = [
         _folder_group(pairs.tree, pair, groups, choice, entries, other_disk=number in far)
         for number, (pair, groups) in enumerate(zip(chosen, inside, strict=True))
@@ -92,8 +93,11 @@ class _Chosen(NamedTuple):
 class _Pairs:
     """Chooses which folder of each pair is kept, and which pairs fit together."""
 
-    def __init__(self, tree: FolderTree, copies: Sequence[ExactCopies], choice: KeepChoice) -> None:
+    def __init__(
+        self, tree: FolderTree, copies: Sequence[ExactCopies], choice: KeepChoice, entries: "_LeftOut"
+    ) -> None:
         self.tree = tree
+        self._entries = entries
         self._choice = choice
         self._policy = choice.policy
         self._times: dict[int, int] = {}
@@ -147,6 +151,8 @@ class _Pairs:
             best, reason = self._policy.best([self._candidate(a), self._candidate(b)])
             kept = a if best.key == keys[a] else b
         gone = b if kept == a else a
+        if self._entries.is_deep_in(gone):  # then its inner folders are looked at
+            return None
         shared = self.tree.compare(gone, kept)
         if not (shared.is_most and self.tree.compare(kept, gone).is_some):
             return None
@@ -188,6 +194,7 @@ class _LeftOut:
 
     def __init__(self, tree: FolderTree, left_out: Skipped | None) -> None:
         self._tree = tree
+        self._found: dict[int, tuple[list[str], list[str]]] = {}
         self._known = None
         if left_out is not None:
             self._known = sorted(left_out.paths), sorted(left_out.empty_folders)
@@ -197,10 +204,17 @@ class _LeftOut:
 
         The empty folders stay if anything was not compared.
         """
-        paths, empty = self._known or (self._entries_now(number), [])
-        folder = path_of(self._tree.keys[number])
-        unseen = _below(paths, folder)
-        return unseen, [] if unseen else _below(empty, folder)
+        if number not in self._found:
+            paths, empty = self._known or (self._entries_now(number), [])
+            folder = path_of(self._tree.keys[number])
+            unseen = _below(paths, folder)
+            self._found[number] = unseen, [] if unseen else _below(empty, folder)
+        return self._found[number]
+
+    def is_deep_in(self, number: int) -> bool:
+        """Whether anything that keeps a folder was left out in an inner folder of this one."""
+        folder = self._tree.keys[number].rstrip("/")
+        return any(key.rpartition("/")[0] != folder for key in self.below(number)[0] if _keeps(key))
 
     def _entries_now(self, number: int) -> list[bytes]:
         """What is in a folder now, without the known files and the folders that they are in."""
@@ -216,6 +230,17 @@ class _LeftOut:
             unknown += [os.path.join(above, name) for name in new]
             below[:] = set(below).difference(new)
         return sorted(unknown)
+
+
+_OF_DESKTOPS = (".DS_Store", ".directory", ".localized", "Thumbs.db", "desktop.ini")
+
+
+def _keeps(key: str) -> bool:
+    """Whether a folder stays because of an entry that was not compared.
+
+    It need not stay for what a desktop has noted about its windows and icons. That is not removed, either.
+    """
+    return key.rpartition("/")[2] not in _OF_DESKTOPS
 
 
 def _below(paths: Sequence[bytes], folder: bytes) -> list[str]:
@@ -247,7 +272,7 @@ def _folder_group(
         only_here=pair.shared.only_here,
         only_in_kept=back.only_here,
         reason=pair.reason,
-        keep=other_disk or bool(unseen),
+        keep=other_disk or any(map(_keeps, unseen)),
         other_disk=other_disk,
         unseen=(*unseen, *unseen_in_kept),
         empty_folders=(*empty, *empty_in_kept),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 ON_ANOTHER_DISK = "on another disk"
-"""Why a copy is kept that nobody has asked to keep: it may be a backup."""
+"""The remark for a copy that is kept because it is on another disk: it may be a backup."""
 
 
 def listed_keys(keys: Sequence[str]) -> str:
@@ -70,7 +70,7 @@ class CopyGroup(NamedTuple):
         return [file for file in self.files if not file.keep]
 
     def remark(self, file: PlannedFile) -> str:
-        """What a person should know of a file: that it is kept because it is on another disk; or ""."""
+        """A remark for a person, if the file is kept because it is on another disk; otherwise ""."""
         return ON_ANOTHER_DISK if file.keep and file.key in self.other_disk else ""
 
 
@@ -103,7 +103,8 @@ class FolderGroup(NamedTuple):
     unseen: tuple[str, ...] = ()
     """The keys of what was not compared in both folders, for example hidden files, links and ``.git``."""
     empty_folders: tuple[str, ...] = ()
-    """The keys of the empty folders that may go with either folder. A folder with unseen parts has none."""
+    """The keys of the empty folders that may go with either folder. Those of a folder with unseen
+    parts are left out."""
 
     @property
     def kind(self) -> Literal["folder"]:

@@ -92,7 +92,7 @@ def _undo_one(step: JournalStep, journal: Journal, folders: FolderRestorer, *, d
 def _check_disk(step: JournalStep) -> None:
     """`NotReadable` if the path of a step leads to another file system than that of the file."""
     if not disk_at(step.path).is_same(step.disk):
-        raise NotReadable("its disk is not mounted")
+        raise NotReadable("its disk is not mounted, or another one is mounted at its path")
 
 
 def restore_interrupted(journal: Journal) -> Iterator[str]:

@@ -117,9 +117,7 @@ def _opened(trash: bytes) -> Iterator[tuple[FilePlace, FilePlace]]:
     with contextlib.ExitStack() as stack:
         below = _entered(stack, stack.enter_context(place_at(trash)))
         if os.fstat(below.open_folder()).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise NotReadable(
-                f"other users may write to the trash {key_of(trash)}; take that right away, as with chmod 700"
-            )
+            raise NotReadable(f"other users may write to the trash {key_of(trash)}; run chmod 700 on it")
         files, infos = (_entered(stack, below.beside(name)) for name in (b"files", b"info"))
         yield files, infos
 
@@ -132,11 +130,13 @@ def _entered(stack: contextlib.ExitStack, folder: FilePlace) -> FilePlace:
         raise
     except OSError as error:
         raise NotReadable(
-            f"{key_of(folder.path)} is a link or a file, not a real folder of the trash; move it away"
+            f"{key_of(folder.path)} is a link or a file, but should be a folder; move it away"
         ) from error
     stack.callback(os.close, descriptor)
     if os.fstat(descriptor).st_uid != user_number():
-        raise NotReadable(f"the trash {key_of(folder.path)} belongs to another user; move it away")
+        raise NotReadable(
+            f"the trash {key_of(folder.path)} belongs to another user; move it away, or use another action"
+        )
     return FilePlace(descriptor, folder.path, b"")
 
 

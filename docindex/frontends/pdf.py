@@ -108,7 +108,7 @@ def _opened(data: bytes) -> "PdfDocument":
         document.close()
         if not count:
             raise NotExtracted("damaged", "it has no pages")
-        raise NotExtracted("too large", f"it has {count:,} pages; at most {most:,} are read of its size")
+        raise NotExtracted("too large", f"it has {count:,} pages; a PDF of its size may have {most:,}")
     return document
 
 

@@ -76,9 +76,7 @@ def read_xml(
 
     def began_doctype(_name: str, _system: object, _public: object, has_declarations: int) -> None:
         if has_declarations:
-            raise NotExtracted(
-                "damaged", "its XML has declarations (a DTD) inside, which docindex does not read"
-            )
+            raise NotExtracted("damaged", "its XML contains a DTD, which docindex does not read")
 
     def declared_namespace(_: object, name: str | None) -> None:
         if name and len(name) > LONGEST_NAMESPACE:

@@ -65,8 +65,8 @@ def refuse_other_texts(frame: DataFrame, sketches: DataFrame) -> None:
     both = given.join(sketches.select("key", "text_hash"), "key")
     for row in both.where(F.col("given") != F.col("text_hash")).limit(1).collect():
         raise ValueError(
-            f"the sketch with the key {shown(row.key)} was made of another text than the document with this "
-            "key; sketch the texts again with docindex.spark.sketch"
+            f"the sketch with the key {shown(row.key)} was made of a different text from the document "
+            "with this key; sketch the texts again with docindex.spark.sketch"
         )
 
 

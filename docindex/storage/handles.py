@@ -236,8 +236,8 @@ def expect(connection: apsw.Connection) -> None:
 
 _ANOTHER_LIBRARY = (
     "{} is in use in this process through another SQLite library, such as Python's sqlite3, and two "
-    "libraries in one process destroy each other's changes: call docindex.register(connection) on that "
-    "connection instead of opening the file here, or give the index a file of its own"
+    "libraries in one process can lose each other's changes: close that connection, or call "
+    "docindex.register(connection) on it and ask there, or keep the index in a file of its own"
 )
 _UNDER_WAY = (
     "{} cannot be opened now: a signal handler interrupted docindex while it was opening or closing a file; "

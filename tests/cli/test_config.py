@@ -132,4 +132,4 @@ def test_a_value_that_is_nested_too_deep_or_too_long_is_one_sentence(value, conf
     config.write_text(f"folders = {value}")
     code, out, err = run(capsys, "dups", home)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "too long or nested too deep" in err
+    assert "too long or too deeply nested" in err

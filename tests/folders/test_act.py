@@ -141,7 +141,7 @@ def test_another_path_to_the_kept_file_is_left(root, way):
     if way == "a hard link":
         os.mkdir(root + b".too")
         os.link(path_of(key), path_of(other))
-        reason = "it is the kept file itself, under another name"
+        reason = "the plan keeps this file under another name"
     else:
         os.symlink(root, root + b".too")
         reason = "its path leads through a link, which is not followed"

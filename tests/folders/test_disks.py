@@ -11,6 +11,7 @@ from tests.folders.trees import copied
 
 PROGRAM = """
 import os, pathlib, subprocess, sys
+AWAY = "its disk is not mounted, or another one is mounted at its path"
 from docindex import cli, folders
 
 disk, mounted = pathlib.Path(sys.argv[1], "disk"), pathlib.Path(sys.argv[1], "mounted")
@@ -55,7 +56,7 @@ for how in ("trash", "hardlink", "delete"):
         for dry_run in (True, False):
             undone = folders.undo(act, dry_run=dry_run)
             assert {file.outcome for file in undone.files} == {"left"}
-            assert {file.reason for file in undone.files} == {"its disk is not mounted"}
+            assert {file.reason for file in undone.files} == {AWAY}
             assert len(undone.files) == len(outcome.files)
     assert list(mounted.iterdir()) == []  # nothing was written into the empty mount point
     assert folders.acts()[-1].state == "done"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from docindex import folders
-from docindex.folders import removal, system
+from docindex.folders import compared_files, removal, system
 from docindex.folders.journal import Journal
 from docindex.folders.path_keys import key_of
 from docindex.folders.plan_table import plan_of_table
@@ -83,7 +83,7 @@ def test_a_folder_that_is_replaced_by_a_link_before_the_removal_loses_nothing(ho
     monkeypatch.setattr(Journal, "begin", replacing)
     (file,) = folders.act(plan, how).files
     assert file.outcome == "left"
-    assert "was moved or replaced" in file.reason
+    assert "was moved while act" in file.reason
     found = {path: data for path, data in names_in(home).items() if not path.startswith(which)}
     other = "a" if which == "b" else "b"
     files = {f"{other}/x": b"the same", "moved/x": b"the same", "c/x": b"another"}
@@ -95,7 +95,10 @@ def test_a_file_of_another_inode_than_planned_is_left(home):
     plan = plan_of(home, keep="first")
     write(home / "b" / "new")
     (home / "b" / "new").rename(home / "b" / "x")
-    left = ("left", "another file has its path since the plan was made; make a new plan")
+    left = (
+        "left",
+        compared_files._REPLACED_SINCE,
+    )
     assert outcomes(folders.act(plan, "delete")) == {"b": left, "c": ("done", None)}
 
 
@@ -109,7 +112,7 @@ def test_a_file_that_any_group_of_the_plan_keeps_is_never_removed(home, how):
         first._replace(files=(by_name["b"]._replace(keep=True), by_name["c"]._replace(keep=False))),
     ]
     found = outcomes(folders.act(folders.Plan(tuple(groups)), how))
-    assert found["b"] == ("left", "it is the kept file itself, under another name")
+    assert found["b"] == ("left", "the plan keeps this file under another name")
     assert found["c"] == ("done", None)
 
 

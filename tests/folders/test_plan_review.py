@@ -167,7 +167,7 @@ def test_act_does_what_any_choices_say_and_loses_no_content(seed, root, tmp_path
     outcome = folders.act(plan, "delete", journal=tmp_path / "journal")
     assert [file.key for file in outcome.files] == going
     left = {file.reason for file in outcome.files if file.outcome == "left"}
-    assert left <= {"it is the kept file itself, under another name"}
+    assert left <= {"the plan keeps this file under another name"}
     assert (review.summary.files, review.summary.freed) == (len(going), plan.reclaimable)
     assert set(contents_of(root).values()) == set(before.values())
     if outcome.journal.exists():

@@ -139,11 +139,13 @@ MAY_LACK = {
     PACKAGE / "cli" / "key_reader.py",
     PACKAGE / "folders" / "system.py",
     PACKAGE / "frontends" / "child.py",
+    PACKAGE / "storage" / "descriptors.py",
+    PACKAGE / "storage" / "file_failures.py",
     PACKAGE / "storage" / "log_guard.py",
 }
 
 
-def test_only_four_modules_use_names_that_some_systems_lack():
+def test_only_a_few_modules_use_names_that_some_systems_lack():
     found = []
     for path in PACKAGE.rglob("*.py"):
         if path in MAY_LACK:

@@ -171,8 +171,8 @@ def a_pipe(copy):
 
 
 def an_excluded_folder(copy):
-    (copy / "src" / "no").mkdir()
-    return "src/no"
+    (copy / "no").mkdir()
+    return "no"
 
 
 def a_program_folder(copy):
@@ -181,9 +181,9 @@ def a_program_folder(copy):
 
 
 def an_ignored_folder(copy):
-    write(copy, **{"src_.gitignore": "out/\n"})
-    (copy / "src" / "out").mkdir()
-    return "src/.gitignore, src/out"
+    write(copy, **{".gitignore": "out/\n"})
+    (copy / "out").mkdir()
+    return ".gitignore, out"
 
 
 PARTS = (
@@ -296,3 +296,26 @@ def test_a_folder_that_could_not_be_read_keeps_the_copy():
         assert done.stdout == "False True not compared: locked\n", done.stderr
     finally:
         subprocess.run(["rm", "-rf", folder], check=True)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_what_was_left_out_deep_in_a_folder_keeps_the_inner_folder_only(search, home):
+    for folder in ("docs", "backup"):
+        for name in ("photos/a", "photos/b", "proj/c", "proj/d"):
+            path = home / folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"a text of {name}")
+    (home / "backup" / "proj" / ".git").mkdir()
+    (home / "backup" / "proj" / ".git" / "HEAD").write_text("ref: main")
+    found = SEARCHES[search](home)
+    kept = {group.folder: group.keep for group in found.folders}
+    assert kept == {str(home / "backup" / "photos"): False, str(home / "backup" / "proj"): True}
+
+
+def test_what_a_desktop_notes_about_a_folder_does_not_keep_its_copies(home, tmp_path):
+    copy = copied(home)
+    (copy / ".DS_Store").write_bytes(b"where the icons are")
+    (group,) = folders.find_exact([home], prefer=[home / "proj"]).folders
+    assert (group.is_exact, group.keep, group.remark) == (False, False, "not compared: .DS_Store")
+    acted(folders.Plan((), (group,)), tmp_path)
+    assert os.listdir(copy) == [".DS_Store"]
