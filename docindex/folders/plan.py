@@ -36,7 +36,10 @@ class Plan:
         keys = [key for group in self.folders for key in (group.folder, group.kept, *group.empty_folders)]
         files = [file for group in self._all_groups() for file in group.files]
         for key in (*keys, *(key for file in files for key in (file.key, file.real or file.key))):
-            path = path_of(key)
+            try:
+                path = path_of(key)
+            except UnicodeError:  # a lone surrogate
+                path = b""
             if not os.path.isabs(path) or b"\0" in path or b"/../" in path + b"/":
                 raise ValueError(f"{key!r} is not a valid absolute path")
         for folder in self.folders:

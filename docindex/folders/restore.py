@@ -76,7 +76,7 @@ def undo_steps(
 
 def _undo_one(step: JournalStep, journal: Journal, folders: FolderRestorer, *, dry_run: bool) -> UndoneFile:
     """Undo one step, and record that; `NotReadable` or `OSError` if that is not possible now."""
-    _check_disk(step)
+    step = _on_its_disk(step)
     folders.make_around(key_of(step.path))
     with _opened(step, dry_run=dry_run) as places:
         remark = _restore(step, places, dry_run=dry_run)
@@ -89,10 +89,21 @@ def _undo_one(step: JournalStep, journal: Journal, folders: FolderRestorer, *, d
     return UndoneFile(step.key, "would be undone" if dry_run else "undone", remark, step.size)
 
 
-def _check_disk(step: JournalStep) -> None:
-    """`NotReadable` if the path of a step leads to another file system than that of the file."""
-    if not disk_at(step.path).is_same(step.disk):
+def _on_its_disk(step: JournalStep) -> JournalStep:
+    """The step with the present device number of its disk, which a new mount may have changed.
+
+    `NotReadable` if the path of the step leads to another file system than that of the file.
+    """
+    disk, before = disk_at(step.path), step.disk.device
+    if not disk.is_same(step.disk):
         raise NotReadable("its disk is not mounted, or another one is mounted at its path")
+    if disk.device == before:
+        return step
+    inode, kept_inode = (
+        (disk.device if device == before else device, number)
+        for device, number in (step.inode, step.kept_inode)
+    )
+    return dataclasses.replace(step, disk=disk, inode=inode, kept_inode=kept_inode)
 
 
 def restore_interrupted(journal: Journal) -> Iterator[str]:
@@ -103,7 +114,7 @@ def restore_interrupted(journal: Journal) -> Iterator[str]:
         if not step.is_open:
             continue
         with contextlib.suppress(OSError, NotReadable):  # `undo` will say why
-            _check_disk(step)
+            step = _on_its_disk(step)
             with _opened(step) as places:
                 _clear(places)
                 if step.state == "begun" and places.aside.exists():

@@ -116,8 +116,6 @@ def _opened(trash: bytes) -> Iterator[tuple[FilePlace, FilePlace]]:
     """
     with contextlib.ExitStack() as stack:
         below = _entered(stack, stack.enter_context(place_at(trash)))
-        if os.fstat(below.open_folder()).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise NotReadable(f"other users may write to the trash {key_of(trash)}; run chmod 700 on it")
         files, infos = (_entered(stack, below.beside(name)) for name in (b"files", b"info"))
         yield files, infos
 
@@ -137,6 +135,8 @@ def _entered(stack: contextlib.ExitStack, folder: FilePlace) -> FilePlace:
         raise NotReadable(
             f"the trash {key_of(folder.path)} belongs to another user; move it away, or use another action"
         )
+    if os.fstat(descriptor).st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise NotReadable(f"other users may write to the trash {key_of(folder.path)}; run chmod 700 on it")
     return FilePlace(descriptor, folder.path, b"")
 
 

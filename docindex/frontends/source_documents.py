@@ -122,7 +122,8 @@ class _Parts:
         if not self._unread:
             return []
         are = "document inside it was" if self._unread == 1 else "documents inside it were"
-        return [f"{self._unread:,} {are} not read."]
+        reason = " It takes too much work for its size." if self._budget.is_spent else ""
+        return [f"{self._unread:,} {are} not read.{reason}"]
 
 
 def _storable(name: str) -> str:

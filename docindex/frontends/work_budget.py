@@ -14,9 +14,9 @@ _S_PER_BYTE = 10 / 1e6
 _START_CHARACTERS = 1_000_000
 _CHARACTERS_PER_BYTE = 200
 """Text is compressed to a fifth, repeated rows of a workbook to a hundredth."""
-_START_DOCUMENTS = 1000
-_BYTES_PER_DOCUMENT = 50
-"""A member of an archive takes a hundred bytes."""
+_START_DOCUMENTS = 5000
+_BYTES_PER_DOCUMENT = 10
+"""A small member of a compressed archive takes two to a hundred bytes."""
 
 MOST_CHARACTERS = 256_000_000
 """The characters of the texts inside one source, which memory holds until they are stored."""
@@ -37,7 +37,7 @@ class WorkBudget:
         """The budget of a source of some bytes.
 
         >>> WorkBudget.of_size(1_000_000)
-        WorkBudget(seconds=10.5, characters=201000000, documents=21000)
+        WorkBudget(seconds=10.5, characters=201000000, documents=100000)
         """
         return cls(
             _START_S + size * _S_PER_BYTE,

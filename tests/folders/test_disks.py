@@ -1,5 +1,6 @@
 """`undo` waits for a disk that is not mounted, and `act` uses no trash that somebody else made."""
 
+import json
 import os
 import subprocess
 import sys
@@ -120,7 +121,9 @@ def test_on_a_disk_that_can_be_unplugged(tmp_path, program):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("kind", ["a link", "files is a link", "writable", "of another owner"])
+@pytest.mark.parametrize(
+    "kind", ["a link", "files is a link", "writable", "files is writable", "of another owner"]
+)
 def test_a_home_trash_that_somebody_else_could_have_made_is_refused(root, tmp_path, trash, kind):
     copied(root, b"a", b"b")
     plan = folders.find_exact([root], keep="first").plan()
@@ -132,6 +135,9 @@ def test_a_home_trash_that_somebody_else_could_have_made_is_refused(root, tmp_pa
         trash.mkdir(0o700)
     if kind == "files is a link":
         (trash / "files").symlink_to(tmp_path / "elsewhere")
+    elif kind == "files is writable":
+        (trash / "files").mkdir()
+        (trash / "files").chmod(0o777)
     elif kind == "writable":
         trash.chmod(0o770)
     elif kind == "of another owner":
@@ -143,6 +149,22 @@ def test_a_home_trash_that_somebody_else_could_have_made_is_refused(root, tmp_pa
     assert str(trash) in file.reason
     assert sorted(os.listdir(root)) == [b"a", b"b"]
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["trash", "hardlink", "delete"])
+def test_files_come_back_to_a_disk_that_has_another_device_number_now(root, how):
+    copied(root, b"a", b"b", b"c")
+    outcome = folders.act(folders.find_exact([root], keep="first").plan(), how)
+    lines = [json.loads(line) for line in outcome.journal.read_text().splitlines()]
+    for line in lines:  # as if the disk had been mounted elsewhere when the files were removed
+        if "disk" in line:
+            for name in ("disk", "inode", "kept_inode"):
+                line[name][0] += 7
+    outcome.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if not os.statvfs(root).f_fsid:
+        pytest.skip("the file system here has no number of its own")
+    assert {file.outcome for file in folders.undo().files} == {"undone"}
+    assert len({os.stat(os.path.join(root, name)).st_ino for name in (b"a", b"b", b"c")}) == 3
 
 
 @pytest.mark.parametrize("how", ["delete", "hardlink"])

@@ -483,7 +483,8 @@ def test_the_documents_inside_a_file_are_bounded_together(tmp_path, index, monke
     seen = folders.scan(index, [tmp_path])
     assert len(index) < 4
     (problem,) = seen.problems.values()
-    assert problem.endswith("documents inside it were not read.")
+    assert "documents inside it were not read." in problem
+    assert ("too much work" in problem) == (module is work_budget)
 
 
 def test_sql_gives_the_places_of_passages(home, index):
