@@ -186,6 +186,7 @@ def test_a_file_in_a_folder_that_cannot_be_written_is_read(path):
     docindex.resemblance("é", "É")  # loads a codec of Python, which perhaps only root may read
     folder = tempfile.mkdtemp()
     copy = shutil.copy(path, folder)
+    os.chmod(copy, 0o644)
     os.chmod(folder, 0o555)
     as_root = os.geteuid() == 0
     if as_root:
