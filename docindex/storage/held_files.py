@@ -86,14 +86,21 @@ class HeldFile:
         found = 0 if index is None else open_descriptors(index, writable=True)
         is_open_here = bool(self.lent or self.connections)
         if found:
-            ours = is_open_here or index in FILES.suspended or self.is_used_by_host()
+            ours = is_open_here or index in FILES.suspended or self._is_left() or self.is_used_by_host()
             return found > ours + (self.guard is not None)
-        if not is_open_here:
+        if not is_open_here or self._is_left():
             return False
         # The file has a rollback journal.
         own = [*self.lent.values(), *(one.readonly("main") for one in self.connections)].count(False)
         found = open_descriptors(self.file, writable=True)
         return found is not None and found > own + self.spare[0] and not self.is_used_by_host()
+
+    def _is_left(self) -> bool:
+        """Whether a connection of docindex is open that nobody keeps, as after an interrupt."""
+        kept = {*self.lent, *map(id, self.connections)}
+        left = [connection for connection in apsw.connections() if id(connection) not in kept]
+        files = (getattr(connection, "held", None) for connection in left)
+        return any(held is not None and held.file == self.file for held in files)
 
     def _count_own(self) -> int:
         """The descriptors of docindex."""

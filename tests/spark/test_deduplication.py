@@ -109,7 +109,7 @@ def test_sketches_of_other_texts_under_the_same_keys_are_refused(session, column
     others = session.createDataFrame(
         [(key, "one and the same text of some words") for key in "ab"] + rows[2:], "key string, text string"
     )
-    with pytest.raises(ValueError, match=r"the sketch with the key '[ab]' was made of another text"):
+    with pytest.raises(ValueError, match=r"the sketch with the key '[ab]' was made of a different text"):
         spark.deduplicate(given, sketches=spark.sketch(others))
     assert spark.deduplicate(given, sketches=spark.sketch(texts)).count() == 3
     keys = texts.select("key")  # without texts there is nothing to compare

@@ -133,7 +133,7 @@ contents = st.tuples(
 documents = st.tuples(integers, st.text("aß漢\0"), integers, st.none() | st.text("aß🫨"), integers)
 files = st.tuples(
     st.text("aß漢\0"),
-    *[integers] * 4,
+    *[integers] * 5,
     *[st.text("aß")] * 2,
     integers,
     st.text("aß"),
