@@ -56,7 +56,7 @@ class FilePlace(NamedTuple):
         return self._replace(name=self.prefix + b"/" + name if self.folder is None else name)
 
     def status(self) -> os.stat_result:
-        """The status of the file, or of the link itself; `FileNotFoundError` if there is none."""
+        """The status of the file, or of the link itself; `FileNotFoundError` if the name is free."""
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def identity(self) -> tuple[int, int] | None:

@@ -169,7 +169,7 @@ def _info(trashed: bytes) -> bytes:
 
 
 def _home() -> bytes:
-    """The path of the trash in the person's home. A link may lead to it, but it is none itself."""
+    """The path of the trash in the person's home. A link may lead to it, but it is not a link."""
     data = os.fsencode(os.environ.get("XDG_DATA_HOME", ""))
     if not os.path.isabs(data):  # the specification requires that a relative path is ignored
         data = os.path.join(os.path.expanduser(b"~"), b".local", b"share")

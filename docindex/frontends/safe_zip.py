@@ -20,7 +20,7 @@ _PIECE = 1 << 16
 
 
 def opened_zip(data: bytes) -> zipfile.ZipFile:
-    """A zip file; `NotExtracted` if the bytes are none, or if its members overlap."""
+    """A zip file; `NotExtracted` if the bytes are not a zip file, or if members overlap."""
     try:
         opened = zipfile.ZipFile(io.BytesIO(data))
     # zipfile raises NotImplementedError for versions of the format that it does not know.
