@@ -21,7 +21,7 @@ from docindex.storage import log_guard
 from docindex.storage.descriptors import CLOSING_DROPS_LOCKS, file_at, open_count
 from docindex.storage.forks import keep_alive, refuse_inherited
 from docindex.storage.held_files import FILES, HeldFile, beside
-from docindex.storage.log_guard import OPEN_FLAGS, LogGuard
+from docindex.storage.log_guard import OPEN_FLAGS
 
 Way = tuple[str, int, bool]
 """How a connection is opened: the name for SQLite, the flags, and whether it is restricted."""
@@ -195,7 +195,7 @@ def _is_safe(held: HeldFile, path: str) -> bool:
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
     if held.guard is None:
         try:
-            held.guard = LogGuard(beside(path, "-shm"), held.main)
+            held.make_guard(beside(path, "-shm"))
         except OSError:
             return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
     if not held.guard.hold(held.main):
@@ -259,7 +259,7 @@ def guard_log(connection: apsw.Connection) -> None:
         # Without the file, another program has switched the log off. Without permission, nobody can write.
         if held.guard is None and file_at(index_path) is not None:
             with contextlib.suppress(OSError):
-                held.guard = LogGuard(index_path, held.main)
+                held.make_guard(index_path)
         if held.guard is not None:
             held.guard.hold(held.main)
 

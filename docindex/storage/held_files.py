@@ -12,6 +12,7 @@ opens the file for the first time in the tens of microseconds between them can s
 import contextlib
 import os
 import threading
+from collections import Counter
 from typing import Any
 
 import apsw
@@ -62,6 +63,16 @@ class HeldFile:
         the descriptors of the connections that the host closes.
         """
 
+    def make_guard(self, index_path: str) -> None:
+        """Open the index of the log, for `LogGuard`; `OSError` if it cannot be opened."""
+        FILES.left[self.file] += 1
+        try:
+            self.guard = LogGuard(index_path, self.main)
+        except OSError:
+            FILES.left[self.file] -= 1
+            raise
+        FILES.left[self.file] -= 1
+
     def is_open_elsewhere(self) -> bool:
         """Whether this process has, or may have, the file open elsewhere."""
         found, own = open_descriptors(self.file), self._count_own()
@@ -87,7 +98,7 @@ class HeldFile:
         is_open_here = bool(self.lent or self.connections)
         if found:
             ours = is_open_here or index in FILES.suspended or self._is_left() or self.is_used_by_host()
-            return found > ours + (self.guard is not None)
+            return found > ours + (self.guard is not None) + FILES.left[self.file]
         if not is_open_here or self._is_left():
             return False
         # The file has a rollback journal.
@@ -168,6 +179,8 @@ class HeldFiles:
         self._files: dict[FileId, HeldFile] = HELD
         self.suspended: set[FileId] = set()
         """The indexes of logs that a suspended statement may keep open after its connection was closed."""
+        self.left: Counter[FileId] = Counter()
+        """How many descriptors of the index of a file's log an interrupt may have left open, or may leave now."""
 
     def is_locked_here(self) -> bool:
         """Whether this thread has the lock."""
@@ -217,7 +230,9 @@ class HeldFiles:
             return
         held.is_closing = True
         try:
+            self.left[held.file] += 2  # the guard's and SQLite's
             _close_all(held)
+            self.left[held.file] -= 2
         finally:
             # Last: as long as the file is listed, a new connection of the host waits before it takes a lock.
             self._files.pop(held.file, None)
