@@ -19,7 +19,7 @@ from docindex.folders.emptied_folders import FolderRemover
 from docindex.folders.journal import Journal, own_journal
 from docindex.folders.path_keys import Root
 from docindex.folders.plan import Plan
-from docindex.folders.removal import FileOutcome, How, check_how, remove_copies
+from docindex.folders.removal import FileOutcome, How, WatchedRemovals, check_how, remove_copies
 from docindex.folders.restore import UndoneFile, undo_steps
 from docindex.folders.system import require_linux
 from docindex.folders.walk import FolderProgress, no_progress
@@ -125,8 +125,12 @@ def act(
     observer = _Observer(progress, cancel, sum(len(group.others) for group in plan.steps))
     remover = FolderRemover(() if dry_run else plan.going)
     with Journal(path) as written:
-        steps = remove_copies(plan.steps, how, dry_run=dry_run, journal=written, staying=plan.staying)
+        watched = WatchedRemovals()
+        steps = remove_copies(
+            plan.steps, how, dry_run=dry_run, journal=written, staying=plan.staying, watched=watched
+        )
         files, cancelled = observer.run(steps, on_file, lambda file: file.outcome != "restored")
+        files = watched.corrected(files)
         emptied: tuple[str, ...] = ()
         if how in ("trash", "delete") and not (dry_run or cancelled):
             done = frozenset(file.key for file in files if file.outcome == "done")

@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Generator, Iterable
 from collections.abc import Set as AbstractSet
-from typing import Literal
+from typing import Literal, Self
 
 from docindex.errors import DiskFull, is_no_room
 from docindex.folders.compared_files import (
@@ -55,9 +55,12 @@ copies."""
 HOW: tuple[How, ...] = ("trash", "hardlink", "reflink", "delete")
 """Every value of `How`."""
 
-_LINGER_S = 0.0002
-"""Seconds between the moment when a file loses its name and the last look for writers. A program that looked
-up the name just before needs microseconds to open the file, and is seen then."""
+_WATCH_S = 0.2
+"""How long a removed file is watched for a program that had looked up its name, and opens it late. With five
+busy programs a core, such a program runs again within a tenth of this time."""
+
+_MOST_WATCHED = 64
+"""Files; each needs four descriptors. As many steps take some tenths of a second."""
 
 _BLOCK = 512
 """Bytes in a block of `st_blocks`."""
@@ -98,11 +101,13 @@ def remove_copies(
     dry_run: bool,
     journal: Journal,
     staying: AbstractSet[tuple[int, int]] = frozenset(),
+    watched: "WatchedRemovals | None" = None,
 ) -> Generator[FileOutcome, None, None]:
     """Remove or link the copies of a plan, and yield the outcome of each file.
 
     No file is removed that a group keeps, nor one in `staying`, by device and inode, whatever path leads to
-    it. First restores the files of an interrupted `act` with the same journal. With `dry_run` every check is
+    it. When the generator has ended, `watched` tells which of the removed files had to come back. First
+    restores the files of an interrupted `act` with the same journal. With `dry_run` every check is
     made and no file is touched. `Busy` if another process runs `act` or `undo`, because each of two plans
     could remove the file that the other plan keeps. `DiskFull` if the disk of the journal or of the trash has
     no room: then that file is as it was, and no further file is touched.
@@ -110,12 +115,13 @@ def remove_copies(
     check_how(how)
     groups = tuple(groups)
     kept = {file.identity for group in groups for file in group.kept}
-    run = _Run(how, dry_run, journal, kept | staying)
-    with contextlib.nullcontext() if dry_run else act_lock():
+    run = _Run(how, dry_run, journal, kept | staying, watched or WatchedRemovals())
+    with contextlib.nullcontext() if dry_run else act_lock(), run.watched:
         for key in restore_interrupted(journal):
             yield FileOutcome(key, None, "restored", "an earlier act was interrupted while it worked on it")
         for group in groups:
             for file in group.others:
+                run.watched.look()
                 yield _remove_one(run, group, file)
 
 
@@ -128,6 +134,7 @@ class _Run:
     journal: Journal
     staying: AbstractSet[tuple[int, int]]
     """The files that must never be removed, by device and inode."""
+    watched: "WatchedRemovals"
     mounts: Mounts = dataclasses.field(default_factory=Mounts)
     safe_devices: set[int] = dataclasses.field(default_factory=set)
     """The file systems that were found to rename files without replacing others."""
@@ -158,38 +165,43 @@ def _remove_one(run: _Run, group: CopyGroup, file: PlannedFile) -> FileOutcome:
     """Remove or link one file if a kept file has the same bytes, and nobody is writing to either of them."""
     reason = "no kept file has the same bytes any more"
     try:
-        with opened_copy(file) as own:
+        with contextlib.ExitStack() as opened:
+            own = opened.enter_context(opened_copy(file))
             check_time(own, file)
             if (own.status.st_dev, own.status.st_ino) in run.staying:
                 raise NotReadable(SAME_FILE)
             if obstacle := run.mounts.obstacle(own.place.path, run.how):
                 raise NotReadable(obstacle)
-            with _guarded(run, own, IN_USE) as own_guard:
-                for candidate in group.kept:
-                    with contextlib.ExitStack() as stack:
-                        try:
-                            kept = stack.enter_context(opened_copy(candidate))
-                        except (NotReadable, ValueError):
-                            continue
-                        if is_in_trash(kept.place.path):
-                            continue
-                        try:
-                            kept_guard = stack.enter_context(_guarded(run, kept, KEPT_IN_USE))
-                        except NotReadable as error:
-                            reason = str(error)
-                            continue
-                        guards = (own_guard, kept_guard)
-                        if not same_bytes(own, kept, guards):
-                            continue
-                        refuse_same_file(own, kept)
-                        if run.how == "hardlink" and (difference := link_obstacle(own, kept)):
-                            reason = difference
-                            continue
-                        if not run.dry_run:
-                            stack.enter_context(locked(own.place, kept.place))
-                        own.check_unchanged()
-                        kept.check_unchanged()
-                        return _apply(run, group.digest, own, kept, guards)
+            own_guard = opened.enter_context(_guarded(run, own, IN_USE))
+            for candidate in group.kept:
+                with contextlib.ExitStack() as kept_opened, contextlib.ExitStack() as held:
+                    try:
+                        kept = kept_opened.enter_context(opened_copy(candidate))
+                    except (NotReadable, ValueError):
+                        continue
+                    if is_in_trash(kept.place.path):
+                        continue
+                    try:
+                        kept_guard = held.enter_context(_guarded(run, kept, KEPT_IN_USE))
+                    except NotReadable as error:
+                        reason = str(error)
+                        continue
+                    guards = (own_guard, kept_guard)
+                    if not same_bytes(own, kept, guards):
+                        continue
+                    refuse_same_file(own, kept)
+                    if run.how == "hardlink" and (difference := link_obstacle(own, kept)):
+                        reason = difference
+                        continue
+                    if not run.dry_run:
+                        held.enter_context(locked(own.place, kept.place))
+                    own.check_unchanged()
+                    kept.check_unchanged()
+                    outcome, removal = _apply(run, group.digest, own, kept, guards)
+                    if removal is not None:
+                        opened.push(kept_opened.pop_all())
+                        run.watched.watch(removal, opened.pop_all())
+                    return outcome
             raise NotReadable(reason)
     except (NotReadable, ValueError) as error:
         return FileOutcome(file.key, None, "left", str(error))
@@ -210,8 +222,11 @@ def _guarded(run: _Run, file: OpenFile, in_use: str) -> "contextlib.AbstractCont
 
 def _apply(
     run: _Run, digest: str, own: OpenFile, kept: OpenFile, guards: tuple[WriteGuard, WriteGuard]
-) -> FileOutcome:
-    """Remove or link a file that was compared. The journal has its first line before the first change."""
+) -> "tuple[FileOutcome, _Removal | None]":
+    """Remove or link a file that was compared. The journal has its first line before the first change.
+
+    Returns the removal, too, if a program that is about to open the file could still write to it in vain.
+    """
     how, journal = run.how, run.journal
     outcome = FileOutcome(
         own.key,
@@ -221,10 +236,10 @@ def _apply(
         guard="lease" if how == "reflink" else max((guard.guard for guard in guards), key=GUARDS.index),
     )
     if run.dry_run:
-        return dataclasses.replace(outcome, freed=run.freed(own.status))
+        return dataclasses.replace(outcome, freed=run.freed(own.status)), None
     if how == "reflink":
         _share(own, kept)
-        return dataclasses.replace(outcome, freed=run.freed(own.status))
+        return dataclasses.replace(outcome, freed=run.freed(own.status)), None
     number = secrets.token_hex(8)
     aside = own.place.beside(b".docindex-" + number.encode())
     step = JournalStep(
@@ -243,47 +258,51 @@ def _apply(
         kept_inode=(kept.status.st_dev, kept.status.st_ino),
     )
     journal.begin(step)
-    removal = _Removal(own, kept, aside, guards)
+    removal = _Removal(step, journal, own, kept, aside, guards)
     try:
         run.check_renaming(own, aside)
-        trashed = removal.run(how)
+        trashed = removal.run()
     except BaseException as error:
-        # If this fails, the file keeps its temporary name, and `undo` restores it.
-        with contextlib.suppress(OSError, NotReadable):
-            removal.revert(step)
-            if how != "trash" or own.place.identity() == step.inode:
-                journal.settle(step, "reverted")
+        removal.revert()
         if isinstance(error, Exception) and aside.exists():  # an interrupt must stay an interrupt
-            raise NotReadable(
-                f"another file is at its path now; the old file is {step.aside}, and undo can restore it"
-            ) from error
+            raise NotReadable(removal.why_left()) from error
         raise
     # The step is done even if the disk has no space for this line: `undo` checks the files themselves.
     with contextlib.suppress(OSError):
         journal.end(step, trashed)
-    return dataclasses.replace(outcome, freed=run.freed(own.status), trashed=trashed)
+    outcome = dataclasses.replace(outcome, freed=run.freed(own.status), trashed=trashed)
+    # Under another name the file keeps what a program writes.
+    is_gone = how != "trash" and not os.fstat(own.file.fileno()).st_nlink
+    return outcome, removal if is_gone else None
 
 
 class _Removal:
     """The removal of one file: rename it, check it, then trash, link or delete it. It can be reverted."""
 
     def __init__(
-        self, own: OpenFile, kept: OpenFile, aside: FilePlace, guards: tuple[WriteGuard, WriteGuard]
+        self,
+        step: JournalStep,
+        journal: Journal,
+        own: OpenFile,
+        kept: OpenFile,
+        aside: FilePlace,
+        guards: tuple[WriteGuard, WriteGuard],
     ) -> None:
+        self.key = step.key
+        self._step = step
+        self._journal = journal
         self._own = own
         self._kept = kept
         self._aside = aside
         self._own_guard, self._kept_guard = guards
         self._unlinking = False
 
-    def run(self, how: How) -> str | None:
+    def run(self) -> str | None:
         """Remove the file, and return its key in the trash if it is there now."""
-        own, kept, aside = self._own, self._kept, self._aside
+        own, kept, aside, how = self._own, self._kept, self._aside, self._step.how
         if how != "trash":
             os.fsync(kept.file.fileno())  # a copy that was just made may be in memory only
         own.place.rename(aside)
-        if how != "trash":
-            time.sleep(_LINGER_S)
         own.check_is_at(aside)
         # If both paths lead to one file and the system does not say so, the kept file no longer exists.
         kept.check_unchanged()
@@ -302,10 +321,31 @@ class _Removal:
         self._own_guard.check_lease()
         return None
 
-    def revert(self, step: JournalStep) -> None:
-        """Bring the file back to its path, unless another file is there now."""
+    def late_writer(self) -> str | None:
+        """Bring the file back if a program is opening it for writing; returns why it is not gone."""
+        try:
+            self._own_guard.check_lease()
+        except NotReadable as error:
+            with locked(self._own.place, self._kept.place):
+                self.revert()
+            return self.why_left() if self._aside.exists() else str(error)
+        return None
+
+    def why_left(self) -> str:
+        """Why the file has its temporary name, and not its own."""
+        return f"another file is at its path now; the old file is {self._step.aside}, and undo can restore it"
+
+    def revert(self) -> None:
+        """Bring the file back to its path, and note it; or leave it under its temporary name for `undo`."""
+        step, own = self._step, self._own
+        with contextlib.suppress(OSError, NotReadable):
+            self._bring_back()
+            if step.how != "trash" or own.place.identity() == step.inode:
+                self._journal.settle(step, "reverted")
+
+    def _bring_back(self) -> None:
         remove_probes(self._aside)
-        own, aside = self._own, self._aside
+        own, aside, step = self._own, self._aside, self._step
         if self._unlinking and not aside.exists():
             # The file has no name any more. The kept file was changed in the same moment, a program opened
             # the file in the same moment, or somebody interrupted this.
@@ -316,6 +356,50 @@ class _Removal:
         if aside.exists():
             kept = KeptFile(self._kept.place, step.kept_inode, step.digest)
             move_into_place(aside, own.place, kept)
+
+
+class WatchedRemovals:
+    """The files that were removed last. On leaving its block, it waits until all were watched long enough."""
+
+    def __init__(self) -> None:
+        self.back: dict[str, str] = {}
+        """Why a file is not gone, by its key: a program was opening it for writing."""
+        self._watched: collections.deque[tuple[float, _Removal, contextlib.ExitStack]] = collections.deque()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            while self._watched:
+                time.sleep(max(0.0, self._watched[0][0] - time.monotonic()))
+                self.look()
+        finally:
+            for _until, _removal, opened in self._watched:  # an interrupt came
+                opened.close()
+
+    def watch(self, removal: _Removal, opened: contextlib.ExitStack) -> None:
+        """Watch a file that was removed; what is `opened` for it is closed afterwards."""
+        self._watched.append((time.monotonic() + _WATCH_S, removal, opened))
+
+    def corrected(self, files: Iterable[FileOutcome]) -> tuple[FileOutcome, ...]:
+        """The outcomes of an act, with what became of the files that are back."""
+        return tuple(
+            FileOutcome(file.key, None, "left", self.back[file.key])
+            if file.outcome == "done" and file.key in self.back
+            else file
+            for file in files
+        )
+
+    def look(self) -> None:
+        """Look at the files that were watched long enough, and at the oldest if they are too many."""
+        while self._watched and (
+            len(self._watched) > _MOST_WATCHED or time.monotonic() >= self._watched[0][0]
+        ):
+            _, removal, opened = self._watched.popleft()
+            with contextlib.closing(opened):
+                if why := removal.late_writer():
+                    self.back[removal.key] = why
 
 
 def _link(place: FilePlace, aside: FilePlace, kept: OpenFile) -> None:

@@ -5,11 +5,11 @@ writing, and nobody had it open when it began. Where the kernel grants no lease,
 processes are looked through. Must never make a program wait for longer than one step of the work.
 
 The kernel leaves one gap: a program may have looked up the name of a file and not opened it yet when the file
-is deleted. `act` waits between renaming and deleting a file, and looks at the lease once more after deleting
-it; then such a program may finish, and the file is written again with what it wrote. So its bytes are lost
-only if it needs more than that wait to open the file, or keeps the deleted file open for more than ten
-seconds. With `trash` there is no such gap. Not seen at all are other computers that use the same disk, and
-without a lease the processes of other users and of other containers.
+is deleted. So `act` keeps the lease for a moment after deleting a file. If such a program opens it then, it
+may finish, and the file is written again with what it wrote. Its bytes are lost only if it needs longer than
+that moment to open the file, or keeps the deleted file open for more than ten seconds. With `trash` there is
+no such gap. Not seen at all are other computers that use the same disk, and without a lease the processes of
+other users and of other containers.
 """
 
 import os

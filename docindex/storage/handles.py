@@ -193,14 +193,13 @@ def _is_safe(held: HeldFile, path: str) -> bool:
         refuse_another_library(held, path, is_change=True)
         return True
     # Always, and before SQLite opens the file: another library may be opening it at this moment.
-    if held.guard is None:
-        try:
-            held.make_guard(beside(path, "-shm"))
-        except OSError:
-            return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
-    if not held.guard.hold(held.main):
+    try:
+        guard = held.guard or held.make_guard(beside(path, "-shm"))
+    except OSError:
+        return not held.is_open_elsewhere()  # nobody may write here, so nobody has locks to lose
+    if not guard.hold(held.main):
         refuse_another_library(held, path, is_change=True)
-    return held.guard.is_held
+    return guard.is_held
 
 
 def refuse_another_library(held: HeldFile | None, path: str, *, is_change: bool) -> None:

@@ -63,15 +63,16 @@ class HeldFile:
         the descriptors of the connections that the host closes.
         """
 
-    def make_guard(self, index_path: str) -> None:
-        """Open the index of the log, for `LogGuard`; `OSError` if it cannot be opened."""
+    def make_guard(self, index_path: str) -> LogGuard:
+        """The guard of the log; `OSError` if its index cannot be opened."""
         FILES.left[self.file] += 1
         try:
-            self.guard = LogGuard(index_path, self.main)
+            self.guard = guard = LogGuard(index_path, self.main)
         except OSError:
             FILES.left[self.file] -= 1
             raise
         FILES.left[self.file] -= 1
+        return guard
 
     def is_open_elsewhere(self) -> bool:
         """Whether this process has, or may have, the file open elsewhere."""
@@ -180,7 +181,7 @@ class HeldFiles:
         self.suspended: set[FileId] = set()
         """The indexes of logs that a suspended statement may keep open after its connection was closed."""
         self.left: Counter[FileId] = Counter()
-        """How many descriptors of the index of a file's log an interrupt may have left open, or may leave now."""
+        """How many descriptors of the index of a file's log an interrupt has left open, or may leave now."""
 
     def is_locked_here(self) -> bool:
         """Whether this thread has the lock."""

@@ -13,10 +13,12 @@ import time
 
 import pytest
 
+from docindex import folders
 from docindex.folders import removal, write_guard
 from docindex.folders.file_reader import NotReadable
 from docindex.folders.journal import Journal
 from docindex.folders.open_writers import open_writers
+from docindex.folders.path_keys import key_of
 from docindex.folders.removal import remove_copies
 from docindex.folders.system import end_lease, lease_holds, take_lease
 from tests.folders.trees import contents_of, copied, planned, undo
@@ -127,6 +129,30 @@ def test_a_program_that_opens_the_file_in_the_moment_of_its_removal_loses_nothin
     threads[0].join()
     assert one.outcome == "left"
     assert contents_of(root)[own] == b"the same LATE"
+
+
+@pytest.mark.parametrize("how", ["hardlink", "delete"])
+def test_a_program_that_opens_the_file_a_moment_after_its_removal_loses_nothing(root, how, tmp_path):
+    """It had looked up the name before, and the system let it wait."""
+    copied(root, b"a", b"b", b"c")
+    own, other = (os.path.join(root, name) for name in (b"b", b"c"))
+    plan, threads = folders.Plan(tuple(planned(root, keep="first"))), []
+
+    def opening(file):
+        if file.key == key_of(own):
+            descriptor = next(int(name) for name in os.listdir("/proc/self/fd") if is_deleted(name))
+            threads.append(threading.Thread(target=append, args=(f"/proc/self/fd/{descriptor}",)))
+            threads[0].start()
+            wait_until(lambda: not lease_holds(descriptor))
+
+    outcome = folders.act(plan, how, journal=tmp_path / "journal", on_file=opening)
+    threads[0].join()
+    assert [(file.key, file.outcome, file.reason) for file in outcome.files] == [
+        (key_of(own), "left", OWN),
+        (key_of(other), "done", None),
+    ]
+    assert contents_of(root)[own] == b"the same LATE"
+    assert [file.key for file in folders.undo("all", journal=tmp_path / "journal").files] == [key_of(other)]
 
 
 def is_deleted(name):
