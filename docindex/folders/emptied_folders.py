@@ -90,7 +90,7 @@ def _folders_of(top: str, group: FolderGroup) -> list[bytes]:
 
 
 def _is_mount_point(folder: bytes) -> bool:
-    """Whether another file system is mounted there, or may be: a link can take the place of a folder just now."""
+    """Whether another file system is, or may be, mounted there: a link can take its place just now."""
     try:
         return os.path.ismount(folder)
     except OSError:
