@@ -23,7 +23,6 @@ ORDER = [
     {"sql"},
     {"opening"},
     {"merging"},
-    {"many_files"},
     {"folders"},
     {"report"},
     {"__init__"},

@@ -14,7 +14,6 @@ import numpy as np
 
 from docindex.kernels.arrays import I64, U64, Bool
 from docindex.query.measures import Ignoring
-from docindex.query.search_memory import Remembered, SearchMemory
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
 from docindex.sketching.shingle_batches import shingle_sets
@@ -56,22 +55,11 @@ class Scope:
     """What earlier questions to the same index know of its slots."""
     between: tuple[Where, Where] | None = None
     """The conditions of the two sets between which pairs are wanted, already checked; None for all pairs."""
-    frequencies: Callable[[U64], I64] | None = None
-    """How many contents of several files have each of some ascending hashes; None to count in this file."""
-    search_memory: SearchMemory = dataclasses.field(default_factory=SearchMemory)
-    """What earlier searches read of the index."""
-    for_many: bool = False
-    """Whether there are many searches in this scope."""
 
     @functools.cached_property
     def existing(self) -> ExistingContents:
         """The look-up of hashes, whose tables are read once for all look-ups of the question."""
         return ExistingContents(self.db)
-
-    @functools.cached_property
-    def remembered(self) -> Remembered:
-        """What earlier searches read of this state of the index."""
-        return self.search_memory.current(self.db, many=self.for_many)
 
     def documents_of(self, contents: I64) -> list[tuple[int, str, int]]:
         """The content, key and id of each document with one of these contents that fulfils the condition."""
