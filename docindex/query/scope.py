@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 import apsw
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool
+from docindex.kernels.arrays import I64, U64
 from docindex.query.measures import Ignoring
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
@@ -84,13 +84,12 @@ class Scope:
             return "common text"
         return "boilerplate" if self.ignored else "nothing"
 
-    def shingle_sets(self, contents: I64, among: Bool | None = None) -> Iterator[tuple[U64, I64]]:
+    def shingle_sets(self, contents: I64) -> Iterator[tuple[U64, I64]]:
         """The shingle sets of contents whose texts are kept, in batches: hashes, and where each set begins.
 
-        The contents must ascend. Shingles of the boilerplate are left out; with `among`, a table of
-        `hash_filter`, also those that are not among the shingles of the table.
+        The contents must ascend. Shingles of the boilerplate are left out.
         """
-        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe, among):
+        for hashes, starts in shingle_sets(texts_of(self.db, contents), self.recipe):
             self.check_cancelled()
             yield self.ignored.sets_without(hashes, starts)
 
