@@ -23,7 +23,6 @@ ORDER = [
     {"sql"},
     {"opening"},
     {"merging"},
-    {"many_files"},
     {"folders"},
     {"report"},
     {"__init__"},
@@ -39,10 +38,9 @@ INSIDE = {
         {"arrays"},
         {"bit_counts"},
         {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
-        | {"hash_filter"}
         | {"segment_sort", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"}
-        | {"equal_slots", "like_rows", "run_chains", "seed_clusters"},
+        | {"like_rows", "run_chains", "seed_clusters"},
         {"alignment"},
         {"study"},
     ],
@@ -182,20 +180,20 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
-        | {"differences", "number_table"},
-        {"search_memory"},
+        | {"differences"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
-        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"}
-        | {"longest_passages", "two_sets"},
+        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
-        {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
+        {"compare", "measured_contents", "pair_needs", "hash_lookup", "covering"}
         | {"candidates_between", "content_hashes"},
-        {"scoring", "slot_needs"},
+        {"scoring"},
         {"search", "text_sources"},
-        {"similar", "slot_pairs", "crowd_pairs"},
-        {"likely_partners", "shingles_of_few"},
+        {"similar"},
+        {"likely_partners"},
+        {"pair_nodes"},
+        {"slot_pairs", "crowd_pairs"},
         {"pair_join", "pair_options"},
         {"pairs", "clusters"},
         {"between"},

@@ -214,11 +214,10 @@ def similar_command(
 )
 @click.option(
     "--rank",
-    type=click.Choice(["measure", "shared", "longest"]),
+    type=click.Choice(["measure", "shared"]),
     default="measure",
     show_default=True,
-    help="Order: the highest resemblance (or containment) first, the most shared runs of words first, or the "
-    "longest passage first.",
+    help="Order: the highest resemblance (or containment) first, or the most shared runs of words first.",
 )
 @code_options
 @verbose_option("With --code: list the passages of each pair, with files and lines.")

@@ -4,7 +4,6 @@ Checks the arguments of a question, and passes them with a scope to `docindex.qu
 or arithmetic, and must never write.
 """
 
-import dataclasses
 import functools
 from collections.abc import Iterable
 from typing import Unpack, get_args
@@ -134,7 +133,7 @@ class IndexReader(PairsReader):
         # Make the list first: the caller's iterable must not run inside our transaction.
         asked = list(argument_checks.many("queries", queries))
         with open_scope(self, where, boilerplate=boilerplate) as scope:
-            found, scope = [], dataclasses.replace(scope, for_many=len(asked) > 1)
+            found = []
             for query in asked:
                 scope.check_cancelled()
                 found.append(self._found(scope, query, checked, boilerplate))

@@ -58,7 +58,7 @@ def find_pairs_between(open_scope: ScopeOpener, threshold: Threshold, options: P
     They are the same as those of `find_pairs` with one document in each set.
     """
     with open_scope() as scope:
-        chosen = options.chosen(scope, join_pairs(scope, threshold), threshold)
+        chosen = options.chosen(join_pairs(scope, threshold), threshold)
     return PairsBetween(open_scope, *chosen, limit=options.limit)
 
 

@@ -1,8 +1,8 @@
 """Count the hashes that contents share with a query, and sample their other hashes.
 
 In: contents, and the hashes of a query with their weights. Out: for each content the numbers of shared and of
-all hashes, the sum of the weights of the shared ones, and its smallest other hashes. Hashes of contents are
-remembered for later searches, but those of very long contents are read in pieces. Must never know a key.
+all hashes, the sum of the weights of the shared ones, and its smallest other hashes. The hashes of very long
+contents are read in pieces. Must never know a key.
 """
 
 import dataclasses
@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, ranges, starts_of, union
 from docindex.query.scope import Scope
-from docindex.storage import forward_index
+from docindex.storage import documents, forward_index
 from docindex.storage.forward_index import ForwardHashes, HashSet
 
 # Up to this many hashes of contents are read together: 2 MB.
@@ -51,10 +51,10 @@ class HashCounter:
     def counted(self, contents: I64, most: int) -> CountedHashes:
         """Count the hashes of ascending contents, of which a sample has at most `most`."""
         scope = self._scope
-        known = scope.remembered.hashes(scope.db, contents, scope.recipe.window, _AT_ONCE)
-        if known is None:
-            return self._counted_in_pieces(contents, most)
-        hashes, starts = known
+        sizes = documents.sizes_of(scope.db, contents).hashes
+        if int(sizes.sum()) > _AT_ONCE:
+            return self._counted_in_pieces(contents, sizes, most)
+        hashes, starts = forward_index.distinct_hashes_of(scope.db, contents, scope.recipe.window)
         owners = np.arange(len(contents)).repeat(np.diff(starts))
         places, found = self._asked.find(hashes)
         of = owners.take(places)
@@ -75,14 +75,13 @@ class HashCounter:
         sample = hashes.take(others.take(ranges(starts_of(counts)[:-1], sampled)))
         return CountedHashes(shared, weights, sizes, sampled, sample)
 
-    def _counted_in_pieces(self, contents: I64, most: int) -> CountedHashes:
+    def _counted_in_pieces(self, contents: I64, sizes: I64, most: int) -> CountedHashes:
         """The same if the contents are so long that their hashes should not be in memory together."""
         of = ForwardHashes(self._scope.db, contents, self._scope.recipe.window)
         places, found = forward_index.shared_with(self._asked, of)
         shared = np.bincount(places, minlength=len(contents))
         weights = np.bincount(places, self._weights.take(found), minlength=len(contents))
         without = union(*(self._not_counting(hashes) for _, hashes in of))
-        sizes = self._scope.remembered.sizes(self._scope.db, contents)
         sizes = forward_index.sizes_without(without, of, sizes)
         if not most:
             return CountedHashes(shared, weights, sizes, np.zeros_like(sizes), without[:0])

@@ -10,8 +10,8 @@ import numpy as np
 from docindex.kernels.arrays import F64, I64, U8, U32, Bool, starts_of
 from docindex.kernels.joins import starts_of_runs
 from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
+from docindex.query.likely_partners import LikelyPartners
 from docindex.query.scope import Scope
-from docindex.query.two_sets import MUCH_SMALLER, LikelyPartners
 from docindex.storage import bulk
 
 
@@ -31,9 +31,6 @@ class Nodes:
     sides: I64 | None
     """If only pairs between two sets are wanted: 1 for a node with documents in the first set only, 2 for one
     with documents in the second set only, 0 for both. Two nodes make a pair unless both are 1, or both 2."""
-    few: Bool | None
-    """The nodes of the smaller set, if it is much smaller than the other, or if only the likely partners of
-    its contents take part. Each pair has one of them."""
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -83,13 +80,9 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
     node_starts = starts_of(counts)
     members = np.repeat(starts[:-1][by_first] - node_starts[:-1], counts) + np.arange(len(order))
     contents = sizes.contents[order[members]]
-    sides = few = None
+    sides = None
     if scope.between is not None:
         sides = _sides(scope.sides if partners is None else partners.sides, contents, node_starts)
-        if partners is None:
-            few = _few(sides, sizes.shingles[firsts[by_first]])
-        else:
-            few = sides != (2 if partners.small.is_first else 1)
     return Nodes(
         sizes,
         firsts[by_first],
@@ -97,7 +90,6 @@ def nodes_of(scope: Scope, *, by_words: bool, partners: LikelyPartners | None = 
         contents,
         np.flatnonzero(several[by_first]),
         sides,
-        few,
     )
 
 
@@ -107,16 +99,6 @@ def _sides(sides: tuple[I64, I64], contents: I64, starts: I64) -> I64:
         np.diff(starts_of(np.isin(contents, side).astype(np.int64))[starts]) > 0 for side in sides
     )
     return np.where(in_first & in_second, 0, np.where(in_first, 1, 2))
-
-
-def _few(sides: I64, shingles: I64) -> Bool | None:
-    """The value of `Nodes.few`."""
-    of_first = sides != 2
-    weights = [int(shingles[of].sum()) + np.count_nonzero(of) for of in (of_first, sides != 1)]
-    if min(weights) * MUCH_SMALLER > max(weights):
-        return None
-    few: Bool = of_first if weights[0] <= weights[1] else sides != 1
-    return few
 
 
 class CollectedPairs:

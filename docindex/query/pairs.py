@@ -250,7 +250,7 @@ def find_pairs(open_scope: ScopeOpener, threshold: Threshold, options: PairOptio
     `ignore_above` contents have, is not counted.
     """
     with open_scope() as scope:
-        chosen = options.chosen(scope, join_pairs(scope, threshold), threshold)
+        chosen = options.chosen(join_pairs(scope, threshold), threshold)
     return Pairs(open_scope, *chosen, limit=options.limit)
 
 

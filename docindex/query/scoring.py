@@ -13,17 +13,12 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U64, Bool, union
 from docindex.query.content_hashes import CountedHashes, HashCounter
-from docindex.query.hash_lookup import (
-    Candidates,
-    QueryHashes,
-    hashes_above,
-    known_frequencies,
-    read_frequencies,
-)
+from docindex.query.hash_lookup import Candidates, QueryHashes, frequencies, hashes_above
 from docindex.query.measures import Measures, measures_of, shares_of_sets, unit_errors
 from docindex.query.ranking import LEAST_MEAN, SAMPLE, scores_of, weights_of
 from docindex.query.scope import Scope
 from docindex.query.search_options import SearchOptions
+from docindex.storage import documents
 
 # The highest possible scores are computed for this many contents at a time. Each may cost a row.
 _BOUNDS_AT_ONCE = 256
@@ -126,7 +121,10 @@ class Scorer:
             and not len(self._scope.ignored.hashes)
             and not self._options.ignore_above
         ):
-            sizes = self._scope.remembered.sizes(self._scope.db, candidates.contents[places])
+            contents = candidates.contents[places]
+            order = np.argsort(contents)
+            sizes = np.empty_like(contents)
+            sizes[order] = documents.sizes_of(self._scope.db, contents[order]).hashes
             shared = candidates.counts[places] if self._share == 1 else len(self._asked.counting)
             others = self._share * (np.maximum(sizes - shared, 0) * float(LEAST_MEAN))
         guessed = others * (self._mean / LEAST_MEAN)
@@ -139,22 +137,16 @@ class Scorer:
             scores = scores_of(found.weights, self._whole, np.zeros(len(contents)))
             return Scored(contents, scores, found.shared, found.sizes)
         found = self._counter.counted(contents, SAMPLE)
-        counts = known_frequencies(self._scope, found.sample)
-        unknown = counts == 0
-        likely = None
-        if unknown.any():
-            # Many contents have too low a score already if the hashes that are not known weigh nothing.
-            likely = self._scores(found, weights_of(counts, self._options.rank) * ~unknown) >= least
-            unknown &= likely.repeat(found.sampled)
-            if unknown.any():
-                sought = found.sample[unknown]
-                distinct = union(sought)
-                counts[unknown] = read_frequencies(self._scope, distinct)[distinct.searchsorted(sought)]
-        scores = self._scores(found, weights_of(counts, self._options.rank))
-        scored = Scored(contents, scores, found.shared, found.sizes)
-        return scored if likely is None else scored.only(likely)
+        # Many contents have too low a score already if their other hashes weigh nothing.
+        likely = self._scores(found, np.zeros(len(found.sample))) >= least
+        sought = found.sample[likely.repeat(found.sampled)]
+        distinct = union(sought)
+        weights = np.zeros(len(found.sample), np.int64)
+        counts = frequencies(self._scope, distinct)[distinct.searchsorted(sought)]
+        weights[likely.repeat(found.sampled)] = weights_of(counts, self._options.rank)
+        return Scored(contents, self._scores(found, weights), found.shared, found.sizes).only(likely)
 
-    def _scores(self, found: CountedHashes, weights: I64) -> F64:
+    def _scores(self, found: CountedHashes, weights: I64 | F64) -> F64:
         """The scores of contents, given the weights of the hashes in their samples."""
         sampled = found.sampled
         owners = np.arange(len(sampled)).repeat(sampled)
@@ -167,8 +159,10 @@ class Scorer:
     def measures(self, scored: Scored) -> dict[int, Measures]:
         """The measures of contents by fingerprints."""
         scope, contents = self._scope, scored.contents
-        # Of shingles that are made of lines, a remembered number may be false, but makes no difference here.
-        symbols, shingles = scope.remembered.units(scope.db, contents)
+        order = np.argsort(contents)
+        sizes = documents.sizes_of(scope.db, contents[order])
+        symbols, shingles = np.empty_like(contents), np.empty_like(contents)
+        symbols[order], shingles[order] = sizes.symbols, sizes.shingles
         errors = unit_errors(symbols, shingles, scope.recipe, scope.ignoring(self._options.ignore_above))
         asked = np.full(len(contents), len(self._asked.counting))
         shares = shares_of_sets(scored.shared, asked, scored.sizes, errors)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool, are_first, starts_of
-from docindex.kernels.hash_filter import may_be_among
+from docindex.kernels.arrays import I64, U64, are_first, starts_of
 from docindex.kernels.shingling import labelled_bag, shingles
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
@@ -23,13 +22,8 @@ from docindex.sketching.tokens import shingle_tokens
 _TEXT_COST = 16
 
 
-def shingle_sets(
-    texts: Iterable[str], recipe: Recipe, among: Bool | None = None
-) -> Iterator[tuple[U64, I64]]:
+def shingle_sets(texts: Iterable[str], recipe: Recipe) -> Iterator[tuple[U64, I64]]:
     """The shingle sets of texts in batches: hashes, and where the set of each text begins.
-
-    With `among`, a table of `hash_filter`, only the shingles that may be among those of the table. That takes
-    two thirds of the time, because few shingles are sorted.
 
     >>> (batch,) = shingle_sets(["to be or not to be", "", "to be or not to be or not to be"], Recipe())
     >>> batch[1].tolist()
@@ -38,21 +32,16 @@ def shingle_sets(
     for batch in batched_by_weight(texts, lambda text: len(text) + _TEXT_COST):
         if len(batch[0]) > slicing.PIECE_CHARACTERS:
             found = shingle_set(batch[0], recipe)
-            if among is not None:
-                found = found[may_be_among(among, found)]
             yield found, starts_of(np.array([len(found)]))
         else:
-            yield _sets_of_batch(batch, recipe, among)
+            yield _sets_of_batch(batch, recipe)
 
 
-def _sets_of_batch(texts: list[str], recipe: Recipe, among: Bool | None) -> tuple[U64, I64]:
+def _sets_of_batch(texts: list[str], recipe: Recipe) -> tuple[U64, I64]:
     reading = symbol_reader(recipe.reading).read(texts, lines=recipe.token == "line")
     hashes, starts = shingles(*shingle_tokens(reading, recipe), recipe.shingle)
     if recipe.bag:
         hashes = labelled_bag(hashes, starts)
-    if among is not None:
-        likely = may_be_among(among, hashes)
-        hashes, starts = hashes[likely], starts_of(likely.astype(np.int64))[starts]
     # Sorting text by text takes a third of the time of one sort by text and hash.
     for begin, end in itertools.pairwise(starts.tolist()):
         hashes[begin:end].sort()

@@ -137,7 +137,7 @@ class AskedPairs:
                 f'method="{method}" cannot ignore common text; leave ignore_above out, or use '
                 'method="shingles" with texts'
             )
-        bands = self._bands(recipe, method, sizes.rows)
+        bands = self._bands(recipe, method)
         values = sizes.shingles if bands is None else sizes.rows * len(bands.members)
         return PairQuestion(
             recipe=recipe,
@@ -151,7 +151,7 @@ class AskedPairs:
             is_directed=self.is_directed,
         )
 
-    def _bands(self, recipe: Recipe, method: FrameMethod, texts: int) -> Bands | None:
+    def _bands(self, recipe: Recipe, method: FrameMethod) -> Bands | None:
         least, is_containment = self.threshold.least, self.threshold.measure == "containment"
         if method == "shingles":
             return None
@@ -162,9 +162,7 @@ class AskedPairs:
                     'hardly an equal slot; use method="shingles"'
                 )
             return band_design(least, self.max_missed, recipe)
-        if is_containment:
-            return Bands(recipe.slots, 1, 0, 1)
-        return certain_bands(recipe.slots, max(1, int(rounded_up(least * recipe.slots))), texts)
+        return certain_bands(recipe.slots, max(1, int(rounded_up(least * recipe.slots))))
 
 
 def _found(

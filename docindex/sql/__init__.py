@@ -258,8 +258,8 @@ doc_pairs(min_resemblance=NULL, min_containment=NULL, where=NULL, ignore_above=N
     The pairs of documents that share text; `a` and `b` are their keys, `a_id` and `b_id` their ids.
     Give `min_resemblance` or `min_containment`, but not both; without them, `min_resemblance` is 0.5.
     `between` is a JSON array of two conditions like `where`: only pairs of a document `a` that
-    fulfils the first and a document `b` that fulfils the second. `rank` is 'measure', 'shared' or
-    'longest'. See `Index.pairs`.
+    fulfils the first and a document `b` that fulfils the second. `rank` is 'measure' or 'shared'.
+    See `Index.pairs`.
 
 doc_containments(min_containment=0.8, where=NULL, ignore_above=NULL, method='shingles',
                  boilerplate=1)

@@ -177,46 +177,6 @@ def _part(db: apsw.Connection, segment: Segment, part: int, parts_bits: int) -> 
     return PostingArrays(found.hashes[ours], found.contents[ours])
 
 
-class HashFrequencies(NamedTuple):
-    """How many existing contents have each of some hashes, of which only the stored bits are known."""
-
-    hashes: U64
-    """Ascending; the bits that are not stored are 0."""
-    counts: I64
-
-    def of(self, hashes: U64) -> I64:
-        """How many contents have each hash; 0 if that is not known."""
-        if not len(self.hashes):
-            return np.zeros(len(hashes), np.int64)
-        prefixes = hashes & _STORED
-        at = self.hashes.searchsorted(prefixes)
-        known = self.hashes.take(at, mode="clip") == prefixes
-        counts: I64 = self.counts.take(at, mode="clip") * known
-        return counts
-
-
-_STORED = ~np.uint64((1 << 64 - POSTING_HASH_BITS) - 1)
-
-
-def smallest_frequencies(db: apsw.Connection, most: int) -> HashFrequencies:
-    """The frequencies of the smallest hashes, as many as have about `most` postings."""
-    segments, gone = segments_of(db, FINGERPRINTS), dead(db)
-    total = sum(segment.possible_postings for segment in segments if segment.target is None)
-    parts_bits = (total // most).bit_length()
-    found = [_NOTHING]
-    for segment in segments:
-        if segment.hash_bits != POSTING_HASH_BITS:  # other prefixes of hashes would be counted together
-            return HashFrequencies(_NOTHING, np.empty(0, np.int64))
-        some = _part(db, segment, 0, parts_bits)
-        found.append(some.hashes[~np.isin(some.contents, gone)] if len(gone) else some.hashes)
-    hashes = np.sort(np.concatenate(found))
-    begins = are_first(hashes).nonzero()[0]
-    return HashFrequencies(hashes[begins], np.diff(begins, append=len(hashes)))
-
-
-_NOTHING = np.empty(0, np.uint64)
-
-
 def document_frequencies(db: apsw.Connection) -> I64:
     """How many existing contents have each hash; the largest number first."""
     gone = dead(db)

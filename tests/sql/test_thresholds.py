@@ -38,13 +38,17 @@ def db(request):
         index.add_many(list(TEXTS.items()), workers=1, store_text=request.param == "kept")
         connection = apsw.Connection(":memory:")
         docindex.register(connection, index)
-        for table, rows in {
+        tables = {
             "doc_search": index.search(Text(QUERY), limit=None),
             "doc_similar": index.similar(Text(QUERY), ANY_SHARE),
             "doc_near": index.near(Text(QUERY), 63),
             "doc_pairs": index.pairs(min_resemblance=ANY_SHARE),
             "doc_containments": index.containments(ANY_SHARE),
-        }.items():
+        }
+        if request.param == "not kept":
+            # Then the numbers of a pair are by slots or by fingerprints, as the threshold needs.
+            del tables["doc_pairs"]
+        for table, rows in tables.items():
             columns = names_of(table)
             connection.execute(f"create table plain_{table} ({', '.join(columns)})")
             marks = ", ".join("?" * len(columns))
@@ -63,8 +67,14 @@ def names_of(table):
     return (*first, "score", *MEASURES) if table == "doc_search" else (*first, *MEASURES)
 
 
+def has_plain(db, table):
+    return bool(db.execute("select 1 from sqlite_schema where name = ?", (f"plain_{table}",)).fetchall())
+
+
 def answers(db, table, rest, before="", rows="t.*"):
     """The rows of a statement about a table function, and of the same statement about the plain table."""
+    if not has_plain(db, table):
+        pytest.skip("the numbers of its rows depend on the threshold")
     found = []
     for of in (table + ARGUMENTS.get(table, ""), f"plain_{table}"):
         sql = f"select {rows} from {before} {of} as t {rest}"
@@ -74,6 +84,8 @@ def answers(db, table, rest, before="", rows="t.*"):
 
 def comparison(rng, db, table):
     """A random condition that compares one of the numbers."""
+    if not has_plain(db, table):
+        pytest.skip("the numbers of its rows depend on the threshold")
     column = rng.choice(NUMBERS[table])
     ((known,),) = db.execute(f"select {column} from plain_{table} order by random() limit 1")
     some = [known, known, round(rng.random(), 2), rng.randint(0, 30), -1, 0, 0.0, 2, 1e300, -1e300]
@@ -127,6 +139,8 @@ def test_a_limit_can_come_from_another_table_in_any_order_of_the_join(db, table)
 def test_without_a_comparison_the_default_is_the_threshold(db, table):
     first = names_of(table)[0]
     default = DEFAULTS[table]
+    if not has_plain(db, table):
+        pytest.skip("the numbers of its rows depend on the threshold")
     ((everything,),) = db.execute(f"select count(*) from plain_{table}")
     for condition in ["1", f"{first} > '005'", f"{first} <> 'x' and {NUMBERS[table][0]} is not null"]:
         found = answers(db, table, f"where {condition}")[0]
@@ -160,6 +174,8 @@ def test_an_argument_is_the_threshold_and_conditions_select_from_its_rows(db):
         ("doc_containments(0.4)", "containment > 0.2", "containment >= 0.4"),
     ]:
         table = call.partition("(")[0]
+        if not has_plain(db, table):
+            continue
         bindings = (QUERY,) if "?1" in call else ()
         found = db.execute(f"select * from {call} where {condition}", bindings).fetchall()
         expected = db.execute(f"select * from plain_{table} where {plain}").fetchall()
