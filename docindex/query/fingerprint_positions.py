@@ -10,7 +10,7 @@ import numpy as np
 
 from docindex.query.scope import Scope, ScopeOpener
 from docindex.sketching.sketches import HASH_SHIFT
-from docindex.storage import contents, documents, postings, segments
+from docindex.storage import contents, documents, postings
 
 SHIFT = HASH_SHIFT
 """How many low bits of a hash are dropped before it is shown."""
@@ -35,13 +35,6 @@ def fingerprint_positions(
     with open_scope() as scope:
         found = _of_hash(scope, hash_ or 0) if document is None else _in_document(scope, document)
     yield from (position for position in found if hash_ is None or position[2] == hash_)
-
-
-def approximate_counts(scope: Scope) -> tuple[int, int]:
-    """The approximate numbers of documents and fingerprints; very cheap."""
-    return documents.greatest(scope.db), sum(
-        segment.postings for segment in segments.segments_of(scope.db, segments.FINGERPRINTS)
-    )
 
 
 def _documents(open_scope: ScopeOpener) -> Iterator[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import apsw
 
 from docindex.index.scopes import open_scope
-from docindex.query.fingerprint_positions import approximate_counts, fingerprint_positions
+from docindex.query.fingerprint_positions import fingerprint_positions
 from docindex.sql.sources import IndexSource
 from docindex.sql.sql_values import Value, as_integer, schema_name
 from docindex.sql.table_functions import Row
@@ -29,7 +29,9 @@ _HIDDEN = ("schema",)
 _NAMES = (*_COLUMNS, *_HIDDEN)
 _LOOKED_UP = {"document", "hash"}
 
-# The cost of a look-up, and of a row of this table. The unit is a row that SQLite reads: 0.2 us.
+# The estimated rows of a hash, of a document and of the whole table, for the order of a join. The unit of
+# cost is a row that SQLite reads: 0.2 us.
+_OF_HASH, _OF_DOCUMENT, _ALL = 4, 500, 5_000_000
 _LOOK_UP, _OUR_ROW = 500.0, 3.0
 
 
@@ -38,8 +40,6 @@ class FingerprintList:
 
     def __init__(self, source: IndexSource) -> None:
         self._source = source
-        # The numbers of documents and fingerprints when the table was last used: see `TableModule`.
-        self._sizes = 10_000, 5_000_000
 
     def Create(self, db: apsw.Connection, *_arguments: str) -> tuple[str, "FingerprintList"]:
         """Declare the table."""
@@ -58,7 +58,8 @@ class FingerprintList:
             if name and condition.is_known:
                 # SQLite must check a document or a hash again: its comparison depends on the types of values.
                 taken.take(condition, name, omit=name == "schema")
-        rows = self._estimated_rows(taken.names)
+        names = taken.names
+        rows = _OF_HASH if "hash" in names else _OF_DOCUMENT if "document" in names else _ALL
         info.idxStr = taken.encoded()
         info.estimatedRows = rows
         info.estimatedCost = _LOOK_UP + _OUR_ROW * rows
@@ -73,11 +74,6 @@ class FingerprintList:
 
     Destroy = Disconnect
 
-    def _estimated_rows(self, names: list[str]) -> int:
-        documents, fingerprints = self._sizes
-        rows = max(1, fingerprints // max(1, documents)) if _LOOKED_UP & set(names) else fingerprints
-        return min(rows, 4) if "hash" in names else rows
-
     def _rows(self, _number: int, plan: str, values: tuple[Value, ...]) -> Iterator[Row]:
         """The fingerprints for the values that `BestIndexObject` chose, each with its schema."""
         given = decoded(plan, values)
@@ -86,8 +82,6 @@ class FingerprintList:
         if None in wanted.values():
             return
         scopes = functools.partial(open_scope, self._source.reader(schema_name(schema)), boilerplate=False)
-        with scopes() as scope:
-            self._sizes = approximate_counts(scope)
         document, hash_ = wanted.get("document"), wanted.get("hash")
         for position in fingerprint_positions(scopes, document=document, hash_=hash_):
             yield *position, schema

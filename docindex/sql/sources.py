@@ -16,7 +16,6 @@ from docindex.errors import NotAnIndex
 from docindex.index.pending_changes import index_some, remove_all
 from docindex.index.reader import IndexReader
 from docindex.index.scopes import open_scope
-from docindex.query.fingerprint_positions import approximate_counts
 from docindex.query.resolve import Id, kept_text, resolve
 from docindex.recipe import Recipe
 from docindex.storage import app_schema, app_tables, host_connection, migrations
@@ -199,12 +198,6 @@ def full_text(reader: IndexReader, query: str | Id) -> str:
     """The text of a query to an index; `TextNotKept` for a document whose text is not kept."""
     with open_scope(reader, boilerplate=False) as scope:
         return kept_text(scope.db, resolve(scope.db, query))
-
-
-def document_count(reader: IndexReader) -> int:
-    """The approximate number of documents in an index, for the plans of SQLite; very cheap."""
-    with open_scope(reader, boilerplate=False) as scope:
-        return approximate_counts(scope)[0]
 
 
 def _no_index(names: list[str]) -> NotAnIndex:
