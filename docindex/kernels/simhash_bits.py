@@ -9,9 +9,9 @@ difference. Must never build a matrix of features x 64.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docindex.kernels.arrays import F64, I64, U8, U64, ranges, starts_of
-from docindex.kernels.bit_counts import sums_of_rows
 
 _BITS = 64
 # One mask takes bit j of every pair of bytes at once: four sums of 16 bits in one number. Blocks of 512
@@ -50,7 +50,18 @@ def _bit_sums(hashes: U64, starts: I64, weights: U64) -> I64:
         lanes[:, bit] = np.add.reduceat(having, begins)
     # Pair p of bytes of lane `bit` is about bit 16 * p + `bit`; the transposition puts the bits in order.
     sums = lanes.view("<u2").reshape(-1, 16, 4).transpose(0, 2, 1).reshape(-1, _BITS)
-    return sums_of_rows(sums, blocks)
+    return _sums_of_rows(sums, blocks)
+
+
+def _sums_of_rows(rows: NDArray[np.unsignedinteger], counts: I64) -> I64:
+    """The sums of the columns of the next 0, 1 or more rows, for each of the counts."""
+    if len(counts) and counts.min() == counts.max() == 1:
+        return rows.astype(np.int64)
+    total = np.zeros((len(counts), rows.shape[1]), np.int64)
+    filled = counts > 0
+    if len(rows):
+        total[filled] = np.add.reduceat(rows, starts_of(counts)[:-1][filled], axis=0, dtype=np.int64)
+    return total
 
 
 def simhashes_of(hashes: U64, starts: I64, weights: U64) -> U64:

@@ -13,9 +13,8 @@ import numpy as np
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
 from docindex.kernels.feature_hashes import features
-from docindex.kernels.kgrams import RunHasher
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
-from docindex.kernels.winnowing import select_and_hash_runs
+from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading import slicing
 from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
@@ -28,7 +27,7 @@ from docindex.sketching.incremental import (
 )
 from docindex.sketching.kept_memory import keep_memory
 from docindex.sketching.sketches import HASH_SHIFT, Sketches
-from docindex.sketching.tokens import shingle_tokens, simhash_words, word_spans, words_of
+from docindex.sketching.tokens import shingle_tokens, simhash_words, words_of
 from docindex.sketching.word_counts import WordCounter, simhashes_of_words
 from docindex.sketching.words_hashing import WordsHasher, words_hashes
 
@@ -37,8 +36,6 @@ _Item = TypeVar("_Item")
 # The hashes of a text with more fingerprints than this are counted in sixteen parts: sorting all of them at
 # once would double the memory they take.
 _SORTED = 1 << 20
-
-_NO_SPANS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 def sketch_batches(texts: Iterable[str], recipe: Recipe) -> Iterator[Sketches]:
@@ -88,11 +85,8 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     """The sketches of a batch of short texts, all at once."""
     reader = symbol_reader(recipe.reading)
     reading = reader.read(texts, lines=recipe.token == "line")
-    spans = word_spans(reading, recipe)
-    hashed = reading.word_hashes
-    hasher = RunHasher(*(spans if hashed is None else _NO_SPANS))
-    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe, hasher)
-    words = (*spans, mix(hasher.end(reading.symbols)) if hashed is None else hashed)
+    hashes, gaps, starts = _fingerprints_of_batch(reading.symbols, reading.starts, recipe)
+    words = words_of(reading, recipe)
     found, found_starts = shingles(*shingle_tokens(reading, recipe, words), recipe.shingle)
     if recipe.bag:
         found = labelled_bag(found, found_starts)
@@ -116,15 +110,10 @@ def _sketch_short(texts: list[str], recipe: Recipe) -> Sketches:
     )
 
 
-def _fingerprints_of_batch(
-    symbols: U8, symbol_starts: I64, recipe: Recipe, words: RunHasher
-) -> tuple[U64, U16, I64]:
-    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin.
-
-    Hashes the words on the way.
-    """
-    positions, hashes = select_and_hash_runs(
-        symbols, symbol_starts, recipe.k, recipe.window, words, robust=recipe.selector == "robust"
+def _fingerprints_of_batch(symbols: U8, symbol_starts: I64, recipe: Recipe) -> tuple[U64, U16, I64]:
+    """The hashes and gaps of the fingerprints of a batch, and where each text's fingerprints begin."""
+    positions, hashes, _ = select_fingerprints(
+        symbols, symbol_starts, recipe.k, recipe.window, robust=recipe.selector == "robust"
     )
     starts = np.searchsorted(positions, symbol_starts)
     gaps = np.diff(positions, prepend=0)
