@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool, starts_of
-from docindex.kernels.group_sums import tally
+from docindex.kernels.arrays import I64, U64, Bool, starts_of, tally
 from docindex.query.scope import Scope
 from docindex.sketching.sketches import HASH_SHIFT
 

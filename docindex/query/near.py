@@ -12,7 +12,7 @@ from typing import SupportsIndex
 
 import numpy as np
 
-from docindex.kernels.hamming import as_bits
+from docindex.kernels.simhash_bits import as_bits
 from docindex.query.resolve import Id, resolve
 from docindex.query.scope import Scope
 from docindex.storage import documents, simhash_index

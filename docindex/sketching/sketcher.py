@@ -12,7 +12,7 @@ import numpy as np
 
 from docindex.kernels import minhash, samples
 from docindex.kernels.arrays import I64, U8, U16, U64, mix, starts_of, union
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.kernels.shingling import distinct_counts, labelled_bag, shingles
 from docindex.kernels.winnowing import select_fingerprints
 from docindex.reading import slicing

@@ -15,7 +15,7 @@ from docindex.index.scopes import open_scope
 from docindex.index.texts import shares
 from docindex.kernels.arrays import U16, U64
 from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.query.compare import measure_texts
 from docindex.query.resolve import Id, Text, kept_text, resolve
 from docindex.reading.registry import symbol_reader

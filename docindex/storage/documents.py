@@ -12,7 +12,7 @@ import numpy as np
 from docindex.errors import CorruptIndex
 from docindex.frontends.extracted import PART_MARK
 from docindex.kernels.arrays import I64, U16, U64
-from docindex.kernels.feature_hashes import features as features_of
+from docindex.kernels.minhash import features as features_of
 from docindex.recipe import Recipe
 from docindex.storage import traits, user_sql
 from docindex.storage.contents import damaged_content

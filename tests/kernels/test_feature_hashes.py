@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from tests import plain
 
 shapes = st.tuples(st.integers(1, 5), st.integers(1, 5))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.group_sums import tally
+from docindex.kernels.arrays import tally
 
 
 @pytest.mark.parametrize("spread", [1, 1000, 2**40])  # counted in a table, or sorted

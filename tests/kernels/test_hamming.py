@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.hamming import as_bits, hamming_distance
+from docindex.kernels.simhash_bits import as_bits, hamming_distance
 from tests import plain
 
 INTEGERS = st.integers(-(2**63), 2**64 - 1)

@@ -1,13 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from docindex.kernels import kgrams as kernel
-from docindex.kernels import winnowing
-from docindex.kernels.arrays import CHUNK, mix
+from docindex.kernels.arrays import mix
 from docindex.kernels.kgrams import grams, powers, prefix_sums, rolling_hashes, span_hashes
-from docindex.kernels.winnowing import select_and_hash_runs
 from tests import plain
 
 BASE = int(powers(kernel._BASE, 2)[1])

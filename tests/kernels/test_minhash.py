@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from docindex.kernels.arrays import mix
 from docindex.kernels.feature_filter import acceptance
-from docindex.kernels.feature_hashes import features
 from docindex.kernels.minhash import (
     EMPTY_KEY,
     EMPTY_SLOT,
     MISSED,
     estimate_resemblance,
+    features,
     fewest_equal_slots,
     slot_keys,
     stored_slots,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.kernels.seed_clusters import seed_clusters
+from docindex.kernels.run_chains import seed_clusters
 
 
 def defined(pairs, gap):
