@@ -33,7 +33,6 @@ import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U16, U64, mix, owners
 
-
 # A key holds the round in its high bits and the fraction u below: 2 * 4,096 rounds need 13 bits. The fraction
 # is the lowest bits of the hash in this round, and the highest bits choose the bin.
 _FRACTION_BITS = np.uint64(51)

@@ -22,8 +22,7 @@ from docindex.reading.registry import symbol_reader
 from docindex.recipe import Recipe
 from docindex.sketching.single_text import shingle_set, words_hash
 from docindex.sketching.sketcher import sketch_batches
-from docindex.sql.arguments import asked, asked_in
-from docindex.sql.sources import IndexSource, full_text
+from docindex.sql.sources import IndexSource, asked, asked_in, full_text
 from docindex.sql.sql_values import Value, errors_from, schema_name, text_or_id, type_name
 from docindex.storage.values import signed
 from docindex.version import __version__

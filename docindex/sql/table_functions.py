@@ -16,9 +16,8 @@ from docindex.argument_checks import shown
 from docindex.checkpoints import checkpoint
 from docindex.index.reader import IndexReader
 from docindex.index.texts import fingerprints
-from docindex.query.fingerprint_positions import SHIFT
-from docindex.sql.arguments import asked
-from docindex.sql.sources import IndexSource, full_text
+from docindex.sketching.sketches import HASH_SHIFT
+from docindex.sql.sources import IndexSource, asked, full_text
 from docindex.sql.sql_values import Value, schema_name, type_name, writable
 from docindex.storage.user_sql import HarmlessCondition
 
@@ -304,7 +303,7 @@ def _clusters(reader: IndexReader, **options: Any) -> Iterable[Row]:
 def _fingerprints(reader: IndexReader, query: Value) -> Iterable[Row]:
     (what,) = asked(reader, query)
     found = fingerprints(full_text(reader, what), reader.recipe)
-    hashes = (found.hashes >> SHIFT).tolist()
+    hashes = (found.hashes >> HASH_SHIFT).tolist()
     lines, columns = found.lines_and_columns
     return zip(
         hashes,

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docindex.query.excerpts import Marks, highlighted, snippet
+from docindex.sql.document_texts import Marks, highlighted, snippet
 
 MARKS = Marks("<", ">", "~")
 READING = "text/2"
