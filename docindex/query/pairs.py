@@ -22,7 +22,7 @@ from docindex import argument_checks
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
-from docindex.query.joined_pairs import BASES, SHINGLES, JoinedPairs, Method, Threshold
+from docindex.query.joined_pairs import BASES, JoinedPairs, Method, Threshold
 from docindex.query.measures import PAIR_RESEMBLANCE, Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
@@ -330,16 +330,11 @@ def checked_threshold(
 
 
 def _rows_of_measures(found: JoinedPairs) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """The arguments of `Measures` for each pair of nodes, and for the same pair with its nodes exchanged.
-
-    Exact pairs leave the errors at their defaults, which makes the iteration a tenth faster.
-    """
+    """The arguments of `Measures` for each pair of nodes, and for the same pair with its nodes exchanged."""
     numbers = found.numbers()
     inside, reverse, resemblance = (column.tolist() for column in numbers.shares)
     bases = [BASES[code] for code in found.basis.tolist()]
     same = resemblance, found.common.tolist(), bases
-    if not (found.basis != SHINGLES).any():
-        return list(zip(inside, reverse, *same, strict=True)), list(zip(reverse, inside, *same, strict=True))
     inside_error, reverse_error, error = (column.tolist() for column in numbers.errors)
     return (
         list(zip(inside, reverse, *same, inside_error, reverse_error, error, strict=True)),
