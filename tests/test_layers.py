@@ -36,11 +36,9 @@ ORDER = [
 INSIDE = {
     "kernels": [
         {"arrays"},
-        {"bit_counts"},
-        {"feature_hashes", "group_sums", "hamming", "joins", "kgrams", "minhash", "packing", "samples"}
-        | {"segment_sort", "simhash_bits", "table_design"},
+        {"joins", "kgrams", "minhash", "samples", "simhash_bits", "table_design"},
         {"feature_filter", "shingling", "slot_bands", "sorted_blocks", "sorted_tables", "winnowing"}
-        | {"like_rows", "run_chains", "seed_clusters"},
+        | {"like_rows", "run_chains"},
         {"alignment"},
         {"study"},
     ],
@@ -87,10 +85,11 @@ INSIDE = {
         {"registry"},
     ],
     "sketching": [
-        {"sketches", "tokens", "text_parts", "word_weights", "kept_memory"},
+        {"sketches", "tokens", "text_parts", "word_weights"},
         {"incremental", "sketch_tables", "word_counts", "worker_protocol", "words_hashing"},
-        {"single_text", "sketch_checks", "sketcher"},
-        {"shingle_batches", "worker_process"},
+        {"single_text", "sketch_checks"},
+        {"sketcher"},
+        {"worker_process"},
         {"workers"},
     ],
     "storage": [
@@ -130,8 +129,8 @@ INSIDE = {
         {"maintenance"},
     ],
     "sql": [
-        {"sources", "sql_values", "source_arguments"},
-        {"parameters", "thresholds", "arguments"},
+        {"sql_values"},
+        {"sources"},
         {"scalars", "table_functions", "grouping"},
         {"document_changes", "document_texts", "virtual_tables"},
         {"editable_table", "fingerprint_list"},
@@ -179,24 +178,20 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
-        | {"differences"},
-        {"scope", "sorted_runs", "unknown_keys"},
+        {"template_runs", "measures", "spilled_numbers", "slot_index", "differences"},
+        {"scope", "search_options"},
         {"passages"},
-        {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"},
-        {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
+        {"resolve", "candidates", "shared_counts"},
+        {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking"},
         {"evidence"},
-        {"compare", "measured_contents", "pair_needs", "hash_lookup", "covering"}
-        | {"candidates_between", "content_hashes"},
+        {"compare", "pair_needs", "hash_lookup"},
         {"scoring"},
         {"search", "text_sources"},
         {"similar"},
-        {"likely_partners"},
         {"pair_nodes"},
         {"slot_pairs", "crowd_pairs"},
-        {"pair_join", "pair_options"},
+        {"pair_join"},
         {"pairs", "clusters"},
-        {"between"},
     ],
     "spark": [
         {"crowd_parts", "frame_checks", "keep_order", "match_rows", "missed_pairs", "packed_rows"}

@@ -10,12 +10,18 @@ from typing import get_args
 from docindex import argument_checks
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
-from docindex.query.between import find_pairs_between
 from docindex.query.clusters import Clusters, Linkage, find_clusters
-from docindex.query.defaults import SAME_WORK
 from docindex.query.joined_pairs import Method
-from docindex.query.pair_options import PairOptions, PairRank
-from docindex.query.pairs import Pairs, checked_threshold, find_containments, find_pairs
+from docindex.query.measures import SAME_WORK
+from docindex.query.pairs import (
+    PairOptions,
+    PairRank,
+    Pairs,
+    checked_threshold,
+    find_containments,
+    find_pairs,
+    find_pairs_between,
+)
 from docindex.storage.user_sql import Where
 
 

@@ -14,15 +14,13 @@ from docindex.index.hints import Hints
 from docindex.index.pairs_reader import PairsReader
 from docindex.index.scopes import open_scope
 from docindex.query.compare import Comparison, compare_texts, measure_texts
-from docindex.query.defaults import MATCHES, SAME_WORK
 from docindex.query.evidence import Evidence, checked_lengths
-from docindex.query.measures import Measures
-from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near
-from docindex.query.rarity import weigh_words
+from docindex.query.measures import SAME_WORK, Measures
+from docindex.query.near import DEFAULT_DISTANCE, Neighbour, find_near, weigh_words
 from docindex.query.resolve import Id, Query, resolve
 from docindex.query.scope import Scope
 from docindex.query.search import EvidenceOf, Match, find_matches
-from docindex.query.search_options import Rank, SearchOptions, SearchParameters
+from docindex.query.search_options import MATCHES, Rank, SearchOptions, SearchParameters
 from docindex.query.similar import SimilarMethod, find_similar
 from docindex.query.text_sources import LEAST_ADDED, SOURCES, Sources, find_sources
 from docindex.sketching.word_weights import WordWeights

@@ -12,7 +12,7 @@ from typing import overload
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64
-from docindex.kernels.feature_hashes import check_groups
+from docindex.kernels.minhash import check_groups
 
 # A thousand times the rounding error of a probability here, and below any error that a caller would ask for.
 _ROUNDING = 1e-9

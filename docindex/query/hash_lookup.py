@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from docindex.kernels.arrays import I64, U64, Bool
-from docindex.kernels.group_sums import tally
+from docindex.kernels.arrays import I64, U64, Bool, tally
 from docindex.query.ranking import weights_of
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope

@@ -20,15 +20,13 @@ import numpy as np
 from docindex.kernels.arrays import I64, Bool
 from docindex.kernels.joins import pair_numbers, split_pairs
 from docindex.kernels.slot_bands import likely_bands
-from docindex.query.candidates import Needs, candidates
-from docindex.query.candidates_between import candidates_between
+from docindex.query.candidates import Needs, candidates, candidates_between
 from docindex.query.crowd_pairs import CrowdPairs
 from docindex.query.joined_pairs import FINGERPRINTS, SHINGLES, SLOTS, JoinedPairs, Threshold
-from docindex.query.likely_partners import likely_partners
 from docindex.query.measures import shares_of_sets, shares_of_slots, unit_errors
 from docindex.query.overlap import FingerprintOverlap
 from docindex.query.pair_needs import SizesOfSets, needs_of_sets, rounded_up
-from docindex.query.pair_nodes import CollectedPairs, Nodes, nodes_of
+from docindex.query.pair_nodes import CollectedPairs, Nodes, likely_partners, nodes_of
 from docindex.query.scope import Scope
 from docindex.query.shared_counts import SetSource, count_shared, set_sizes
 from docindex.query.shingle_sets import ShingleSets

@@ -1,18 +1,58 @@
 """Put contents with the same words into nodes, and collect the pairs of nodes that a join finds.
 
 Takes a scope; gives nodes and, in the end, `JoinedPairs`. Must never decide which pairs are wanted.
+
+Also finds the contents that may resemble one of a few, so that pairs between a small set and a large one read
+nothing else: what `similar` finds for each of the few. Must never miss one, except with the probability that
+`similar` states.
 """
 
 import dataclasses
+from typing import Final
 
 import numpy as np
 
 from docindex.kernels.arrays import F64, I64, U8, U32, Bool, starts_of
 from docindex.kernels.joins import starts_of_runs
-from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs
-from docindex.query.likely_partners import LikelyPartners
+from docindex.query.estimates import KnownText
+from docindex.query.joined_pairs import BASES, SLOTS, JoinedPairs, Threshold
+from docindex.query.resolve import Query
 from docindex.query.scope import Scope
-from docindex.storage import bulk
+from docindex.query.similar import resembling
+from docindex.storage import bulk, documents
+
+FEW: Final = 256
+"""A set of at most this many documents is small. For more, the pairs of all texts take less time."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class LikelyPartners:
+    """The contents of two sets that may be in a pair between them; each ascends."""
+
+    sides: tuple[I64, I64]
+
+    @property
+    def contents(self) -> I64:
+        """The contents of both, ascending."""
+        return np.union1d(*self.sides)
+
+
+def likely_partners(scope: Scope, threshold: Threshold) -> LikelyPartners | None:
+    """The contents of the small set and their likely partners; None if neither set is small.
+
+    Also None for a containment, by other methods, and if common text is ignored: then all texts are compared.
+    """
+    is_sought = threshold.measure == "resemblance" and threshold.method == "shingles"
+    if scope.between is None or not is_sought or threshold.ignore_above is not None:
+        return None
+    for side, condition in enumerate(scope.between):
+        few, count = documents.contents_of_some(scope.db, condition, FEW + 1)
+        if count <= FEW:
+            texts = [KnownText(scope, Query(None, content)) for content in few.tolist()]
+            likely = np.union1d(few, resembling(scope, texts, threshold.least))
+            others = documents.contents_among(scope.db, likely, scope.between[1 - side])
+            return LikelyPartners((others, few) if side else (few, others))
+    return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)

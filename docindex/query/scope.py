@@ -16,8 +16,8 @@ from docindex.kernels.arrays import I64, U64
 from docindex.query.measures import Ignoring
 from docindex.query.slot_index import SlotIndex
 from docindex.recipe import Recipe
-from docindex.sketching.shingle_batches import shingle_sets
 from docindex.sketching.single_text import shingle_set
+from docindex.sketching.sketcher import shingle_sets
 from docindex.storage import documents
 from docindex.storage.contents import texts_of
 from docindex.storage.postings import ExistingContents

@@ -17,11 +17,9 @@ from typing import Literal
 import numpy as np
 
 from docindex.kernels.arrays import I64, U16
-from docindex.kernels.feature_hashes import features
-from docindex.kernels.minhash import fewest_equal_slots
-from docindex.query.estimates import KnownText
+from docindex.kernels.minhash import features, fewest_equal_slots
+from docindex.query.estimates import KnownText, measure_contents
 from docindex.query.hash_lookup import QueryHashes, candidates_for
-from docindex.query.measured_contents import measure_contents
 from docindex.query.pair_needs import rounded_up
 from docindex.query.resolve import Query
 from docindex.query.scope import Scope

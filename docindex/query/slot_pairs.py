@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from docindex.kernels.arrays import I64, U16, U64, Bool
-from docindex.kernels.feature_hashes import features
 from docindex.kernels.joins import Limits, starts_of_runs
-from docindex.kernels.minhash import EMPTY_SLOT, fewest_equal_slots
+from docindex.kernels.minhash import EMPTY_SLOT, features, fewest_equal_slots
 from docindex.kernels.slot_bands import Bands, band_numbers, certain_bands, likely_bands
-from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates
-from docindex.query.candidates_between import candidates_between
+from docindex.query.candidates import CrowdLabels, Groups, GroupSource, Needs, candidates, candidates_between
 from docindex.query.pair_nodes import Nodes
 from docindex.query.scope import Scope
 from docindex.storage import bulk

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from docindex.kernels.arrays import I64, U16, U64, mix, owners, starts_of
 from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.kernels.slot_bands import band_numbers
-from docindex.sketching.shingle_batches import shingle_sets
+from docindex.sketching.sketcher import shingle_sets
 from docindex.spark.packed_rows import PackedRow, bucket_of, entries, scattered, split_rows
 from docindex.spark.pair_question import PairQuestion
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from docindex import argument_checks
-from docindex.query.defaults import SAME_WORK
+from docindex.query.measures import SAME_WORK
 from docindex.query.pairs import checked_threshold
 from docindex.spark.candidate_rows import MeetingNodes, SentSets
 from docindex.spark.document_rows import EDGES, LABELS, NODES

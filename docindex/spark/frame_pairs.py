@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 
 from docindex import argument_checks
 from docindex.kernels.slot_bands import Bands, certain_bands
-from docindex.query.defaults import SAME_WORK
 from docindex.query.joined_pairs import Threshold
+from docindex.query.measures import SAME_WORK
 from docindex.query.pair_needs import rounded_up
 from docindex.query.pairs import checked_threshold
 from docindex.recipe import Recipe

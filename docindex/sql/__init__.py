@@ -310,8 +310,8 @@ A condition on a result column is the threshold of the question. The rules, firs
 1. An argument is the threshold. Conditions select from the rows that it gives.
 2. Without it, the limit in a condition is the threshold, whether it is above or below the default:
    `resemblance >= 0.3`, `> 0.3`, `= 0.3` and `between 0.3 and 0.5` all ask for a resemblance of 0.3
-   or more, and `distance <= 20` asks for distances up to 20. The strictest limit counts. A limit of
-   0 or below asks for all documents that have anything in common.
+   or more, and `distance <= 20` asks for distances up to 20. A limit of 0 or below asks for all
+   documents that have anything in common. Of several conditions, only one is the threshold.
 3. Without a limit, any other comparison with a number that says how much is shared asks for all
    documents that have anything in common: `resemblance < 0.5`, `shared > 20`, `distance <> 0`.
    These numbers are containment, reverse_containment, resemblance, shared, distance and length.
@@ -348,15 +348,15 @@ hold there, and `resemblance < 0.9` selects from the clusters of the default.
 
 The limit can come from another table: `from wish, doc_pairs as p where p.resemblance >= wish.least`.
 
-The parts of an OR are questions of their own: in `resemblance >= 0.3 or a = 'x'`, the default holds
-for the second part. SQLite hides some conditions from a table, and there the default holds too:
+SQLite shows a table only conditions that are joined by AND and compare a column. All others select
+from the rows that the default, or an argument, gives, and from the best 20 of `doc_search`:
 
+- an OR, such as `resemblance >= 0.3 or shared > 9`
 - conditions on an expression, such as `round(resemblance, 1) >= 0.3`
-- an OR with such a part; an OR with other conditions next to it, if a part of it compares no number
-- comparisons with a table to the right of a `cross join` or a `left join`
+- comparisons with a table to the right of a `left join`
 - conditions outside a materialized subquery
 
-In these cases give the argument as well: `doc_pairs(0.1) where round(resemblance, 1) >= 0.3`.
+In these cases give the argument as well: `doc_pairs(0.1) where resemblance >= 0.3 or shared > 9`.
 
 
 Tables

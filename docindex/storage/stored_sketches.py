@@ -15,7 +15,7 @@ import xxhash
 
 from docindex.errors import CorruptIndex
 from docindex.kernels.arrays import I64, U64, starts_of
-from docindex.kernels.feature_hashes import features
+from docindex.kernels.minhash import features
 from docindex.reading.slicing import PIECE_CHARACTERS
 from docindex.recipe import Recipe
 from docindex.sketching.sketches import Sketches

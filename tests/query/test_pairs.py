@@ -21,7 +21,6 @@ from docindex.query import (
     pair_join,
     shared_counts,
     slot_pairs,
-    sorted_runs,
     spilled_numbers,
 )
 from docindex.query.joined_pairs import METHODS, Threshold
@@ -175,7 +174,7 @@ def tight(monkeypatch):
     monkeypatch.setattr(shared_counts, "_HASHES", 40)
     monkeypatch.setattr(shared_counts, "_LOOKED_UP", 10)
     monkeypatch.setattr(shared_counts, "_SETS", 64)
-    monkeypatch.setattr(sorted_runs, "_RUN", 50)
+    monkeypatch.setattr(spilled_numbers, "_RUN", 50)
     monkeypatch.setattr(spilled_numbers, "_IN_MEMORY", 40)
     monkeypatch.setattr(slot_pairs, "_COMPARED", 3)
     monkeypatch.setattr("docindex.query.pairs._LOOKED_UP", 2)
