@@ -150,8 +150,6 @@ INSIDE = {
         {"review_session"},
         {
             *("act_command", "add_command", "compare_command", "config_command", "dups_command"),
-            "filter_command",
-            "index_command",
             *("info_command", "report_command", "scan_command", "search_command", "sources_command"),
             *("review_command", "sql_command", "undo_command"),
         },

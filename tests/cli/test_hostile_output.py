@@ -62,15 +62,15 @@ CASES = {
     "report to a file": (["report", "-o", b"page" + NAMES[0]], TABLE),
     "add": (["add", "--key", ODD, "--encoding", "utf-8", FILE], TABLE),
     "remove": (["remove", ODD, OTHER], TEXT_ONLY),
-    "boilerplate": (["boilerplate", "list"], TABLE),
-    "boilerplate add": (["boilerplate", "add", "--name", ODD, "--encoding", "utf-8", FILE], TEXT_ONLY),
-    "boilerplate remove": (["boilerplate", "remove", f"no {ODD}"], TABLE),
+    "boilerplate": (["boilerplate"], TABLE),
+    "boilerplate --add": (["boilerplate", "--encoding", "utf-8", "--add", FILE], TEXT_ONLY),
+    "boilerplate --remove": (["boilerplate", "--remove", f"no {ODD}"], TABLE),
     "sql": (["sql", "own.docindex", SQL], ALL),
     "an error of sql": (["sql", "own.docindex", f'select "{ODD}" from nothing'], TABLE),
-    "shell": (["shell", "own.docindex"], "select key, text from doc_index;\n.mode line\n"
+    "shell": (["sql", "own.docindex"], "select key, text from doc_index;\n.mode line\n"
               "select key, text from doc_index;\n.exit\n"),
     "info": (["info", "--index", f"{ODD}.docindex"], TABLE),
-    "check": (["check", "--index", f"{ODD}.docindex"], TEXT_ONLY),
+    "check": (["info", "--check", "--index", f"{ODD}.docindex"], TEXT_ONLY),
     "config": (["config"], TEXT_ONLY),
     "review": (["review", "plan.json"], "flq" + "nnnn" + "q"),
     "review of a folder": (["review", "odd"], "aq"),
@@ -118,9 +118,7 @@ def made(tmp_path_factory):
         for name, value in environment.items():
             patch.setenv(name, value)
         assert main(["scan", "-q", "--archives", "--encoding", "utf-8", "odd"]) == 0
-        assert (
-            main(["boilerplate", "add", "-q", "--name", ODD, "--encoding", "utf-8", os.fsdecode(FILE)]) == 0
-        )
+        assert main(["boilerplate", "-q", "--encoding", "utf-8", "--add", os.fsdecode(FILE)]) == 0
         shutil.copytree("odd", "acted", symlinks=True)
         for name in ("acted", "odd"):
             command = [sys.executable, "-m", "docindex", "dups", "-q", "--json", "--kind", "exact", name]

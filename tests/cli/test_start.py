@@ -58,7 +58,7 @@ def test_the_list_of_commands_has_the_summary_of_each_command():
 
 
 def test_every_command_and_option_is_explained_in_sentences():
-    for path, command in commands(all_commands, "docindex"):
+    for path, command in commands(all_commands):
         first, _, rest = inspect.cleandoc(command.help).partition("\n\n")
         assert first[0].isupper(), path
         assert first.endswith("."), path
