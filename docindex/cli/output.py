@@ -145,10 +145,8 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     import csv  # takes longer than the rest of this module
     import types
 
-    from docindex.folders.plan_table import guarded
-
     size = _size_of_file(sys.stdout)
-    shown = one_line if sys.stdout.isatty() else str if size is None else guarded
+    shown = one_line if sys.stdout.isatty() else str if size is None else _guarded
     lines: list[str] = []
     columns = dict.fromkeys(name for record in records for name in record)
     # It quotes a cell with a carriage return only if that is a part of its line ends.
@@ -161,6 +159,21 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     is_utf8 = codecs.lookup(sys.stdout.encoding or "utf-8").name == "utf-8"
     mark = "\ufeff" if size == 0 and is_utf8 else ""
     return mark + "\n".join(lines)
+
+
+def _guarded(text: str) -> str:
+    """A text as a cell that no spreadsheet program takes for a formula.
+
+    >>> _guarded("=1+1"), _guarded("a=b")
+    ("'=1+1", 'a=b')
+    """
+    import re  # for a table in a file only
+
+    return f"'{text}" if re.match(_FORMULA, text) else text
+
+
+_FORMULA = r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])"
+"""How a cell begins that a spreadsheet may run; apostrophes before it were added."""
 
 
 def _size_of_file(stream: TextIO) -> int | None:

@@ -100,8 +100,6 @@ class Skipped:
         """The path and the reason of each entry that could not be read."""
         self.programs: list[bytes] = []
         """The program folders. Their files are counted as "in program folders"."""
-        self.links: list[bytes] = []
-        """The symbolic links that were not followed."""
         self.empty_folders: list[bytes] = []
         """The folders without an entry."""
         self.entered: dict[tuple[int, int], bytes] = {}
@@ -240,8 +238,6 @@ class _Walk:
             self._skipped.leave_program(path)
         else:
             self._skipped.leave_out(path, reason)
-            if reason == "symlink":
-                self._skipped.links.append(path)
 
     def _listed(self, folder: bytes, last: LastFolder) -> ListedFolder:
         """Read the rules of a folder, and return the names in it; no names if it cannot be read."""

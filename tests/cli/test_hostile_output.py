@@ -47,7 +47,6 @@ CASES = {
     "scan of an unknown encoding": (["scan", "-v", "--retry", "odd"], TEXT_ONLY),
     "dups": (["dups", "odd"], ALL),
     "dups -v": (["dups", "-v", "--encoding", "utf-8", "--keep", "newest", "odd"], TABLE),
-    "lists": (["dups", *(f"--kind={kind}" for kind in ("big", "empty", "broken-link")), "odd"], TABLE),
     "act": (["act", "plan.json", "--delete"], TABLE),
     "undo": (["undo"], TEXT_ONLY),
     "undo --list": (["undo", "--list"], TEXT_ONLY),
@@ -207,19 +206,3 @@ def test_a_table_in_a_pipe_has_the_exact_names_and_no_mark(made):
     assert done.stdout.startswith(b"name\n")
     records = csv.DictReader(io.StringIO(done.stdout.decode(), newline=""))
     assert [record["name"] for record in records] == names
-
-
-def test_act_takes_a_table_in_a_file_and_removes_the_exact_names(made, tmp_path):
-    folder, environment = made
-    shutil.copytree(folder / "odd", tmp_path / "odd", symlinks=True)
-    data, records = table_in_a_file(tmp_path, environment, "dups", "--kind", "exact", "odd")
-    assert data.startswith(b"\xef\xbb\xbfgroup,")
-    assert {record["keep"] for record in records} == {"true", "false"}
-    going = [record for record in records if record["keep"] == "false"]
-    before = len(list((tmp_path / "odd").iterdir()))
-    command = [sys.executable, "-m", "docindex", "act", "table.csv", "--delete", "--no-dry-run", "--json"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, **environment}, stdout=subprocess.PIPE, check=True
-    )
-    assert {each["outcome"] for each in json.loads(done.stdout)} == {"done"}
-    assert len(list((tmp_path / "odd").iterdir())) == before - len(going) < before
