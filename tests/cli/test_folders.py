@@ -294,7 +294,7 @@ def test_shells_complete_commands(shell):
     assert "_DOCINDEX_COMPLETE" in done.stdout
     environment |= {"_DOCINDEX_COMPLETE": f"{shell}_complete", "COMP_WORDS": "docindex in", "COMP_CWORD": "1"}
     if shell == "fish":
-        environment["COMP_CWORD"] = "op"
+        environment["COMP_CWORD"] = "in"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "info" in done.stdout
 
