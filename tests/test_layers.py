@@ -145,7 +145,7 @@ INSIDE = {
         {"group_records", "options", "typed_paths", "side_by_side", "stretch_lines"},
         {"difference_text", "file_selection", "group_pages", "group_text", "output"} | {"review_text"},
         {"text_input", "runner", "log_remarks"} | {"review_terminal"},
-        {"code_pairs", "findings_summary", "scan_summary"} | {"text_changes"},
+        {"code_pairs", "findings_summary", "scan_summary"},
         {"review_looks"},
         {"review_session"},
         {
@@ -178,12 +178,12 @@ INSIDE = {
     ],
     "query": [
         {"template_runs", "measures", "spilled_numbers", "defaults", "excerpts", "slot_index"}
-        | {"differences", "number_table"},
+        | {"number_table"},
         {"search_memory"},
         {"scope", "sorted_runs", "unknown_keys"},
         {"passages"},
         {"resolve", "fingerprint_positions", "candidates", "search_options", "shared_counts", "rarity"}
-        | {"longest_passages", "two_sets"},
+        | {"differences", "longest_passages", "two_sets"},
         {"near", "estimates", "overlap", "regions", "shingle_sets", "joined_pairs", "ranking", "crowds"},
         {"evidence"},
         {"compare", "measured_contents", "pair_nodes", "pair_needs", "hash_lookup", "covering"}
