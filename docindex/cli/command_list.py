@@ -3,7 +3,6 @@
 The names and summaries are here, so that ``docindex --help`` need not import the index.
 """
 
-import difflib
 import importlib
 from typing import Any, NamedTuple
 
@@ -64,6 +63,8 @@ class _LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that was named; `click.UsageError` with a suggestion if it does not exist."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib  # for this mistake only
+
             close = difflib.get_close_matches(args[0], COMMANDS, n=1)
             advice = f"did you mean {close[0]}?" if close else f"{ctx.command_path} --help lists them"
             raise click.UsageError(f"there is no command {args[0]!r}; {advice}", ctx)

@@ -31,7 +31,7 @@ from docindex.cli.scan_summary import (
 from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
-from docindex.default_path import default_name
+from docindex.default_path import default_path
 from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
@@ -165,7 +165,7 @@ def dups_command(
                 roots,
                 options=options,
                 kinds=[kind for kind in folders.EXACT_KINDS if kind in wanted],
-                without=[index_path or default_name()],
+                without=[index_path or str(default_path())],
                 progress=advance,
                 **policy,
             )

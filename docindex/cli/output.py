@@ -7,8 +7,10 @@ anything but a terminal.
 import codecs
 import contextlib
 import os
+import re
 import stat
 import sys
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
@@ -130,7 +132,7 @@ codecs.register_error(_AS_BYTES, _bytes_of)
 
 def _json(value: Any, indent: int | None = None) -> str:
     """A value as ASCII. JSON itself escapes every control character but this one."""
-    import json  # not needed to show a report to a person
+    import json  # for --json only
 
     return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
 
@@ -142,8 +144,7 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     """
     if not records:
         return ""
-    import csv  # takes longer than the rest of this module
-    import types
+    import csv  # for --csv only
 
     size = _size_of_file(sys.stdout)
     shown = one_line if sys.stdout.isatty() else str if size is None else _guarded
@@ -167,12 +168,10 @@ def _guarded(text: str) -> str:
     >>> _guarded("=1+1"), _guarded("a=b")
     ("'=1+1", 'a=b')
     """
-    import re  # for a table in a file only
-
-    return f"'{text}" if re.match(_FORMULA, text) else text
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
-_FORMULA = r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])"
+_FORMULA = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 """How a cell begins that a spreadsheet may run; apostrophes before it were added."""
 
 
