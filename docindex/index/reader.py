@@ -202,8 +202,7 @@ class IndexReader(PairsReader):
         boilerplate that is large compared with the text, they read all rows again.
 
         ``method="features"`` looks up the documents that share features in the file instead: it misses more
-        documents, and `doc_filter` of SQL and the command `docindex filter` say how many. `limit` is the
-        largest number of answers.
+        documents, and `doc_filter` of SQL says how many. `limit` is the largest number of answers.
 
         >>> import docindex
         >>> with docindex.open(":memory:") as index:

@@ -1,8 +1,8 @@
 r"""SQL functions and tables that search, compare and change an index: the reference.
 
 `docindex.register(connection)` adds them to a connection of apsw or of Python's sqlite3. You do
-not need to call it for `index.execute(sql)`, for the commands `docindex sql` and `docindex shell`,
-or in Datasette and sqlite-utils.
+not need to call it for `index.execute(sql)`, for the command `docindex sql`, or in Datasette and
+sqlite-utils.
 
     on a connection of   functions, aggregates   table functions         doc_index   doc_put, doc_remove
     apsw                 yes                     as tables and as JSON   yes         yes
@@ -405,10 +405,10 @@ A plain `select` from a table such as `docindex_document` does not index the que
 `doc_flush()` first.
 
 An index can follow a table of an app in the same file, and read the texts there instead of keeping
-copies of them: `index.follow` in Python, `docindex index` on the command line, or on apsw a virtual
-table. Its triggers only queue the changed rows, so every program can change the table. A hidden
-column with the name of the virtual table takes commands: 'rebuild' indexes all rows again, and makes
-lost triggers again; 'integrity-check' is an error if the index is damaged, or misses rows or triggers.
+copies of them: `index.follow` in Python, or on apsw a virtual table. Its triggers only queue the
+changed rows, so every program can change the table. A hidden column with the name of the virtual
+table takes commands: 'rebuild' indexes all rows again, and makes lost triggers again;
+'integrity-check' is an error if the index is damaged, or misses rows or triggers.
 A virtual table in an attached database follows a table there: ``create virtual table side.note_index``.
 
     >>> import apsw
