@@ -47,22 +47,19 @@ million.
 
 from docindex.spark.deduplication import deduplicate
 from docindex.spark.frame_clusters import clusters
-from docindex.spark.frame_pairs import containments, pairs
+from docindex.spark.frame_pairs import pairs
 from docindex.spark.index_files import write_index
 from docindex.spark.missed_pairs import band_design, missed_share
 from docindex.spark.near_pairs import near
-from docindex.spark.searching import search
 from docindex.spark.sketching import sketch
 
 __all__ = [
     "band_design",
     "clusters",
-    "containments",
     "deduplicate",
     "missed_share",
     "near",
     "pairs",
-    "search",
     "sketch",
     "write_index",
 ]
