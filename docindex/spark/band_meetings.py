@@ -13,7 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as every Spark program wr
 
 from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.kernels.slot_bands import Bands
-from docindex.spark.crowd_parts import CrowdParts
+from docindex.spark.crowd_parts import FIRST, SECOND
+
+
+_PART = 1000
+"""About how many nodes of a band are compared with as many others in one place."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,18 +38,19 @@ class BandMembers:
 
         If they are `directed`, `u` is in the first DataFrame and `v` in the second; else `u` is the smaller.
         """
-        found = CrowdParts.of(self.rows, ("band",)).meetings(self.rows, "node", self.tasks)
-        apart = F.col("u") != F.col("v") if directed else F.col("u") < F.col("v")
-        return found.where(apart).select("u", "v").distinct()
+        first, second = F.col("first"), F.col("second")
+        if not directed:
+            return self._meetings(first["node"] < second["node"])
+        sides = first["side"].bitwiseAND(F.lit(FIRST)) > 0, second["side"].bitwiseAND(F.lit(SECOND)) > 0
+        return self._meetings((first["node"] != second["node"]) & sides[0] & sides[1])
 
     def stars(self) -> DataFrame:
         """Pairs of each node with one node of each of its bands. Each band draws another one."""
         drawn = F.struct(F.xxhash64("node", "band").alias("drawn"), "node")
         centre = F.min(drawn).over(Window.partitionBy("band"))["node"]
         found = self.rows.select("node", centre.alias("centre")).where("node != centre")
-        return found.select(
-            F.least("node", "centre").alias("u"), F.greatest("node", "centre").alias("v")
-        ).distinct()
+        ends = F.least("node", "centre").alias("u"), F.greatest("node", "centre").alias("v")
+        return found.select(*ends).distinct()
 
     def pairs_apart(self, labels: DataFrame) -> DataFrame:
         """The pairs `u`, `v` that share a band and have different labels.
@@ -55,9 +60,30 @@ class BandMembers:
         label, band = F.col("label"), Window.partitionBy("band")
         rows = self.rows.join(labels, "node", "left").withColumn("label", F.coalesce("label", "node"))
         rows = rows.withColumn("is_apart", F.min(label).over(band) != F.max(label).over(band))
-        rows = rows.where("is_apart")
-        found = CrowdParts.of(rows, ("band",)).meetings(rows, "node", self.tasks, also=["label"])
-        return found.where("u < v and label_u != label_v").select("u", "v").distinct()
+        first, second = F.col("first"), F.col("second")
+        apart = (first["node"] < second["node"]) & (first["label"] != second["label"])
+        return BandMembers(rows.where("is_apart"), self.tasks)._meetings(apart)
+
+    def _meetings(self, condition: Column) -> DataFrame:
+        """The pairs `u`, `v` of which `first` and `second` share a band and meet a condition.
+
+        A large band is cut into parts, and each two parts meet in one place.
+        """
+        parts = F.ceil(F.col("size") / _PART).cast("int")
+        part = F.pmod(F.xxhash64("node", "band"), parts).cast("int")
+        others = F.sequence(F.lit(0), parts - 1)
+        rows = self.rows.withColumn("part", part).withColumn("other", F.explode(others))
+        place = ["band", "low", "high"]
+        rows = rows.withColumn("low", F.least("part", "other")).withColumn(
+            "high", F.greatest("part", "other")
+        )
+        member = F.struct(*(name for name in rows.columns if name in ("node", "side", "part", "label")))
+        rows = rows.repartition(self.tasks, *place).groupBy(*place).agg(F.collect_list(member).alias("all"))
+        rows = rows.select("*", F.explode("all").alias("first"))
+        rows = rows.select("low", "high", "first", F.explode("all").alias("second"))
+        elsewhere = (F.col("low") != F.col("high")) & (F.col("first.part") == F.col("second.part"))
+        found = rows.where(condition & ~elsewhere)
+        return found.select(F.col("first.node").alias("u"), F.col("second.node").alias("v")).distinct()
 
 
 def band_members(nodes: DataFrame, bands: Bands, tasks: int) -> BandMembers:

@@ -35,16 +35,15 @@ class CrowdParts:
         sizes = rows.groupBy(*shared).agg(F.count("*").alias("size")).where(F.col("size") > _PART)
         return cls(shared, sizes.select(*shared, F.ceil(F.col("size") / _PART).cast("int").alias("parts")))
 
-    def meetings(self, rows: DataFrame, member: str, tasks: int, also: Sequence[str] = ()) -> DataFrame:
+    def meetings(self, rows: DataFrame, member: str, tasks: int) -> DataFrame:
         """Each member `u` of a crowd that is in the first DataFrame, with each member `v` in the second one.
 
-        `also` names columns of the rows; the result has each with "_u" and with "_v" after its name. `tasks`
-        says into how many tasks the work is cut.
+        `tasks` says into how many tasks the work is cut.
         """
         keys = [*self.shared, "part_u", "part_v"]
         u, v = (
             self._replicated(rows.where(F.col("side").bitwiseAND(F.lit(side)) > 0), member, parts)
-            .select(*keys, F.col(member).alias(name), *(F.col(each).alias(f"{each}_{name}") for each in also))
+            .select(*keys, F.col(member).alias(name))
             .repartition(tasks, *keys)
             for name, side, parts in (("u", FIRST, keys[-2:]), ("v", SECOND, keys[:-3:-1]))
         )

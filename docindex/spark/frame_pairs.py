@@ -69,8 +69,12 @@ def pairs(
     """
     least = argument_checks.whole_number("min_shared", min_shared, least=0)
     question = FrameQuestion.of(frame, between, min_resemblance, max_missed=max_missed, min_shared=least)
-    copies = question.nodes.where((F.col("documents") > 1) & (F.col("side") == BOTH))
-    copies = copies.select(F.col("node").alias("u"), F.col("node").alias("v"))
+    copies = question.documents.groupBy("value").agg(
+        F.count("*").alias("size"), F.bit_or("side").alias("side")
+    )
+    copies = (
+        copies.where((F.col("size") > 1) & (F.col("side") == BOTH)).select("value", "value").toDF("u", "v")
+    )
     directed = between is not None
     candidates = question.members.pairs(directed=directed).unionAll(copies)
     found = question.verified(candidates)
@@ -91,9 +95,9 @@ class FrameQuestion:
 
     documents: DataFrame
     """The `key` of each document, its node as `value`, and its `side`."""
-    nodes: DataFrame
-    """A row for each text: what is needed of its sketch, and how many `documents` have it."""
     members: BandMembers
+    sets: DataFrame
+    """The sets of all nodes."""
     verification: Verification
 
     @classmethod
@@ -135,16 +139,11 @@ class FrameQuestion:
         )
         for other in others:
             rows = rows.unionAll(other)
-        nodes = rows.groupBy("node").agg(
-            F.count("*").alias("documents"),
-            F.bit_or("side").alias("side"),
-            F.first("shingles").alias("shingles"),
-            F.first("slots").alias("slots"),
-            F.first("text", ignorenulls=True).alias("text"),
-        )
+        # Copies of one text meet nobody else, so one of them is enough.
+        nodes = rows.groupBy("node").agg(F.bit_or("side").alias("side"), F.first("slots").alias("slots"))
         documents = placed_documents(frame, between, node)
-        return cls(documents, nodes, band_members(nodes, bands, tasks), verification)
+        return cls(documents, band_members(nodes, bands, tasks), verification.sets(rows), verification)
 
     def verified(self, candidates: DataFrame) -> DataFrame:
         """The pairs of nodes that reach the threshold, with their numbers."""
-        return self.verification.verified(candidates, self.nodes)
+        return self.verification.verified(candidates, self.sets)

@@ -33,7 +33,6 @@ ERRORS = ("containment_error", "reverse_containment_error", "resemblance_error")
 _SETS = pa.schema(
     [
         ("node", pa.int64()),
-        ("cells", pa.list_(pa.int64())),
         ("size", pa.int64()),
         ("by_shingles", pa.binary()),
         ("by_slots", pa.binary()),
@@ -63,27 +62,40 @@ class Verification:
     """Into how many blocks the nodes are put."""
     tasks: int
 
-    def verified(self, candidates: DataFrame, nodes: DataFrame) -> DataFrame:
+    def sets(self, documents: DataFrame) -> DataFrame:
+        """The sets of the texts: a row for each node.
+
+        `documents` has the columns `node`, `text`, `shingles` and `slots`.
+        """
+        rows = documents.select("node", "text", "shingles", "slots")
+        rows = rows.mapInArrow(self._sets, from_arrow_schema(_SETS))
+        # Of several texts with the same words, take one that is kept.
+        best = F.struct(F.col("by_shingles").isNotNull().alias("kept"), "size", "by_shingles", "by_slots")
+        return rows.groupBy("node").agg(F.max_by(best, best["kept"]).alias("set"))
+
+    def verified(self, candidates: DataFrame, sets: DataFrame) -> DataFrame:
         """The pairs `u`, `v` of the candidates that reach the threshold, with their numbers.
 
-        `nodes` has the columns `node`, `text`, `shingles` and `slots`. A candidate may be a node with itself.
+        `sets` are those of all nodes. A candidate may be a node with itself.
         """
         high = [(F.shiftright(name, 32) + (1 << 31)) * self.blocks for name in ("u", "v")]
         u, v = (F.shiftright(each, 32) for each in high)
-        pairs = candidates.select("u", "v", (u * self.blocks + v).alias("cell"))
-        wanted = pairs.select("cell", F.explode(F.array("u", "v")).alias("node"))
-        wanted = wanted.groupBy("node").agg(F.collect_set("cell").alias("cells"))
-        sets = wanted.join(nodes.select("node", "text", "shingles", "slots"), "node")
-        sets = sets.mapInArrow(self._sets, from_arrow_schema(_SETS))
-        sets = sets.withColumn("cell", F.explode("cells")).drop("cells")
-        pairs = pairs.withColumnsRenamed({"u": "node", "v": "other"})
-        rows = sets.unionByName(pairs, allowMissingColumns=True).repartition(self.tasks, "cell")
+        both = candidates.select("u", "v", (u * self.blocks + v).alias("cell"))
+        # One row says that a pair is in a cell, and two rows that its sets are needed there.
+        rows = both.select("u", "v", "cell", F.posexplode(F.array(*"uuv")).alias("role", "node"))
+        other = F.when(F.col("role") == 0, F.col("v"))
+        needed = rows.groupBy("node").agg(
+            F.collect_set(F.struct("cell", other.alias("other"))).alias("entries")
+        )
+        rows = needed.join(sets, "node").select("node", "set", F.explode("entries").alias("entry"))
+        own = F.when(F.col("entry.other").isNull(), F.col("set"))
+        rows = rows.select("node", "entry.*", own.alias("set")).select("node", "cell", "other", "set.*")
         # The sets of a cell come before its pairs.
-        rows = rows.sortWithinPartitions("cell", F.asc_nulls_first("other"))
+        rows = rows.repartition(self.tasks, "cell").sortWithinPartitions("cell", F.asc_nulls_first("other"))
         return rows.mapInArrow(self._counted, from_arrow_schema(_VERIFIED))
 
     def _sets(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The sets of nodes: shingles of texts that are kept, and slots if they are needed."""
+        """The sets of texts: shingles of texts that are kept, and slots if they are needed."""
         for batch in batches:
             texts, begin = batch.column("text"), 0
             for hashes, starts in shingle_sets((text.as_py() or "" for text in texts), self.recipe):
@@ -92,7 +104,6 @@ class Verification:
                 is_bare = part.column("text").is_null()
                 columns = [
                     part.column("node"),
-                    part.column("cells"),
                     pc.if_else(is_bare, part.column("shingles"), pa.array(np.diff(starts))),
                     pc.if_else(is_bare, None, _binary(hashes, starts)),
                     self._slots(part.column("slots")) if self.has_bare else pa.nulls(len(part), pa.binary()),
