@@ -15,7 +15,6 @@ from docindex.kernels.minhash import EMPTY_SLOT
 from docindex.kernels.slot_bands import Bands
 from docindex.spark.crowd_parts import FIRST, SECOND
 
-
 _PART = 1000
 """About how many nodes of a band are compared with as many others in one place."""
 
@@ -40,9 +39,9 @@ class BandMembers:
         """
         first, second = F.col("first"), F.col("second")
         if not directed:
-            return self._meetings(first["node"] < second["node"])
+            return self.meetings(first["node"] < second["node"])
         sides = first["side"].bitwiseAND(F.lit(FIRST)) > 0, second["side"].bitwiseAND(F.lit(SECOND)) > 0
-        return self._meetings((first["node"] != second["node"]) & sides[0] & sides[1])
+        return self.meetings((first["node"] != second["node"]) & sides[0] & sides[1])
 
     def stars(self) -> DataFrame:
         """Pairs of each node with one node of each of its bands. Each band draws another one."""
@@ -62,9 +61,9 @@ class BandMembers:
         rows = rows.withColumn("is_apart", F.min(label).over(band) != F.max(label).over(band))
         first, second = F.col("first"), F.col("second")
         apart = (first["node"] < second["node"]) & (first["label"] != second["label"])
-        return BandMembers(rows.where("is_apart"), self.tasks)._meetings(apart)
+        return BandMembers(rows.where("is_apart"), self.tasks).meetings(apart)
 
-    def _meetings(self, condition: Column) -> DataFrame:
+    def meetings(self, condition: Column) -> DataFrame:
         """The pairs `u`, `v` of which `first` and `second` share a band and meet a condition.
 
         A large band is cut into parts, and each two parts meet in one place.

@@ -26,8 +26,8 @@ from docindex.spark.missed_pairs import MOST_MISSED, band_design
 from docindex.spark.named_pairs import named_pairs, placed_documents
 from docindex.spark.verified_pairs import ERRORS, NUMBERS, Verification
 
-# A block has about this many members of sets, 8 MB, and at most about this many nodes. Fewer blocks than these
-# would not be spread evenly.
+# A block has about this many members of sets, 8 MB, and at most about this many nodes. Fewer blocks than
+# these would not be spread evenly.
 _MEMBERS_OF_A_BLOCK = 1 << 20
 _ROWS_OF_A_BLOCK = 1 << 16
 _BLOCKS = 32

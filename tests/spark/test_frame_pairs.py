@@ -141,9 +141,7 @@ def test_pairs_of_texts_that_are_not_kept_are_estimated_by_slots(session, texts,
     sketches = sketches_of(session, texts)
     bare = F.when(F.col("key").isin(list(kept)), F.col("text"))
     assert rows_of_spark(spark.pairs(sketches.withColumn("text", bare))) == expected
-    assert {row[COLUMNS.index("basis")] for row in expected} == (
-        {"shingles", "slots"} if share else {"slots"}
-    )
+    assert {row[COLUMNS.index("basis")] for row in expected} == {"shingles", "slots"}
 
 
 def test_the_pairs_of_a_crowd_that_is_cut_into_parts_and_cells_are_all_found(session, monkeypatch):

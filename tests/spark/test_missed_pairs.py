@@ -5,6 +5,7 @@ import random
 import pytest
 
 from docindex import Recipe, spark
+from docindex.kernels.slot_bands import Bands
 from tests.spark.copied_texts import WORDS, index_of, sketches_of
 
 
@@ -13,7 +14,7 @@ from tests.spark.copied_texts import WORDS, index_of, sketches_of
 def test_a_design_misses_at_most_the_given_share_and_no_wider_one_does(least, most):
     bands = spark.band_design(least, most)
     assert spark.missed_share(bands, least) <= most
-    wider = bands.__class__(bands.slots, bands.width + 1, 0, 1)
+    wider = Bands(bands.slots, bands.width + 1, 1)
     assert spark.missed_share(wider, least) > most
 
 
