@@ -22,18 +22,18 @@ time, and shuffled bytes. (``python -m tests.bench spark growth`` in a checkout 
     10,000               237      2 s     15 s    14 MB      27 s        21 MB      6 s     2 MB
     100,000           24,392      7 s     24 s   191 MB      28 s       254 MB      7 s    20 MB
 
-About 5 s of `pairs` and 7 s of `clusters` are the cost of Spark's stages, however few the notes are. From 10,000
-notes to 100,000, the shuffled bytes grow with the exponent 1.1. As long as the texts fit into one index,
-that is faster.
+About 5 s of `pairs` and 7 s of `clusters` are the cost of Spark's stages, however few the notes are. From
+10,000 notes to 100,000, the shuffled bytes grow with the exponent 1.1. As long as the texts fit into one
+index, that is faster.
 
 What breaks first:
 
-- `clusters` joins the forests of all partitions in one task, which needs about 180 bytes for each text that is
-  in a pair: 3.6 GB for 20 million.
-- A set of shingles travels to each cell of two blocks in which it has a pair. A block has 8 MB of shingles,
-  so 10^8 notes make 10,000 blocks, and each note travels about once for each of its pairs.
-- Among 10^10 notes, two different texts are taken for one with a probability of .9, because a text is known by
-  64 bits.
+- `clusters` joins the forests of all partitions in one task, which needs about 180 bytes for each text that
+  is in a pair: 3.6 GB for 20 million.
+- A set of shingles travels to each cell of two blocks in which it has a pair. A block has 8 MB of shingles:
+  10^8 notes make 8,000 blocks, and then each set travels about once for each of its pairs.
+- Among 10^10 notes, two different texts are taken for one with a probability of .9, because a text is known
+  by 64 bits.
 """
 
 from docindex.spark.deduplication import deduplicate

@@ -29,7 +29,8 @@ def clusters(
     chain of pairs. `cluster` is the lowest key of the group. Documents that resemble no other one have no
     row. The parameters are those of `pairs`, but far fewer pairs are compared if many texts are alike.
 
-    One task connects all texts. It needs about 180 bytes for each text that is in a pair: 3.6 GB for 20 million.
+    One task connects all texts. It needs about 180 bytes for each text that is in a pair: 3.6 GB for 20
+    million.
 
         groups = spark.clusters(sketches, 0.8)
         groups.where("key != cluster")                      # documents that could go
