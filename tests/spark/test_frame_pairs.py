@@ -144,18 +144,26 @@ def test_pairs_of_texts_that_are_not_kept_are_estimated_by_slots(session, texts,
     assert {row[COLUMNS.index("basis")] for row in expected} == {"shingles", "slots"}
 
 
+@pytest.fixture
+def small_batches(session):
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    session.conf.set(name, "50")
+    yield
+    session.conf.unset(name)
+
+
+@pytest.mark.usefixtures("small_batches")
 def test_the_pairs_of_a_crowd_that_is_cut_into_parts_and_cells_are_all_found(session, monkeypatch):
+    monkeypatch.setattr("docindex.spark.band_meetings._PART", 10)
     monkeypatch.setattr("docindex.spark.crowd_parts._PART", 10)
     monkeypatch.setattr("docindex.spark.frame_pairs._MEETINGS_OF_A_TASK", 1000)
     monkeypatch.setattr("docindex.spark.frame_pairs._BLOCKS", 3)
-    session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "50")
     texts = copied_texts(100)
     start = " ".join(f"head{number}" for number in range(20))
     texts |= {f"crowd {number}": f"{start} {number} {number}" for number in range(60)}
     with index_of(texts) as index:
         expected = rows_of_index(index.pairs())
     assert rows_of_spark(spark.pairs(sketches_of(session, texts))) == expected
-    session.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert len(expected) > 60 * 59 // 2
 
 
