@@ -191,13 +191,9 @@ INSIDE = {
         {"pairs", "clusters"},
     ],
     "spark": [
-        {"crowd_parts", "frame_checks", "keep_order", "match_rows", "missed_pairs", "packed_rows"}
-        | {"pair_question", "search_queries", "star_rounds"},
-        {"document_rows", "sketching", "table_files", "value_groups"},
-        {"index_files", "near_pairs", "searching"},
-        {"common_values", "node_tables"},
-        {"candidate_rows", "counted_pairs", "rarest_values"},
-        {"frame_pairs", "spanning_forests"},
+        {"crowd_parts", "frame_checks", "keep_order", "missed_pairs", "spanning_forests", "verified_pairs"},
+        {"band_meetings", "named_pairs", "sketching", "table_files"},
+        {"frame_pairs", "index_files", "near_pairs"},
         {"frame_clusters"},
         {"deduplication"},
         {"command"},

@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from docindex import Recipe, RecipeMismatch, spark
+from docindex import Recipe, spark
 from docindex.sketching.sketch_tables import from_record_batch
 from docindex.sketching.sketcher import sketch_batch
-from docindex.spark.sketching import recipe_of
 
 TEXTS = {
     "empty": "",
@@ -62,14 +61,6 @@ def test_a_row_without_a_key_or_a_text_is_named(session, key, text, named):
     frame = session.createDataFrame([(key, text)], "key string, text string")
     with pytest.raises(Exception, match=named):
         spark.sketch(frame).collect()
-
-
-def test_sketches_of_different_recipes_are_refused(session):
-    frame = frame_of(session, {"a": "some words"})
-    mixed = spark.sketch(frame).union(spark.sketch(frame, Recipe(k=5)))
-    with pytest.raises(RecipeMismatch, match="made with different recipes"):
-        recipe_of(mixed)
-    assert recipe_of(spark.sketch(frame, Recipe(k=5))) == Recipe(k=5)
 
 
 def test_rows_may_be_chosen_and_ordered_anew(session):
