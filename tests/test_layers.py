@@ -175,7 +175,7 @@ INSIDE = {
         {"page"},
     ],
     "query": [
-        {"template_runs", "measures", "spilled_numbers", "slot_index"},
+        {"defaults", "template_runs", "measures", "spilled_numbers", "slot_index"},
         {"scope", "search_options"},
         {"passages"},
         {"resolve", "candidates", "shared_counts", "differences"},

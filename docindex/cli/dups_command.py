@@ -32,7 +32,7 @@ from docindex.cli.settings import Settings, read_settings
 from docindex.cli.typed_paths import below_current_folder, typed_path
 from docindex.cli.wording import several
 from docindex.default_path import default_path
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 
 _KINDS = {kind.replace(" ", "-"): kind for kind in folders.KINDS}
 _ALL = 1 << 62

@@ -18,7 +18,7 @@ from docindex.cli.typed_paths import display_path, report_name, typed_key, typed
 from docindex.cli.whole_file import write_whole
 from docindex.cli.wording import percent, several, size
 from docindex.opening import open as open_index
-from docindex.query.measures import PAIR_RESEMBLANCE
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.pairs import Pair
 from docindex.report.chosen_pairs import choose_pairs
 from docindex.report.page import (

@@ -29,7 +29,8 @@ from docindex.cli.stretch_lines import stretch_lines, stretches_of
 from docindex.cli.text_input import STDIN, read_query
 from docindex.cli.typed_paths import display_path, typed_key, typed_path
 from docindex.cli.wording import one_line, percent, several
-from docindex.query.measures import PAIR_RESEMBLANCE, SAME_WORK, Measures
+from docindex.query.defaults import PAIR_RESEMBLANCE, SAME_WORK
+from docindex.query.measures import Measures
 from docindex.query.pairs import PairRank
 from docindex.query.resolve import Text
 from docindex.query.search import Match

@@ -13,7 +13,7 @@ from docindex.folders.found_groups import LikeFile, LikenessGroup, LikenessKind
 from docindex.frontends.extracted import PART_MARK
 from docindex.index.writer import Index
 from docindex.query.clusters import Cluster
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.query.pairs import Pair
 from docindex.storage.key_ranges import under_roots
 from docindex.storage.tracked_files import Tracked

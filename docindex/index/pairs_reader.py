@@ -11,8 +11,8 @@ from docindex import argument_checks
 from docindex.index.boilerplate import BoilerplateChoice
 from docindex.index.scopes import ScopedReader, open_scope
 from docindex.query.clusters import Clusters, Linkage, find_clusters
+from docindex.query.defaults import SAME_WORK
 from docindex.query.joined_pairs import Method
-from docindex.query.measures import SAME_WORK
 from docindex.query.pairs import (
     PairOptions,
     PairRank,

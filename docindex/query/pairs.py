@@ -22,8 +22,9 @@ from docindex import argument_checks
 from docindex.argument_checks import shown
 from docindex.errors import DocIndexError
 from docindex.kernels.arrays import F64, I64, ranges
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import BASES, JoinedPairs, Method, Threshold
-from docindex.query.measures import PAIR_RESEMBLANCE, Measures
+from docindex.query.measures import Measures
 from docindex.query.pair_join import join_pairs
 from docindex.query.scope import CheckCancelled, Scope, ScopeOpener
 from docindex.storage import documents

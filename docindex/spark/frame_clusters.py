@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex.query.candidates import LARGE
-from docindex.query.measures import SAME_WORK
+from docindex.query.defaults import SAME_WORK
 from docindex.spark.frame_pairs import FrameQuestion
 from docindex.spark.missed_pairs import MOST_MISSED
 from docindex.spark.spanning_forests import connected_nodes

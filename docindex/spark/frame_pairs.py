@@ -16,8 +16,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as every Spark program writes it
 
 from docindex import argument_checks
+from docindex.query.defaults import PAIR_RESEMBLANCE
 from docindex.query.joined_pairs import Threshold
-from docindex.query.measures import PAIR_RESEMBLANCE
 from docindex.recipe import Recipe
 from docindex.spark.band_meetings import BandMembers, band_members
 from docindex.spark.crowd_parts import BOTH, FIRST, SECOND
